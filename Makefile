@@ -1,0 +1,82 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Everything is installed into $(VENV), nothing outside.
+#
+#   make setup    the virtual environment with the package in it, editable
+#   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
+#   make test     lint, types and all tests
+#   make bench    speed beside Pinocchio; results/bench.json
+#   make lint     ruff and mypy alone
+#   make clean    remove what was built (clean-venv: the virtual environment as well)
+#
+# PYTHON=/path/to/python3 chooses the interpreter (3.10 or later), JOBS the number of test processes.
+
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+PYTEST_ARGS ?=
+DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
+
+RUN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-test
+PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
+HOST_SOURCES := $(wildcard thunder_controllers/host/*.cpp thunder_dynamics/include/thunder/*.h) \
+	$(shell find thunder_controllers/host/include -name '*.hpp' 2>/dev/null)
+
+# A stamp counts only while the environment works: one whose interpreter has gone, or that was never finished, is
+# made again.
+ifneq ($(shell $(RUN) -c 'import pip' >/dev/null 2>&1 && echo works),works)
+$(shell rm -f $(STAMP) $(TEST_STAMP))
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test bench lint lint-files clean clean-venv
+
+help:
+	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
+	@missing=$$(.ci/missing-packages "$(PYTHON)") || exit 1; if [ -n "$$missing" ]; then \
+	    echo "missing: $$(echo "$$missing" | sed 's/ \(.*\)/ (\1)/' | paste -sd, - | sed 's/,/, /g'); on Debian or Ubuntu:" \
+	        "sudo apt-get install $$(echo "$$missing" | cut -d' ' -f1 | paste -sd' ' -)" >&2; exit 1; fi
+	@rm -f $(STAMP) $(TEST_STAMP)
+	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
+	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
+	@echo "Installing the package into $(VENV)"
+	@$(PIP) --editable .
+	@touch $(STAMP)
+
+$(TEST_STAMP): $(STAMP)
+	@echo "Installing what the tests need into $(VENV)"
+	@$(PIP) --editable '.[test]'
+	@touch $(TEST_STAMP)
+
+demo: $(STAMP)
+	$(VENV)/bin/thunder run $(DEMO) --out results/demo
+
+lint-files:
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+lint: $(TEST_STAMP)
+	@$(MAKE) --no-print-directory lint-files
+
+test: $(TEST_STAMP)
+	@$(MAKE) --no-print-directory lint-files
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+
+bench: $(TEST_STAMP)
+	$(RUN) benchmarks/run.py
+
+clean:
+	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP)
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+clean-venv:
+	rm -rf $(VENV)

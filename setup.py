@@ -1,0 +1,48 @@
+"""What pyproject.toml cannot say: the host's extension module and the files that ROS tools look for under share/.
+
+Everything else, metadata included, stands in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
+from setuptools import setup
+
+ROOT = Path(__file__).parent
+HOST = Path("thunder_controllers/host")
+SHARE = "share/thunder_controllers"
+INDEX = "share/ament_index/resource_index/packages"
+
+
+def host_extension() -> Pybind11Extension:
+    """Describe `thunder_controllers.host._host`: the C++ host and its binding in one module."""
+    return Pybind11Extension(
+        "thunder_controllers.host._host",
+        sources=[str(HOST / path.name) for path in sorted((ROOT / HOST).glob("*.cpp"))],
+        depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST / "include").rglob("*.hpp"))],
+        include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
+        cxx_std=17,
+        extra_compile_args=["-O2", "-Wall", "-Wextra"],
+    )
+
+
+def share_files() -> Iterator[tuple[str, list[str]]]:
+    """Yield (target folder, files) below the installation prefix: what ament and ROS launch files look up."""
+    yield SHARE, ["package.xml"]
+    yield INDEX, ["resource/thunder_controllers"]
+    for top in ("config", "launch", "urdf"):
+        for folder in sorted({path.parent for path in (ROOT / top).rglob("*") if path.is_file()}):
+            relative = folder.relative_to(ROOT)
+            files = sorted(str(relative / path.name) for path in folder.iterdir() if path.is_file())
+            yield f"{SHARE}/{relative.as_posix()}", files
+
+
+ParallelCompile("THUNDER_BUILD_JOBS").install()
+setup(
+    ext_modules=[host_extension()],
+    cmdclass={"build_ext": build_ext},
+    data_files=list(share_files()),
+)

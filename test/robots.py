@@ -1,0 +1,96 @@
+"""Robots for the tests: fixed examples, random trees, and Pinocchio's independent model of any of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.model import Frame, Joint, JointKind, Link, Pose, RobotModel
+from thunder_dynamics.spatial import rotation_from_ypr
+
+PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
+"""Indices that take our [xx, xy, xz, yy, yz, zz] to Pinocchio's [xx, xy, yy, xz, yz, zz] and back."""
+
+
+def random_inertia(rng: np.random.Generator) -> Inertia:
+    """A body that exists: a density on a cloud of 8 points."""
+    points, masses = rng.normal(scale=0.1, size=(8, 3)), rng.uniform(0.05, 0.5, size=8)
+    com = masses @ points / masses.sum()
+    arms = points - com
+    second = (arms * masses[:, None]).T @ arms
+    inertia = np.trace(second) * np.eye(3) - second
+    return Inertia(masses.sum(), com, 0.5 * (inertia + inertia.T))
+
+
+def random_robot(seed: int, n: int | None = None, *, tree: bool = False, dh: bool | None = None) -> RobotModel:
+    """A random robot of 2 to 12 revolute and prismatic joints: DH rows or free placements and axes, chain or tree."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 13)) if n is None else n
+    use_dh = bool(rng.integers(2)) if dh is None else dh
+    links = []
+    for i in range(n):
+        kind = JointKind.PRISMATIC if rng.random() < 0.3 else JointKind.REVOLUTE
+        parent = _random_parent(rng, links) if tree else i - 1
+        joint = _dh_joint(rng, i, kind) if use_dh else _free_joint(rng, i, kind)
+        links.append(Link(f"link{i + 1}", parent, joint, random_inertia(rng)))
+    base = Frame(tuple(rng.normal(size=3)), tuple(rng.uniform(-1.5, 1.5, 3)))
+    ee = Frame(tuple(rng.normal(scale=0.2, size=3)), tuple(rng.uniform(-1.5, 1.5, 3)))
+    return RobotModel("random_robot", tuple(links), base, ee, gravity=tuple(rng.normal(scale=9.81, size=3)))
+
+
+def _random_parent(rng: np.random.Generator, links: list[Link]) -> int:
+    """The base or a link on the path to the last one: Pinocchio numbers joints depth first."""
+    path, index = [-1], len(links) - 1
+    while index >= 0:
+        path.append(index)
+        index = links[index].parent
+    return int(rng.choice(path))
+
+
+def _dh_joint(rng: np.random.Generator, i: int, kind: JointKind) -> Joint:
+    a, d = rng.normal(scale=0.3, size=2)
+    alpha = float(rng.choice([0.0, np.pi / 2, -np.pi / 2, rng.uniform(-3, 3)]))
+    row = (float(a), alpha, float(d), float(rng.uniform(-3, 3)))
+    return Joint(f"joint{i + 1}", kind, dh_placement(*row), dh=row)
+
+
+def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
+    """Modified DH transform at q = 0, written out on its own: Tx(a) Rx(α) Tz(d) Rz(θ)."""
+    ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
+    R = np.array([[ct, -st, 0], [st * ca, ct * ca, -sa], [st * sa, ct * sa, ca]])
+    return Pose(R, np.array([a, -d * sa, d * ca]))
+
+
+def _free_joint(rng: np.random.Generator, i: int, kind: JointKind) -> Joint:
+    axis = rng.normal(size=3)
+    if rng.random() < 0.5:
+        axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
+    axis = axis / np.linalg.norm(axis)
+    placement = Pose(rotation_from_ypr(*rng.uniform(-3, 3, 3)), rng.normal(scale=0.3, size=3))
+    return Joint(f"joint{i + 1}", kind, placement, tuple(float(x) for x in axis))
+
+
+def pinocchio_model(model: RobotModel) -> pin.Model:
+    """The same robot in Pinocchio, from placements, axes and inertias; frame "ee" at the end effector."""
+    result = pin.Model()
+    result.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
+    base = pin.SE3(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))
+    ids = {-1: 0}
+    for i, link in enumerate(model.links):
+        joint = link.joint
+        kind = pin.JointModelRevoluteUnaligned if joint.kind is JointKind.REVOLUTE else pin.JointModelPrismaticUnaligned
+        placement = pin.SE3(joint.placement.rotation, joint.placement.translation)
+        placement = base * placement if link.parent < 0 else placement
+        ids[i] = result.addJoint(ids[link.parent], kind(np.array(joint.axis)), placement, joint.name)
+        body = pin.Inertia(link.inertia.mass, link.inertia.com, link.inertia.inertia_com)
+        result.appendBodyToJoint(ids[i], body, pin.SE3.Identity())
+    ee = pin.SE3(rotation_from_ypr(*model.ee.ypr), np.array(model.ee.tr))
+    result.addFrame(pin.Frame("ee", ids[model.ee_link], 0, ee, pin.FrameType.OP_FRAME))
+    return result
+
+
+def random_state(model: RobotModel, seed: int) -> dict[str, np.ndarray]:
+    """Arguments q, dq, ddq, dq_r, ddq_r of order one."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.uniform(-2, 2, model.n) for name in ("q", "dq", "ddq", "dq_r", "ddq_r")}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/gain_port.hpp"
+
+#include <algorithm>
+
+namespace thunder {
+namespace {
+
+std::vector<double> initial_gains(const thunder_law& law, const NamedValues& values) {
+  std::vector<double> gains = default_values(law.gains);
+  write_entries(law.gains, values, std::string(law.name) + ".gains", gains);
+  return gains;
+}
+
+}  // namespace
+
+GainPort::GainPort(const thunder_law& law, const NamedValues& values)
+    : law_(&law), written_(initial_gains(law, values)), buffer_(written_) {}
+
+void GainPort::write(const std::string& name, const std::vector<double>& values) {
+  const std::string where = std::string(law_->name) + ".gains";
+  write_entry(find_entry(law_->gains, name, where), values, where, written_);
+  std::copy(written_.begin(), written_.end(), buffer_.slot().begin());
+  buffer_.publish();
+}
+
+}  // namespace thunder

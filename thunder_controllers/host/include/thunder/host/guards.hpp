@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace thunder {
+
+/// A set of guards that acted in one update, as a bit mask.
+using GuardBits = std::uint32_t;
+
+/// What each bit says. The order is part of the interface; new guards go to the end.
+enum Guard : GuardBits {
+  kMeasurementNonFinite = 1u << 0,  ///< q, qd or t is infinite or NaN: safe effort.
+  kMeasurementStale = 1u << 1,      ///< t did not advance, or by more than the timeout: safe effort.
+  kTimeStepInvalid = 1u << 2,       ///< dt is outside (0, max_dt_ratio·nominal_dt]: safe effort.
+  kReferenceStale = 1u << 3,        ///< No reference for longer than the timeout: the place is held.
+  kResultNonFinite = 1u << 4,       ///< The law gave something infinite or NaN: safe effort.
+  kEffortRateLimited = 1u << 5,     ///< The change of at least one effort was cut.
+  kEffortLimited = 1u << 6,         ///< At least one effort was cut.
+  kVelocityExceeded = 1u << 7,      ///< A joint is faster than its limit; nothing else changes.
+  kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because the effort was cut.
+  kStopping = 1u << 9,              ///< A stop was begun: safe effort.
+  kNotActive = 1u << 10,            ///< Not active: safe effort.
+};
+
+inline constexpr int kGuardCount = 11;
+
+/// Guards that keep the law from being stepped; the effort is then the safe one and the state stays.
+inline constexpr GuardBits kBlockingGuards =
+    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive;
+
+/// Names by bit, in snake case.
+inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
+    "measurement_non_finite", "measurement_stale", "time_step_invalid",  "reference_stale",   "result_non_finite",
+    "effort_rate_limited",    "effort_limited",    "velocity_exceeded", "adaptation_frozen", "stopping",
+    "not_active"};
+
+/// How often each guard acted.
+class GuardCounters {
+ public:
+  void record(GuardBits guards) noexcept {
+    for (std::size_t i = 0; guards != 0; ++i, guards >>= 1) counts_[i] += guards & 1u;
+  }
+  void clear() noexcept { counts_.fill(0); }
+  const std::array<std::uint64_t, kGuardCount>& counts() const noexcept { return counts_; }
+
+ private:
+  std::array<std::uint64_t, kGuardCount> counts_{};
+};
+
+}  // namespace thunder

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <thunder/thunder_abi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace thunder {
+
+/// A generated robot library, loaded, checked and constant.
+///
+/// Everything it hands out points into the loaded library and lives as long as this object; keep the shared pointer.
+class Library {
+ public:
+  /// Load a library (dlopen with RTLD_NOW | RTLD_LOCAL) and check all its metadata.
+  ///
+  /// Checked: the ABI version; no null pointers; sizes; entries that partition their signals in order and without
+  /// gaps; ordered bounds; defaults inside bounds; positive limits; unique names; the reference of each law.
+  ///
+  /// Throws HostError(build) naming the file and the part that is wrong.
+  static std::shared_ptr<const Library> load(const std::string& path);
+
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  int n_joints() const noexcept { return data_->n_joints; }
+  const thunder_library& data() const noexcept { return *data_; }
+
+  /// The law or function of that name. Throws HostError(name_not_found) that lists the names there are.
+  const thunder_law& law(const std::string& name) const;
+  const thunder_function& function(const std::string& name) const;
+
+  std::vector<std::string> law_names() const;
+  std::vector<std::string> function_names() const;
+
+ private:
+  struct Unloader {
+    void operator()(void* handle) const noexcept;
+  };
+
+  explicit Library(std::string path);
+
+  std::string path_;
+  std::unique_ptr<void, Unloader> handle_;
+  const thunder_library* data_ = nullptr;
+};
+
+/// Check the metadata of a library. Throws HostError(build), `where` starting with the given path.
+void check_metadata(const thunder_library& library, const std::string& path);
+
+}  // namespace thunder

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "thunder/host/guards.hpp"
+#include "thunder/host/options.hpp"
+
+namespace thunder {
+
+/// Judges each measurement and remembers the last good position.
+class MeasurementMonitor {
+ public:
+  MeasurementMonitor(const Options& options, std::vector<double> velocity_limit);
+
+  /// Start anew at this position; the next time stamp is accepted whatever it is.
+  void restart(const double* q) noexcept;
+
+  /// The guards that the measurement sets off. A good one becomes the last good position.
+  ///
+  /// A stamp that lies in the past by less than the timeout is an overtaken measurement, and later ones are still
+  /// compared with the newest; one that lies further back means that the clock was set, and is the new start.
+  GuardBits check(double t, const double* q, const double* qd, double dt) noexcept;
+
+  /// The given period if it is valid, else the nominal one: what ramps are scaled with.
+  double ramp_dt(double dt) const noexcept { return is_valid_dt(dt) ? dt : nominal_dt_; }
+
+  /// [rad or m] The last good position.
+  const double* position() const noexcept { return position_.data(); }
+
+ private:
+  bool is_valid_dt(double dt) const noexcept { return dt > 0.0 && dt <= max_dt_; }
+  bool is_stale(double t) noexcept;
+
+  double timeout_;
+  double nominal_dt_;
+  double max_dt_;
+  std::vector<double> velocity_limit_;
+  std::vector<double> position_;
+  double newest_ = 0.0;
+  bool has_stamp_ = false;
+};
+
+}  // namespace thunder

@@ -1,0 +1,352 @@
+"""RobotExpressions: the named expressions of a robot, built when asked for, and the user's own beside them.
+
+Names follow the established interface: `M` becomes `get_M`, of arguments named q, dq, ddq, dq_r, ddq_r, x, dx, ddx and
+the parameter groups. A group is an argument of a function exactly when the function depends on its symbolic entries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from thunder_dynamics.dynamics import Dynamics, coriolis_reference, inertial_parameters, inverse_dynamics, propagate
+from thunder_dynamics.elastic import elastic_terms
+from thunder_dynamics.errors import ExpressionError, NameNotFoundError
+from thunder_dynamics.friction import friction_regressor, friction_torque
+from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
+from thunder_dynamics.kinematics import Kinematics, Parameters
+from thunder_dynamics.model import C_KEYWORDS, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.regressors import slotine_li_regressor
+
+SX = ca.SX
+
+FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
+"""What a function or an argument may be called: it becomes part of a C name."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument that functions may take: a symbol, its unit and what it is."""
+
+    name: str
+    symbol: SX
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """A named function of a robot; `build` gives its expression when it is needed."""
+
+    name: str
+    arguments: tuple[str, ...]
+    description: str
+    build: Callable[[], SX]
+
+
+class RobotExpressions:
+    """All expressions of one robot.
+
+    Args:
+        model: The robot. Its symbolic parameter groups become arguments; everything else is folded into constants.
+
+    `robot["M"]` is an SX expression, `robot.function("M")` a CasADi function of its declared arguments. Control laws use
+    the methods that take signals (`pose`, `jacobian`, `slotine_li_regressor`, …).
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self.parameters = Parameters(model)
+        self.arguments: dict[str, Argument] = {}
+        self._specs: dict[str, FunctionSpec] = {}
+        self._built: dict[str, SX] = {}
+        self._declare_arguments()
+        self._declare_functions()
+
+    # --- arguments and functions ------------------------------------------------------------------------------
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of all functions."""
+        return tuple(self._specs)
+
+    def spec(self, name: str) -> FunctionSpec:
+        """Description of a function.
+
+        Raises:
+            NameNotFoundError: listing the functions there are.
+        """
+        if name not in self._specs:
+            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=", ".join(self._specs))
+        return self._specs[name]
+
+    def __getitem__(self, name: str) -> SX:
+        if name not in self._built:
+            spec = self.spec(name)
+            self._built[name] = ca.cse(ca.densify(spec.build()))
+        return self._built[name]
+
+    def symbol(self, name: str) -> SX:
+        """The symbol of an argument, to write one's own expressions with.
+
+        Raises:
+            NameNotFoundError: listing the arguments there are.
+        """
+        if name not in self.arguments:
+            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=", ".join(self.arguments))
+        return self.arguments[name].symbol
+
+    def signature(self, name: str) -> tuple[str, ...]:
+        """Arguments of a function: the declared ones, then the parameter groups it turns out to depend on."""
+        declared = self.spec(name).arguments
+        expression = self[name]
+        groups = (g for g in PARAMETER_GROUPS if g in self.parameters.symbols and g not in declared)
+        return declared + tuple(g for g in groups if ca.depends_on(expression, self.parameters.symbols[g]))
+
+    def function(self, name: str) -> ca.Function:
+        """The function as a CasADi function of `signature(name)`, dense result, output named `name`."""
+        names = self.signature(name)
+        return ca.Function(name, [self.arguments[a].symbol for a in names], [self[name]], list(names), ["out"])
+
+    def add_argument(self, name: str, size: int | tuple[int, int], unit: str = "", descr: str = "") -> SX:
+        """Declare an argument of one's own and return its symbol.
+
+        Raises:
+            ExpressionError: if the name is taken or no identifier.
+        """
+        self._check_name(name, self.arguments, "argument")
+        rows, cols = (size, 1) if isinstance(size, int) else size
+        symbol = SX.sym(name, rows, cols)
+        self.arguments[name] = Argument(name, symbol, unit, descr)
+        return symbol
+
+    def add_function(self, f_name: str, expr: SX, f_args: Sequence[str], descr: str = "") -> None:
+        """Add an expression of one's own; it is compiled like the built-in ones, as get_<f_name>.
+
+        Args:
+            f_name: Identifier that is not taken.
+            expr: Expression over `symbol(…)` of the arguments and other expressions of this robot.
+            f_args: Names of the arguments, in order. Parameter groups it depends on are added by themselves.
+
+        Raises:
+            ExpressionError: if the name is taken, or `expr` depends on something that `f_args` does not list.
+        """
+        self._check_name(f_name, self._specs, "function")
+        expr = SX(expr)
+        if expr.numel() == 0:
+            raise ExpressionError("the expression is empty", where=f"function '{f_name}'", valid="at least one element")
+        symbols = [self.symbol(a) for a in f_args]
+        free = [s.name() for s in ca.symvar(expr)]
+        known = {s.name() for group in (symbols, self.parameters.symbols.values()) for v in group for s in ca.symvar(v)}
+        missing = sorted(set(free) - known)
+        if missing:
+            raise ExpressionError(
+                f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide",
+                where=f"function '{f_name}'",
+                valid=f"arguments among {', '.join(self.arguments)}",
+            )
+        self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
+
+    @staticmethod
+    def _check_name(name: str, taken: Iterable[str], kind: str) -> None:
+        if not FUNCTION_NAME.fullmatch(name) or name in C_KEYWORDS:
+            raise ExpressionError(f"{kind} name {name!r}", valid=f"a match of {FUNCTION_NAME.pattern}, no C++ keyword")
+        if name in taken:
+            raise ExpressionError(f"{kind} '{name}' exists already", valid="a new name")
+
+    # --- parts that control laws are written with -----------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.model.n
+
+    def kinematics(self, q: SX) -> Kinematics:
+        """Kinematics at q; shared by everything that is asked for the same q."""
+        return self._kinematics if q is self.symbol("q") else Kinematics(self.model, q, self.parameters)
+
+    @cached_property
+    def _kinematics(self) -> Kinematics:
+        return Kinematics(self.model, self.symbol("q"), self.parameters)
+
+    @cached_property
+    def _dynamics(self) -> Dynamics:
+        return Dynamics(self._kinematics, self.pi)
+
+    @cached_property
+    def pi(self) -> SX:
+        """All inertial parameters in REG order, shape (10 n,), numeric where the model is."""
+        return inertial_parameters(self.parameters, self.n)
+
+    def pose(self, q: SX) -> tuple[SX, SX]:
+        """Rotation (3, 3) and position (3,) of the end effector in the world."""
+        return self.kinematics(q).ee_pose
+
+    def jacobian(self, q: SX) -> SX:
+        """J_ee(q) in the world frame, linear part first, shape (6, n)."""
+        return self.kinematics(q).jacobian_ee()
+
+    def jacobian_dot(self, q: SX, qd: SX) -> SX:
+        """d/dt J_ee, shape (6, n)."""
+        return self.kinematics(q).jacobian_ee_dot(qd)
+
+    def slotine_li_regressor(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX, links: Iterable[int] | None = None) -> SX:
+        """Y_r with Y_r π = M q̈_r + C q̇_r + G, shape (n, 10·len(links)); all links by default."""
+        kinematics = self.kinematics(q)
+        motions = propagate(kinematics, qd, qd_r, qdd_r, self.parameters["par_gravity"])
+        return slotine_li_regressor(kinematics, motions, range(self.n) if links is None else links)
+
+    def inverse_dynamics(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX, links: Iterable[int] | None = None) -> SX:
+        """M q̈_r + C q̇_r + G with the model's own parameters of `links` only, shape (n,), in O(n)."""
+        kinematics = self.kinematics(q)
+        motions = propagate(kinematics, qd, qd_r, qdd_r, self.parameters["par_gravity"])
+        return inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
+
+    def coriolis_reference(self) -> SX:
+        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n)."""
+        return coriolis_reference(self["M"], self.symbol("q"), self.symbol("dq"))
+
+    # --- what every robot has -----------------------------------------------------------------------------------
+
+    def _declare_arguments(self) -> None:
+        n = self.model.n
+        self.add_argument("q", n, "rad|m", "Joint positions.")
+        self.add_argument("dq", n, "rad/s|m/s", "Joint velocities.")
+        self.add_argument("ddq", n, "rad/s²|m/s²", "Joint accelerations.")
+        self.add_argument("dq_r", n, "rad/s|m/s", "Reference joint velocities.")
+        self.add_argument("ddq_r", n, "rad/s²|m/s²", "Reference joint accelerations.")
+        if self.model.elastic_joints:
+            n_elastic = len(self.model.elastic_joints)
+            self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
+            self.add_argument("dx", n_elastic, "rad/s|m/s", "Motor velocities of the elastic joints.")
+            self.add_argument("ddx", n_elastic, "rad/s²|m/s²", "Motor accelerations of the elastic joints.")
+        for group, symbol in self.parameters.symbols.items():
+            self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
+
+    def _declare(self, name: str, arguments: str, descr: str, build: Callable[[], SX]) -> None:
+        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build)
+
+    def _declare_functions(self) -> None:
+        self._declare_kinematics()
+        self._declare_dynamics()
+        self._declare_regressors()
+        if self.model.friction_order or any(link.coulomb for link in self.model.links):
+            self._declare_friction()
+        if self.model.elastic_joints:
+            self._declare_elastic()
+        if "par_DYN" in self.parameters.symbols:
+            self._declare_conversions()
+
+    def _declare_kinematics(self) -> None:
+        for i in range(self.n + 1):
+            what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
+            self._declare(
+                f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", lambda i=i: self._kinematics.transform(i)
+            )
+        self._declare("T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee())
+        for i in range(1, self.n + 1):
+            self._declare(
+                f"J_{i}",
+                "q",
+                f"Jacobian of the origin of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
+                lambda i=i: self._kinematics.jacobian_link(i),
+            )
+        self._declare(
+            "J_ee", "q", "Jacobian of the end effector, world frame, linear first, 6×n.", self._kinematics.jacobian_ee
+        )
+        self._declare(
+            "J_ee_dot", "q dq", "Time derivative of J_ee, 6×n.", lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq"))
+        )
+
+    def _declare_dynamics(self) -> None:
+        self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
+        self._declare(
+            "C", "q dq", "Coriolis matrix in Christoffel form, n×n.", lambda: self._dynamics.coriolis_matrix(self.symbol("dq"))
+        )
+        self._declare(
+            "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
+        )
+        self._declare("M_dot", "q dq", "Time derivative of M, equal to C + Cᵀ, n×n.", lambda: self["C"] + self["C"].T)
+
+    def _declare_regressors(self) -> None:
+        zero = SX.zeros(self.n)
+        no_gravity = [0.0, 0.0, 0.0]
+        regressors = {
+            "Yr": ("q dq dq_r ddq_r", "Slotine–Li regressor: Yr·π = M·ddq_r + C·dq_r + G, n×10n.", True),
+            "Y": ("q dq ddq", "Classical regressor: Y·π = M·ddq + C·dq + G, n×10n.", True),
+            "reg_M": ("q ddq_r", "reg_M·π = M·ddq_r, n×10n.", False),
+            "reg_C": ("q dq dq_r", "reg_C·π = C·dq_r, n×10n.", False),
+            "reg_G": ("q", "reg_G·π = G, n×10n.", True),
+        }
+        for name, (arguments, descr, with_gravity) in regressors.items():
+            taken = arguments.split()
+            qd = self.symbol("dq") if "dq" in taken else zero
+            qd_r = self.symbol("dq_r") if "dq_r" in taken else qd
+            qdd_r = self.symbol("ddq_r") if "ddq_r" in taken else self.symbol("ddq") if "ddq" in taken else zero
+
+            def build(qd: SX = qd, qd_r: SX = qd_r, qdd_r: SX = qdd_r, gravity: bool = with_gravity) -> SX:
+                field = self.parameters["par_gravity"] if gravity else no_gravity
+                motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
+                return slotine_li_regressor(self._kinematics, motions, range(self.n))
+
+            self._declare(name, arguments, descr, build)
+
+    def _declare_friction(self) -> None:
+        dq = self.symbol("dq")
+        self._declare("dl", "dq", "Joint friction torque, n.", lambda: friction_torque(self.model, dq, self.parameters))
+        if self.model.friction_order:
+            self._declare(
+                "reg_dl", "dq", "reg_dl·par_Dl = viscous friction, n×(n·Dl_order).", lambda: friction_regressor(self.model, dq)
+            )
+
+    def _declare_elastic(self) -> None:
+        symbols = {name: argument.symbol for name, argument in self.arguments.items()}
+        terms = elastic_terms(self.model, symbols, self.parameters)
+        described = {
+            "k": ("q x", "Coupling stiffness torque of the elastic joints."),
+            "d": ("dq dx", "Coupling damping torque of the elastic joints."),
+            "dm": ("dx", "Motor-side damping torque."),
+            "Mm": ("", "Motor inertias, diagonal."),
+            "reg_k": ("q x", "reg_k·par_K = k."),
+            "reg_d": ("dq dx", "reg_d·par_D = d."),
+            "reg_dm": ("dx", "reg_dm·par_Dm = dm."),
+            "reg_Mm": ("ddx", "reg_Mm·par_Mm = Mm·ddx."),
+        }
+        for name, (arguments, descr) in described.items():
+            if terms[name].numel():
+                self._declare(name, arguments, descr, lambda name=name: terms[name])
+
+    def _declare_conversions(self) -> None:
+        """REG values at the symbolic entries from DYN ones, and back: m first, then c = h/m, then I about the CoM."""
+        mask = self.model.symbolic["par_DYN"]
+        indices = [k for k, symbolic in enumerate(mask) if symbolic]
+        reg = SX.sym("par_REG", len(indices))
+        self.arguments["par_REG"] = Argument("par_REG", reg, "SI", "REG form of the symbolic entries of par_DYN.")
+        self._declare(
+            "par_REG_from_DYN", "par_DYN", "par_REG of the present par_DYN.", lambda: self.pi[indices]
+        )
+        self._declare(
+            "par_DYN_from_REG",
+            "par_REG",
+            "par_DYN that gives a par_REG (masses must not be zero).",
+            lambda: _dyn_from_reg(self.model, indices, reg),
+        )
+
+
+def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:
+    """Solve reg_from_dyn for the symbolic DYN entries, the others kept numeric; triangular in m, c, I."""
+    dyn: list[SX | float] = list(model.parameters("par_DYN"))
+    given = {index: reg[position] for position, index in enumerate(indices)}
+    for start in range(0, len(dyn), N_PARAMETERS):
+        mass = dyn[start] = given.get(start, dyn[start])
+        for k in range(start + 1, start + 4):
+            dyn[k] = given[k] / mass if k in given else dyn[k]
+        shift = parallel_axis(mass, dyn[start + 1 : start + 4])
+        for k in range(6):
+            index = start + 4 + k
+            dyn[index] = given[index] - shift[k] if index in given else dyn[index]
+    return ca.vertcat(*(SX(dyn[i]) for i in indices))

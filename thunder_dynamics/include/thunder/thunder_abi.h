@@ -1,0 +1,112 @@
+/* Copyright 2026 Thunder controllers contributors. SPDX-License-Identifier: Apache-2.0
+ *
+ * The interface every generated robot library offers: a plain C ABI and its own metadata, so that a host needs no
+ * side file. One symbol is looked up, `thunder_library_get`; everything else is reached through what it returns.
+ * All memory it points to is constant and lives as long as the library is loaded. No function allocates, locks or
+ * does I/O. Matrices are dense and column-major. Units are SI.
+ */
+#ifndef THUNDER_ABI_H
+#define THUNDER_ABI_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define THUNDER_ABI_VERSION 1
+#define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
+
+/* Flags of an entry. */
+#define THUNDER_ENTRY_ADAPTED 1   /* state: an estimate; a host keeps it constant while adaptation is frozen     */
+#define THUNDER_ENTRY_ACTIVATION 2 /* telemetry: a host refuses activation while it lies outside [lower, upper]  */
+
+/* One named, shaped, unit-bearing block of a flat vector. */
+typedef struct thunder_entry {
+  const char* name;
+  const char* unit;
+  const char* description;
+  int rows;
+  int cols;
+  int offset;             /* of its first element in the flat vector; 0 for the arguments of a function            */
+  int flags;
+  const double* defaults; /* rows*cols values, column-major; never NULL                                            */
+  const double* lower;    /* rows*cols bounds, -INFINITY where there is none; never NULL                           */
+  const double* upper;
+} thunder_entry;
+
+/* arg and res hold one pointer per input and output, none of them NULL; they may not overlap.
+ * Scratch: iw has size_iw elements, w has size_w. Returns 0. */
+typedef int (*thunder_eval)(const double** arg, double** res, long long* iw, double* w, int mem);
+
+typedef struct thunder_function {
+  const char* name;        /* as in get_<name> */
+  const char* description;
+  int n_in;
+  int n_out;
+  const thunder_entry* in;
+  const thunder_entry* out;
+  thunder_eval eval;
+  int size_iw;
+  int size_w;
+} thunder_function;
+
+/* A flat vector and the entries that partition it, in order and without gaps. */
+typedef struct thunder_signal {
+  int size;
+  int n_entries;
+  const thunder_entry* entries;
+} thunder_signal;
+
+/* What the reference of a law means. */
+#define THUNDER_REFERENCE_JOINT 0     /* entries q (n), qd (n), qdd (n)                                            */
+#define THUNDER_REFERENCE_CARTESIAN 1 /* entries position (3), rotation (3x3, column-major), twist (6), acceleration
+                                         (6), of the end effector in the world frame, linear part first            */
+
+/* A discrete-time controller: (effort, next_state, telemetry) = step(q, qd, reference, state, gains, dt). */
+typedef struct thunder_law {
+  const char* name;
+  const char* description;
+  int reference_kind;
+  thunder_signal reference;
+  thunder_signal state;
+  thunder_signal gains;
+  thunder_signal telemetry;
+  thunder_eval step; /* arg: q, qd, reference, state, gains, dt; res: effort, next_state, telemetry; 6 in, 3 out  */
+  int size_iw;
+  int size_w;
+} thunder_law;
+
+/* A group of run-time parameters of the robot: only its symbolic entries. */
+typedef struct thunder_parameter_group {
+  const char* name;  /* par_DYN, par_DHtable, ... */
+  thunder_entry entry;
+} thunder_parameter_group;
+
+typedef struct thunder_library {
+  int abi_version;
+  const char* robot;
+  const char* generator; /* version of the generator */
+  const char* hash;      /* content hash, lower-case hexadecimal */
+  int n_joints;
+  const char* const* joint_names;
+  const char* const* link_names;
+  const double* position_lower; /* n_joints values each, infinite where there is no limit */
+  const double* position_upper;
+  const double* velocity_limit;
+  const double* effort_limit;
+  const double* effort_rate_limit;
+  const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */
+  int n_functions;
+  const thunder_function* functions;
+  int n_laws;
+  const thunder_law* laws;
+  int n_parameter_groups;
+  const thunder_parameter_group* parameter_groups;
+} thunder_library;
+
+typedef const thunder_library* (*thunder_library_getter)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

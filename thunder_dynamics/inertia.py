@@ -1,0 +1,196 @@
+"""Inertial parameters of a rigid body: π ↔ (m, c, I about the CoM) ↔ pseudo-inertia.
+
+Two parametrisations of one body, both in the link frame:
+
+- **REG**, linear in the equations of motion, about the frame origin:
+  π = [m, m·cx, m·cy, m·cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz], units [kg, kg·m, kg·m²];
+- **DYN**, as data sheets state it, inertia about the centre of mass:
+  [m, cx, cy, cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz], units [kg, m, kg·m²].
+
+I_origin = I_com + m S(c)ᵀS(c)  (parallel-axis theorem).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thunder_dynamics.errors import DimensionError, InertiaError
+
+FloatArray = NDArray[np.float64]
+
+REG_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""Order of π, inertia about the frame origin."""
+
+DYN_NAMES = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""Order of the DYN form, inertia about the centre of mass."""
+
+N_PARAMETERS = 10
+CONSISTENCY_TOLERANCE = 1e-10
+"""Relative slack granted to rounded data-sheet values, against trace(I)."""
+
+
+def symmetric_from_six(six: Any) -> list[list[Any]]:
+    """Arrange [Ixx, Ixy, Ixz, Iyy, Iyz, Izz] as a 3×3 nested list, for floats and CasADi alike."""
+    xx, xy, xz, yy, yz, zz = (six[k] for k in range(6))
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
+def six_from_symmetric(matrix: ArrayLike) -> FloatArray:
+    """Inverse of `symmetric_from_six`: the upper triangle, row by row, shape (6,)."""
+    m = np.asarray(matrix, dtype=float)
+    return np.array([m[0, 0], m[0, 1], m[0, 2], m[1, 1], m[1, 2], m[2, 2]])
+
+
+def parallel_axis(mass: Any, c: Any) -> list[Any]:
+    """Compute m S(c)ᵀS(c) as [xx, xy, xz, yy, yz, zz] [kg·m²], for floats and CasADi alike."""
+    x, y, z = c[0], c[1], c[2]
+    return [
+        mass * (y * y + z * z),
+        -mass * x * y,
+        -mass * x * z,
+        mass * (x * x + z * z),
+        -mass * y * z,
+        mass * (x * x + y * y),
+    ]
+
+
+def reg_from_dyn(dyn: Any) -> list[Any]:
+    """Convert one body's DYN parameters to REG, for floats and CasADi alike."""
+    mass, c = dyn[0], (dyn[1], dyn[2], dyn[3])
+    shift = parallel_axis(mass, c)
+    return [mass, *(mass * ck for ck in c), *(dyn[4 + k] + shift[k] for k in range(6))]
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """A rigid body's mass [kg], centre of mass [m] and inertia about the CoM [kg·m²], in its link frame."""
+
+    mass: float = 0.0
+    com: FloatArray = None  # type: ignore[assignment]  # None means the origin
+    inertia_com: FloatArray = None  # type: ignore[assignment]  # None means zero
+
+    def __post_init__(self) -> None:
+        com = np.zeros(3) if self.com is None else np.array(self.com, dtype=float)
+        tensor = np.zeros((3, 3)) if self.inertia_com is None else np.array(self.inertia_com, dtype=float)
+        if com.shape != (3,) or tensor.shape != (3, 3):
+            raise DimensionError(
+                f"com has shape {com.shape}, inertia {tensor.shape}", where="Inertia", valid="(3,) and (3, 3)"
+            )
+        if not (np.isfinite(self.mass) and np.isfinite(com).all() and np.isfinite(tensor).all()):
+            raise InertiaError("a parameter is not finite", where="Inertia", valid="finite numbers")
+        if not np.array_equal(tensor, tensor.T):
+            raise InertiaError("the inertia tensor is not symmetric", where="Inertia", valid="I = Iᵀ")
+        com.setflags(write=False)
+        tensor.setflags(write=False)
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "com", com)
+        object.__setattr__(self, "inertia_com", tensor)
+
+    @classmethod
+    def from_dyn(cls, dyn: ArrayLike) -> Inertia:
+        """Build from [m, cx, cy, cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz], inertia about the CoM."""
+        d = _ten(dyn, "Inertia.from_dyn")
+        return cls(d[0], d[1:4], np.array(symmetric_from_six(d[4:])))
+
+    @classmethod
+    def from_pi(cls, pi: ArrayLike) -> Inertia:
+        """Build from the REG form π; the mass must not be zero unless all of π is.
+
+        Raises:
+            InertiaError: if m = 0 with a first moment or inertia left over, which has no CoM form.
+        """
+        p = _ten(pi, "Inertia.from_pi")
+        if p[0] == 0.0:
+            if p.any():
+                raise InertiaError("zero mass with other parameters non-zero has no centre of mass", valid="m > 0")
+            return cls()
+        com = p[1:4] / p[0]
+        return cls(p[0], com, np.array(symmetric_from_six(p[4:] - np.array(parallel_axis(p[0], com)))))
+
+    @property
+    def dyn(self) -> FloatArray:
+        """The DYN parameters, shape (10,)."""
+        return np.concatenate(([self.mass], self.com, six_from_symmetric(self.inertia_com)))
+
+    @property
+    def pi(self) -> FloatArray:
+        """The REG parameters π about the frame origin, shape (10,)."""
+        return np.array(reg_from_dyn(self.dyn), dtype=float)
+
+    def transformed(self, rotation: FloatArray, translation: FloatArray) -> Inertia:
+        """Express the same body in a parent frame, given the pose of this frame in it."""
+        inertia = rotation @ self.inertia_com @ rotation.T
+        return Inertia(self.mass, rotation @ self.com + translation, 0.5 * (inertia + inertia.T))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Merge two bodies rigidly joined and expressed in the same frame."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return Inertia(0.0, None, self.inertia_com + other.inertia_com)  # type: ignore[arg-type]
+        com = (self.mass * self.com + other.mass * other.com) / mass
+        inertia = self.inertia_com + other.inertia_com
+        for body in (self, other):
+            shift = parallel_axis(body.mass, body.com - com)
+            inertia = inertia + np.array(symmetric_from_six(shift))
+        return Inertia(mass, com, inertia)
+
+    def check_consistent(self, where: str) -> None:
+        """Raise unless a rigid body with these parameters exists: m ≥ 0 and Σ_c = ½tr(I)1 − I ⪰ 0.
+
+        Σ_c ⪰ 0 says that the principal moments satisfy the triangle inequality (Wensing, Kim, Slotine 2018, eq. 12).
+
+        Raises:
+            InertiaError: naming the violated condition.
+        """
+        if self.mass < 0.0:
+            raise InertiaError(f"the mass is negative ({self.mass:g} kg)", where=where, valid="m ≥ 0")
+        principal = np.linalg.eigvalsh(self.inertia_com)
+        slack = CONSISTENCY_TOLERANCE * max(abs(principal).max(), 1e-12)
+        if principal[0] < -slack:
+            raise InertiaError(
+                f"the inertia about the CoM has a negative principal moment ({principal[0]:.4g} kg·m²)",
+                where=where,
+                valid="all principal moments ≥ 0",
+            )
+        if principal[2] > principal[0] + principal[1] + slack:
+            raise InertiaError(
+                "the inertia about the CoM breaks the triangle inequality: principal moments "
+                + ", ".join(f"{v:.4g}" for v in principal),
+                where=where,
+                valid="each principal moment at most the sum of the other two",
+            )
+
+
+def pseudo_inertia(pi: ArrayLike) -> FloatArray:
+    """Build the 4×4 pseudo-inertia P(π) = [[½tr(I)1₃ − I, h], [hᵀ, m]] of one body, I about the frame origin.
+
+    A body with π exists with positive density everywhere iff P ≻ 0 (Wensing, Kim, Slotine 2018).
+    """
+    p = _ten(pi, "pseudo_inertia")
+    inertia = np.array(symmetric_from_six(p[4:]))
+    P = np.empty((4, 4))
+    P[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    P[:3, 3] = P[3, :3] = p[1:4]
+    P[3, 3] = p[0]
+    return P
+
+
+def pi_from_pseudo_inertia(P: ArrayLike) -> FloatArray:
+    """Inverse of `pseudo_inertia`: I = tr(Σ)1₃ − Σ, shape (10,)."""
+    matrix = np.asarray(P, dtype=float)
+    if matrix.shape != (4, 4):
+        raise DimensionError(f"shape {matrix.shape}", where="pi_from_pseudo_inertia", valid="(4, 4)")
+    second_moment = matrix[:3, :3]
+    inertia = np.trace(second_moment) * np.eye(3) - second_moment
+    return np.concatenate(([matrix[3, 3]], matrix[:3, 3], six_from_symmetric(inertia)))
+
+
+def _ten(values: ArrayLike, where: str) -> FloatArray:
+    array = np.asarray(values, dtype=float)
+    if array.shape != (N_PARAMETERS,):
+        raise DimensionError(f"shape {array.shape}", where=where, valid=f"({N_PARAMETERS},)")
+    return array

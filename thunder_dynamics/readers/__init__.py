@@ -1,0 +1,76 @@
+"""Readers: a robot description in a file becomes a `RobotModel`.
+
+A reader is a function `(path, options) -> RobotModel`, found by the suffix of the file among the entry points of the
+group `thunder.readers`: the name of the entry point is the suffix without its dot. Ours are always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers.source import InconsistentInertiaWarning
+
+__all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "reader_suffixes"]
+
+Reader = Callable[[Path, Mapping[str, Any]], RobotModel]
+"""Reads the file at a path under options given by name."""
+
+GROUP = "thunder.readers"
+
+BUILT_IN = {
+    "yaml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
+    "yml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
+    "urdf": "thunder_dynamics.readers.urdf:read_urdf",
+    "xacro": "thunder_dynamics.readers.urdf:read_xacro",
+}
+"""Our own readers, by suffix: they work from a source tree that was never installed, too."""
+
+
+def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
+    """Read a robot description: YAML with modified DH, URDF, xacro, or what an entry point adds.
+
+    Args:
+        path: The file; its suffix selects the reader.
+        options: `name` (of the robot) and `allow_inconsistent` for all of ours; for URDF and xacro also `base_link`,
+            `ee_link`, `locked_joints`, `gravity`; for xacro `xacro_args`. See `UrdfOptions` and `XacroOptions`.
+
+    Raises:
+        RobotFileError: if the file cannot be read or says what no robot can be; with file, line or key.
+        NameNotFoundError: for an option, link or joint that there is not.
+        InertiaError: for inertial parameters that no rigid body has, unless `allow_inconsistent`.
+        ModelError: for a robot name that is no C identifier.
+    """
+    file = Path(path)
+    return _reader_of(file)(file, options)
+
+
+def reader_suffixes() -> tuple[str, ...]:
+    """Suffixes, without dot, that a reader exists for."""
+    return tuple(_readers())
+
+
+def _readers() -> dict[str, EntryPoint]:
+    found = {suffix: EntryPoint(suffix, value, GROUP) for suffix, value in BUILT_IN.items()}
+    for entry in entry_points(group=GROUP):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def _reader_of(file: Path) -> Reader:
+    readers = _readers()
+    suffix = file.suffix[1:].lower()
+    if suffix not in readers:
+        valid = ", ".join(f".{known}" for known in readers)
+        raise RobotFileError(f"no reader for the suffix '{file.suffix}'", where=str(file), valid=valid)
+    try:
+        reader: Reader = readers[suffix].load()
+    except (ImportError, AttributeError) as error:
+        what = f"the reader {readers[suffix].value} cannot be loaded ({error})"
+        raise RobotFileError(what, where=str(file), valid="an importable function") from error
+    return reader

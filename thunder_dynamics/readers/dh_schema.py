@@ -1,0 +1,159 @@
+"""The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold.
+
+Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot-file.md explains every key.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from thunder_dynamics.model import GRAVITY
+from thunder_dynamics.readers.source import Finite
+
+Flag = Annotated[int, Field(ge=0, le=1)]
+"""0: a constant, 1: a run-time parameter."""
+
+Order = Annotated[int, Field(ge=0, le=8)]
+"""Number of terms of a polynomial in a velocity or a deflection."""
+
+NonNegative = Annotated[Finite, Field(ge=0.0)]
+Three = Annotated[list[Finite], Field(min_length=3, max_length=3)]
+ThreeFlags = Annotated[list[Flag], Field(min_length=3, max_length=3)]
+SixFlags = Annotated[list[Flag], Field(min_length=6, max_length=6)]
+TenFlags = Annotated[list[Flag], Field(min_length=10, max_length=10)]
+JointType = Literal["R", "P", "R_SEA", "P_SEA"]
+
+
+class Entry(BaseModel):
+    """A mapping that holds the keys of its class and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class KinematicsEntry(Entry):
+    """Modified DH, one row [a, alpha, d, theta] per joint: Tx(a) Rx(alpha) Tz(d) Rz(theta)."""
+
+    DH: list[Finite]
+    symb: list[Flag] | None = None
+
+
+class GravityEntry(Entry):
+    """Gravity in the world frame [m/s²]."""
+
+    value: Three = Field(default_factory=lambda: list(GRAVITY))
+    symb: ThreeFlags | None = None
+
+
+class FrameEntry(Entry):
+    """Translation [m], then yaw, pitch, roll [rad]."""
+
+    tr: Three = Field(default_factory=lambda: [0.0, 0.0, 0.0])
+    ypr: Three = Field(default_factory=lambda: [0.0, 0.0, 0.0])
+    symb: SixFlags | None = None
+
+
+class InertialEntry(Entry):
+    """Mass [kg], CoM [m], inertia about the CoM [kg·m²], along the axes of the DH link frame."""
+
+    mass: NonNegative
+    CoM_x: Finite
+    CoM_y: Finite
+    CoM_z: Finite
+    Ixx: Finite
+    Ixy: Finite
+    Ixz: Finite
+    Iyy: Finite
+    Iyz: Finite
+    Izz: Finite
+    symb: TenFlags | None = None
+
+
+class FrictionEntry(Entry):
+    """Friction of the joint: Dl_1 q̇ + Dl_2 |q̇| q̇ + …; coefficients beyond `Dl_order` have no effect."""
+
+    Dl: list[NonNegative]
+    symb: list[Flag] | None = None
+
+
+class LinkEntry(Entry):
+    """A link and its joint's friction."""
+
+    inertial: InertialEntry
+    friction: FrictionEntry | None = None
+
+
+class ElasticJointEntry(Entry):
+    """Stiffness K, coupling damping D, motor damping Dm, motor inertia Mm of an elastic joint."""
+
+    K: list[Finite] = Field(default_factory=list)
+    D: list[Finite] = Field(default_factory=list)
+    Dm: list[Finite] = Field(default_factory=list)
+    Mm: Annotated[Finite, Field(gt=0.0)]
+    K_symb: list[Flag] | None = None
+    D_symb: list[Flag] | None = None
+    Dm_symb: list[Flag] | None = None
+    Mm_symb: Flag = 0
+
+
+class ElasticEntry(Entry):
+    """Orders of the elastic terms, and the elastic joints in order."""
+
+    K_order: Order
+    D_order: Order
+    Dm_order: Order
+    joints: dict[str, ElasticJointEntry]
+
+
+class LimitsEntry(Entry):
+    """Limits, one entry per joint; null where a joint has none."""
+
+    position_lower: list[Finite | None] | None = None
+    position_upper: list[Finite | None] | None = None
+    velocity: list[Finite | None] | None = None
+    effort: list[Finite | None] | None = None
+    effort_rate: list[Finite | None] | None = None
+
+
+class ThunderEntry(Entry):
+    """Extensions of the established schema."""
+
+    coulomb: list[NonNegative] | None = None
+    joint_names: list[str] | None = None
+    link_names: list[str] | None = None
+    limits: LimitsEntry = Field(default_factory=LimitsEntry)
+    sources: Any = None
+    description: str = ""
+
+
+class RobotEntry(Entry):
+    """The whole file, without its anchored constants."""
+
+    version: Any = None
+    ELASTIC_MODEL: bool = False
+    num_joints: Annotated[int, Field(ge=1)]
+    Dl_order: Order = 0
+    type_joints: list[JointType]
+    kinematics: KinematicsEntry
+    gravity: GravityEntry = Field(default_factory=GravityEntry)
+    Base_to_L0: FrameEntry = Field(default_factory=FrameEntry)
+    Ln_to_EE: FrameEntry = Field(default_factory=FrameEntry)
+    dynamics: dict[str, LinkEntry]
+    elastic: ElasticEntry | None = None
+    thunder: ThunderEntry = Field(default_factory=ThunderEntry)
+
+
+def keys_at(path: Sequence[str | int]) -> tuple[str, ...]:
+    """Keys that the schema allows in the mapping at `path`; empty where there is none."""
+    kind: Any = RobotEntry
+    for part in path:
+        if isinstance(kind, type) and issubclass(kind, Entry):
+            kind = kind.model_fields[str(part)].annotation if str(part) in kind.model_fields else None
+        elif get_origin(kind) in (dict, list):
+            kind = get_args(kind)[-1]
+        if get_origin(kind) in (Union, types.UnionType):
+            kind = get_args(kind)[0]
+    return tuple(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Entry) else ()

@@ -1,0 +1,290 @@
+"""Robot YAML (established schema, versions 0.2 and 0.3) → RobotModel. Modified (Craig) DH.
+
+T(i−1, i) = Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta); a prismatic joint adds q to d, a revolute one to theta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from thunder_dynamics.errors import ModelError, RobotFileError
+from thunder_dynamics.inertia import DYN_NAMES, Inertia
+from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
+from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
+from thunder_dynamics.readers.source import (
+    ReaderOptions,
+    check_entity_name,
+    check_inertia,
+    read_text,
+    relocated,
+    take_options,
+)
+from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
+from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
+
+LIMIT_KEYS = {
+    "position_lower": "lower",
+    "position_upper": "upper",
+    "velocity": "velocity",
+    "effort": "effort",
+    "effort_rate": "effort_rate",
+}
+"""Keys of `thunder.limits` and the fields of `Limits` they fill."""
+
+
+def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
+    """Read a robot YAML; the robot is named after the file's stem.
+
+    Options: those of `ReaderOptions`.
+
+    Raises:
+        RobotFileError: with file, line and key path, for anything the schema does not allow.
+        InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`.
+        ModelError: for a robot name that is no C identifier.
+    """
+    chosen = take_options(ReaderOptions, options, where=str(path))
+    document = parse_yaml(read_text(path), str(path))
+    return _Builder(document, validate(document), chosen.allow_inconsistent).model(chosen.name or path.stem)
+
+
+def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
+    """Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta), for numbers in m and rad."""
+    c, s = cos_sin(alpha)
+    return Pose(rot_x(alpha) @ rot_z(theta), np.array([a, -s * d, c * d]))
+
+
+def validate(document: YamlDocument) -> RobotEntry:
+    """Check a document's keys and values against the schema.
+
+    Raises:
+        RobotFileError: for the first violation, with file, line and key path.
+    """
+    known = set(RobotEntry.model_fields)
+    data = {key: value for key, value in document.data.items() if key in known or key not in document.anchored}
+    try:
+        return RobotEntry.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise _schema_error(document, first["type"], first["loc"], first["input"], first["msg"]) from error
+
+
+_TYPE_NAMES = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "list_type": "a list",
+    "dict_type": "keys and values",
+    "model_type": "keys and values",
+    "model_attributes_type": "keys and values",
+}
+
+
+def _schema_error(document: YamlDocument, kind: str, path: KeyPath, value: Any, message: str) -> RobotFileError:
+    where = document.where(path)
+    if kind == "extra_forbidden":
+        return RobotFileError(f"unknown key '{path[-1]}'", where=where, valid=", ".join(keys_at(path[:-1])))
+    if kind == "missing":
+        return RobotFileError(f"the key '{path[-1]}' is missing", where=where, valid=", ".join(keys_at(path[:-1])))
+    if kind in ("too_short", "too_long"):
+        return RobotFileError(f"{len(value)} entries", where=where, valid=message.split(" after ")[0])
+    shown = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
+    valid = _TYPE_NAMES.get(kind, message.removeprefix("Input should be "))
+    return RobotFileError(f"the value is {shown[:60]}", where=where, valid=valid)
+
+
+class _Builder:
+    """A validated document → RobotModel; what depends on the number of joints is checked here."""
+
+    def __init__(self, document: YamlDocument, entry: RobotEntry, allow_inconsistent: bool) -> None:
+        self.document = document
+        self.entry = entry
+        self.allow_inconsistent = allow_inconsistent
+        self.n = entry.num_joints
+        self.symbolic: dict[str, tuple[bool, ...]] = {}
+
+    def model(self, name: str) -> RobotModel:
+        entry = self.entry
+        self._check_lengths()
+        self._mark("par_DHtable", entry.kinematics.symb)
+        self._mark("par_gravity", entry.gravity.symb)
+        self._mark("par_world2L0", entry.Base_to_L0.symb)
+        self._mark("par_Ln2EE", entry.Ln_to_EE.symb)
+        names, elastic = self._names(), self._elasticities()
+        links = tuple(self._link(i, names[i][0], names[i][1], elastic[i]) for i in range(self.n))
+        self._mark_links()
+        return RobotModel(
+            name=name,
+            links=links,
+            base=_frame(entry.Base_to_L0),
+            ee=_frame(entry.Ln_to_EE),
+            gravity=_triple(entry.gravity.value),
+            symbolic=self.symbolic,
+            source=self.document.source,
+        )
+
+    def _fail(self, path: KeyPath, what: str, valid: str) -> None:
+        raise RobotFileError(what, where=self.document.where(path), valid=valid)
+
+    def _expect(self, path: KeyPath, values: Sequence[Any] | None, count: int, reason: str) -> None:
+        if values is not None and len(values) != count:
+            self._fail(path, f"{len(values)} entries", f"{count} entries, {reason}")
+
+    def _check_lengths(self) -> None:
+        entry, n = self.entry, self.n
+        self._expect(("type_joints",), entry.type_joints, n, "one per joint")
+        self._expect(("kinematics", "DH"), entry.kinematics.DH, 4 * n, "a, alpha, d, theta per joint")
+        self._expect(("kinematics", "symb"), entry.kinematics.symb, 4 * n, "one per entry of DH")
+        if len(entry.dynamics) != n:
+            absent = [f"link{k}" for k in range(1, n + 1) if f"link{k}" not in entry.dynamics]
+            hint = f" (missing: {', '.join(absent[:5])})" if absent and len(entry.dynamics) < n else ""
+            self._fail(("dynamics",), f"{len(entry.dynamics)} links for {n} joints{hint}", f"{n} links, one per joint")
+        for key in ("coulomb", "joint_names", "link_names"):
+            self._expect(("thunder", key), getattr(entry.thunder, key), n, "one per joint")
+        for key in LIMIT_KEYS:
+            self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
+
+    def _names(self) -> list[tuple[str, str]]:
+        extra = self.entry.thunder
+        links, joints = extra.link_names, extra.joint_names
+        link_paths: list[KeyPath] = [("thunder", "link_names", i) for i in range(self.n)]
+        if links is None:
+            links = list(self.entry.dynamics)
+            link_paths = [("dynamics", key) for key in links]
+        if joints is None:
+            joints = [f"joint{i + 1}" for i in range(self.n)]
+        joint_paths: list[KeyPath] = [("thunder", "joint_names", i) for i in range(self.n)]
+        for kind, names, paths in (("link", links, link_paths), ("joint", joints, joint_paths)):
+            for i, name in enumerate(names):
+                check_entity_name(name, kind, self.document.where(paths[i]))
+                if name in names[:i]:
+                    self._fail(paths[i], f"two {kind}s are called '{name}'", "unique names")
+        return list(zip(links, joints, strict=True))
+
+    def _link(self, i: int, link_name: str, joint_name: str, elastic: Elasticity | None) -> Link:
+        a, alpha, d, theta = self.entry.kinematics.DH[4 * i : 4 * i + 4]
+        key, link = list(self.entry.dynamics.items())[i]
+        inertia = Inertia.from_dyn([getattr(link.inertial, name) for name in DYN_NAMES])
+        where = self.document.where(("dynamics", key, "inertial"))
+        check_inertia(inertia, where, self.allow_inconsistent)
+        revolute = self.entry.type_joints[i].startswith("R")
+        joint = Joint(
+            name=joint_name,
+            kind=JointKind.REVOLUTE if revolute else JointKind.PRISMATIC,
+            placement=dh_placement(a, alpha, d, theta),
+            limits=self._limits(i),
+            dh=(a, alpha, d, theta),
+            elastic=elastic,
+        )
+        coulomb = self.entry.thunder.coulomb
+        return Link(
+            name=link_name,
+            parent=i - 1,
+            joint=joint,
+            inertia=inertia,
+            friction=self._friction(key),
+            coulomb=0.0 if coulomb is None else coulomb[i],
+        )
+
+    def _limits(self, i: int) -> Limits:
+        given = {}
+        for key, field in LIMIT_KEYS.items():
+            values = getattr(self.entry.thunder.limits, key)
+            if values is not None and values[i] is not None:
+                given[field] = values[i]
+                if key in ("velocity", "effort", "effort_rate") and not values[i] > 0.0:
+                    self._fail(("thunder", "limits", key, i), f"the limit is {values[i]:g}", "greater than zero")
+        try:
+            return Limits(**given)
+        except ModelError as error:
+            raise relocated(error, self.document.where(("thunder", "limits", "position_lower", i))) from error
+
+    def _friction(self, link: str) -> tuple[float, ...]:
+        order, friction = self.entry.Dl_order, self.entry.dynamics[link].friction
+        if friction is None:
+            return (0.0,) * order
+        return self._terms(("dynamics", link, "friction", "Dl"), friction.Dl, order, "Dl_order")
+
+    def _terms(self, path: KeyPath, values: list[float], order: int, order_key: str) -> tuple[float, ...]:
+        # Files in use list more coefficients than their order uses; the leading ones count.
+        if len(values) < order:
+            self._fail(path, f"{len(values)} entries", f"at least {order}, as {order_key} says")
+        return tuple(values[:order])
+
+    def _mark(self, group: str, symb: Sequence[int] | None) -> None:
+        if symb is not None and any(symb):
+            self.symbolic[group] = tuple(bool(s) for s in symb)
+
+    def _mark_links(self) -> None:
+        inertial: list[int] = []
+        friction: list[int] = []
+        for key, link in self.entry.dynamics.items():
+            inertial += link.inertial.symb or [0] * len(DYN_NAMES)
+            own = link.friction
+            path: KeyPath = ("dynamics", key, "friction", "symb")
+            count = 0 if own is None else len(own.Dl)
+            friction += self._flags(path, None if own is None else own.symb, count, self.entry.Dl_order)
+        self._mark("par_DYN", inertial)
+        self._mark("par_Dl", friction)
+
+    def _flags(self, path: KeyPath, symb: list[int] | None, count: int, order: int) -> list[int]:
+        if symb is None:
+            return [0] * order
+        if len(symb) not in (count, order):
+            self._fail(path, f"{len(symb)} entries", f"{count} entries, one per coefficient")
+        return (symb + [0] * order)[:order]
+
+    def _elasticities(self) -> list[Elasticity | None]:
+        """Elasticity of each joint: the k-th entry belongs to the k-th elastic joint, whatever it is called."""
+        result: list[Elasticity | None] = [None] * self.n
+        if not self.entry.ELASTIC_MODEL:
+            return result
+        indices = [i for i, kind in enumerate(self.entry.type_joints) if kind.endswith("_SEA")]
+        elastic = self.entry.elastic
+        if elastic is None:
+            if indices:
+                self._fail(("elastic",), "the key 'elastic' is missing", "an entry, as ELASTIC_MODEL is true")
+            return result
+        reason = "one per joint of type R_SEA or P_SEA"
+        self._expect(("elastic", "joints"), list(elastic.joints), len(indices), reason)
+        for index, (key, joint) in zip(indices, elastic.joints.items(), strict=True):
+            result[index] = self._elasticity(key, joint)
+        self._mark_elastic()
+        return result
+
+    def _orders(self) -> dict[str, int]:
+        elastic = self.entry.elastic
+        return {} if elastic is None else {k: getattr(elastic, f"{k}_order") for k in ("K", "D", "Dm")}
+
+    def _elasticity(self, key: str, joint: ElasticJointEntry) -> Elasticity:
+        terms = {
+            group: self._terms(("elastic", "joints", key, group), getattr(joint, group), order, f"{group}_order")
+            for group, order in self._orders().items()
+        }
+        return Elasticity(**terms, Mm=joint.Mm)
+
+    def _mark_elastic(self) -> None:
+        assert self.entry.elastic is not None
+        joints = self.entry.elastic.joints
+        for group, order in self._orders().items():
+            flags: list[int] = []
+            for key, joint in joints.items():
+                path: KeyPath = ("elastic", "joints", key, f"{group}_symb")
+                flags += self._flags(path, getattr(joint, f"{group}_symb"), len(getattr(joint, group)), order)
+            self._mark(f"par_{group}", flags)
+        self._mark("par_Mm", [joint.Mm_symb for joint in joints.values()])
+
+
+def _triple(values: Sequence[float]) -> tuple[float, float, float]:
+    x, y, z = values
+    return (float(x), float(y), float(z))
+
+
+def _frame(entry: FrameEntry) -> Frame:
+    return Frame(_triple(entry.tr), _triple(entry.ypr))

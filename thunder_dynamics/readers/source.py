@@ -1,0 +1,112 @@
+"""What all readers share: reading a text safely, their options, and the check of a link's inertia."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.model import ENTITY_NAME
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""No robot description written for people is larger; parsing more would only serve to exhaust memory."""
+
+LARGEST = 1e15
+"""Bound on the magnitude of physical quantities, so that their products stay finite."""
+
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
+"""A finite number; integers count, texts and booleans do not."""
+
+
+class InconsistentInertiaWarning(UserWarning):
+    """A link's inertial parameters belong to no rigid body, and `allow_inconsistent` let them pass."""
+
+
+class ReaderOptions(BaseModel):
+    """Options that every reader of ours takes.
+
+    Args:
+        name: Name of the robot, instead of the one that the file gives.
+        allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+    name: str | None = None
+    allow_inconsistent: bool = False
+
+
+Options = TypeVar("Options", bound=ReaderOptions)
+
+
+def take_options(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
+    """Check a reader's options.
+
+    Raises:
+        NameNotFoundError: for an option the reader does not take, naming those it takes.
+        RobotFileError: for a value of the wrong kind.
+    """
+    unknown = [key for key in options if key not in kind.model_fields]
+    if unknown:
+        raise NameNotFoundError(f"no option '{unknown[0]}'", where=where, valid=", ".join(kind.model_fields))
+    try:
+        return kind(**options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = ".".join(str(part) for part in first["loc"])
+        raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
+
+
+def read_text(path: Path) -> str:
+    """Read a robot description as UTF-8 text.
+
+    Raises:
+        RobotFileError: if it is missing, no file, not permitted, larger than `MAX_FILE_BYTES` or no UTF-8.
+    """
+    valid = f"a readable UTF-8 text file of at most {MAX_FILE_BYTES // 1024} KiB"
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise RobotFileError("the file is too large", where=str(path), valid=valid)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise RobotFileError("the file is no UTF-8 text", where=f"{path}:{line}", valid=valid) from error
+
+
+def check_inertia(inertia: Inertia, where: str, allow_inconsistent: bool) -> None:
+    """Raise unless a rigid body has these parameters; a negative mass is never allowed.
+
+    Raises:
+        InertiaError: naming the violated condition; a warning instead if `allow_inconsistent`.
+    """
+    if inertia.mass < 0.0:
+        inertia.check_consistent(where)
+    try:
+        inertia.check_consistent(where)
+    except InertiaError as error:
+        if not allow_inconsistent:
+            assert error.valid is not None
+            raise InertiaError(error.what, where=where, valid=f"{error.valid} (or allow_inconsistent)") from error
+        warnings.warn(str(error), InconsistentInertiaWarning, stacklevel=2)
+
+
+def check_entity_name(name: str, kind: str, where: str) -> None:
+    """Raise `RobotFileError` unless a link or joint may be called `name`."""
+    if not ENTITY_NAME.fullmatch(name):
+        raise RobotFileError(f"{kind} name {name!r}", where=where, valid=f"a match of {ENTITY_NAME.pattern}")
+
+
+def relocated(error: ModelError, where: str) -> RobotFileError:
+    """The same complaint as `error`, at a place in a file."""
+    return RobotFileError(error.what, where=where, valid=error.valid)

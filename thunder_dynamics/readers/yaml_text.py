@@ -1,0 +1,196 @@
+"""YAML text → plain data with the line of every value, safely.
+
+PyYAML scans, parses and composes; nothing is constructed but None, booleans, numbers, texts, lists and mappings, by
+the rules of the YAML 1.2 core schema (so that 1e-3 is a number, and 1:30 and `on` are texts). Object tags, duplicate
+keys, recursive aliases and documents that aliases blow up are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from yaml.composer import Composer
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+from thunder_dynamics.errors import RobotFileError
+
+MAX_DEPTH = 20
+"""Levels of nesting; the schema needs five."""
+
+MAX_VALUES = 100_000
+"""Values after aliases are expanded; a robot of 30 joints has about a thousand."""
+
+KeyPath = tuple[str | int, ...]
+
+_TAG = "tag:yaml.org,2002:"
+_KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
+
+
+@dataclass(frozen=True)
+class YamlDocument:
+    """A YAML document as plain data.
+
+    Args:
+        data: The top-level mapping.
+        lines: Line (from 1) of every key path; a list's entries have their own.
+        anchored: Top-level keys whose value is a scalar that carries an anchor.
+        source: Name of the file, for messages.
+    """
+
+    data: dict[str, Any]
+    lines: dict[KeyPath, int]
+    anchored: frozenset[str]
+    source: str
+
+    def where(self, path: KeyPath) -> str:
+        """Place of a key path, as file:line: key.path; the line of the nearest parent that exists."""
+        known = path
+        while known and known not in self.lines:
+            known = known[:-1]
+        return _place(self.source, self.lines.get(known, 1), path)
+
+
+def parse_yaml(text: str, source: str) -> YamlDocument:
+    """Parse one YAML document whose top level is a mapping.
+
+    Raises:
+        RobotFileError: with file and line, for anything else, and for what the module's docstring calls an error.
+    """
+    loader = _Composer(text, source)
+    root = loader.compose_root()
+    if not isinstance(root, MappingNode):
+        line = 1 if root is None else root.start_mark.line + 1
+        raise RobotFileError("the top level is no mapping", where=f"{source}:{line}", valid="keys and values")
+    converter = _Converter(source)
+    data = converter.convert(root, ())
+    return YamlDocument(data, converter.lines, frozenset(loader.anchored), source)
+
+
+class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
+    """PyYAML up to the node graph; a constructor, which could make objects, is left out."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.source = source
+        self.anchored: set[str] = set()
+        self.depth = 0
+        with _located(source):
+            Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+
+    def compose_root(self) -> Node | None:
+        with _located(self.source):
+            node: Node | None = self.get_single_node()
+            return node
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        event = self.peek_event()
+        self.depth += 1
+        node: Node | None = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        self.depth -= 1
+        # Nodes forget their anchors, so note here which values of the top-level mapping define one.
+        if self.depth == 1 and isinstance(index, ScalarNode) and isinstance(event, yaml.ScalarEvent) and event.anchor:
+            self.anchored.add(index.value)
+        return node
+
+
+@contextmanager
+def _located(source: str) -> Iterator[None]:
+    try:
+        yield
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = 1 if mark is None else mark.line + 1
+        raise RobotFileError(error.problem or str(error), where=f"{source}:{line}", valid="YAML 1.2") from error
+    except yaml.YAMLError as error:
+        what = " ".join(str(error).split())
+        raise RobotFileError(what, where=source, valid="YAML 1.2") from error
+    except RecursionError as error:
+        raise RobotFileError("the nesting is too deep", where=source, valid=f"{MAX_DEPTH} levels") from error
+
+
+class _Converter:
+    """Nodes → data, within `MAX_DEPTH` and `MAX_VALUES`."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.lines: dict[KeyPath, int] = {}
+
+    def convert(self, node: Node, path: KeyPath) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if len(path) > MAX_DEPTH:
+            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{MAX_DEPTH} levels")
+        if len(self.lines) > MAX_VALUES:
+            self._fail(node, path[:3], "aliases expand to too many values", f"at most {MAX_VALUES}")
+        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in _KINDS:
+            valid = "no tag (no objects are made from a robot file)"
+            self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.convert(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node, path)
+
+    def _mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                self._fail(key, path, "a key is no text", "text keys")
+            name = key.value
+            if name in result:
+                first = self.lines[(*path, name)]
+                self._fail(key, (*path, name), f"duplicate key, first on line {first}", "each key once")
+            self.lines[(*path, name)] = key.start_mark.line + 1
+            result[name] = self.convert(value, (*path, name))
+        return result
+
+    def _scalar(self, node: Node, path: KeyPath) -> Any:
+        kind, text = node.tag[len(_TAG) :], node.value
+        try:
+            return _SCALARS[kind](text)
+        except (KeyError, ValueError, OverflowError):
+            self._fail(node, path, f"{text[:40]!r} is no {kind}", f"a value of kind {kind}, or no tag")
+
+    def _fail(self, node: Node, path: KeyPath, what: str, valid: str) -> Any:
+        raise RobotFileError(what, where=_place(self.source, node.start_mark.line + 1, path), valid=valid)
+
+
+def _place(source: str, line: int, path: KeyPath) -> str:
+    keys = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"{source}:{line}: {keys[1:]}" if keys else f"{source}:{line}"
+
+
+def _integer(text: str) -> int | float:
+    # Python refuses to convert very long texts to int, and no such number is exact in the model anyway.
+    return int(text) if len(text) < 19 else float(text)
+
+
+_SCALARS: dict[str, Any] = {
+    "null": lambda text: None,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
+    "int": _integer,
+    "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
+    "str": str,
+}
+
+for _kind, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
+):
+    _Composer.add_implicit_resolver(  # type: ignore[no-untyped-call]
+        _TAG + _kind, re.compile(rf"^(?:{_pattern})$"), _first
+    )
