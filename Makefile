@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Everything is installed into $(VENV), nothing outside.
+# Two commands on a fresh machine: `make demo` and `make test`. Everything is installed into $(VENV), nothing outside it.
 #
 #   make setup    the virtual environment with the package in it, editable
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
@@ -7,7 +7,7 @@
 #   make lint     ruff and mypy alone
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
 #
-# PYTHON=/path/to/python3 chooses the interpreter (3.10 or later), JOBS the number of test processes.
+# PYTHON=/path/to/python3 chooses the interpreter that makes $(VENV) (3.10 or later), JOBS the number of test processes.
 
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -23,9 +23,9 @@ PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
 HOST_SOURCES := $(wildcard thunder_controllers/host/*.cpp thunder_dynamics/include/thunder/*.h) \
 	$(shell find thunder_controllers/host/include -name '*.hpp' 2>/dev/null)
 
-# A stamp counts only while the environment works: one whose interpreter has gone, or that was never finished, is
-# made again.
-ifneq ($(shell $(RUN) -c 'import pip' >/dev/null 2>&1 && echo works),works)
+# A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
+# that was moved, means another installation.
+ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
 $(shell rm -f $(STAMP) $(TEST_STAMP))
 endif
 
@@ -34,7 +34,7 @@ endif
 .PHONY: help setup demo test bench lint lint-files clean clean-venv
 
 help:
-	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile
+	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
 
 setup: $(STAMP)
 
@@ -48,7 +48,7 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
 	@echo "Installing the package into $(VENV)"
 	@$(PIP) --editable .
-	@touch $(STAMP)
+	@echo '$(CURDIR)' > $(STAMP)
 
 $(TEST_STAMP): $(STAMP)
 	@echo "Installing what the tests need into $(VENV)"

@@ -67,7 +67,7 @@ def share_folder() -> Path:
 def _candidates() -> Iterator[Path]:
     tree = Path(__file__).absolute().parents[1]
     yield tree
-    for prefix in tree.parents:
+    for prefix in (tree, *tree.parents):
         yield prefix / "share" / PACKAGE
     for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
         if entry:

@@ -8,6 +8,19 @@
 #include "thunder/host/signals.hpp"
 
 namespace thunder {
+namespace {
+
+/// An evaluator whose absence is the library's fault, not the caller's.
+Evaluator required(const std::shared_ptr<const Library>& library, const std::string& function) {
+  try {
+    return Evaluator(library, function);
+  } catch (const HostError& error) {
+    throw HostError(ErrorKind::build, "the host needs the function " + function + ": " + error.wrong(), error.where(),
+                    "a library that has it");
+  }
+}
+
+}  // namespace
 
 Evaluator::Evaluator(std::shared_ptr<const Library> library, const std::string& function)
     : library_(std::move(library)),
@@ -41,20 +54,20 @@ bool Evaluator::evaluate() noexcept {
   return function_->eval(arguments_.data(), results_.data(), iw_.data(), w_.data(), 0) == 0;
 }
 
-Evaluator evaluator_of_position(std::shared_ptr<const Library> library, const std::string& function, int output_size) {
-  const std::string path = library->path();
-  const int n_joints = library->n_joints();
-  const std::string valid = "a library with " + function + "(q), " + std::to_string(output_size) + " elements";
-  for (const std::string& name : library->function_names()) {
-    if (name != function) continue;
-    Evaluator evaluator(std::move(library), function);
-    const int q = evaluator.input("q");
-    const bool fits = entry_size(evaluator.function().in[q]) == n_joints &&
-                      entry_size(evaluator.function().out[0]) == output_size;
-    if (!fits) throw HostError(ErrorKind::build, "the function " + function + " has another shape", path, valid);
-    return evaluator;
+PositionFunction::PositionFunction(std::shared_ptr<const Library> library, const std::string& function,
+                                   int output_size)
+    : evaluator_(required(library, function)), output_size_(output_size) {
+  const thunder_function& found = evaluator_.function();
+  q_ = evaluator_.input("q");
+  if (entry_size(found.in[q_]) != library->n_joints() || entry_size(found.out[0]) != output_size) {
+    throw HostError(ErrorKind::build, "the function " + function + " has another shape than the host needs",
+                    library->path(), "q of one value per joint, an output of " + std::to_string(output_size));
   }
-  throw HostError(ErrorKind::build, "the host needs the function " + function, path, valid);
+}
+
+bool PositionFunction::evaluate(const double* q) noexcept {
+  evaluator_.set_input(q_, q);
+  return evaluator_.evaluate() && all_finite(evaluator_.result(0), output_size_);
 }
 
 }  // namespace thunder

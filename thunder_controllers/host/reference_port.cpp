@@ -40,7 +40,7 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
       held_(static_cast<std::size_t>(law.reference.size), 0.0),
       values_(held_) {
   if (law.reference_kind == THUNDER_REFERENCE_CARTESIAN) {
-    pose_.emplace(evaluator_of_position(std::move(library), "T_0_ee", 16));
+    pose_.emplace(std::move(library), "T_0_ee", 16);
     position_offsets_ = {offset_of(law, "position"), offset_of(law, "rotation")};
   } else {
     position_offsets_ = {offset_of(law, "q")};
@@ -102,9 +102,8 @@ bool ReferencePort::capture(const double* q) noexcept {
     std::copy_n(q, values_.size() / 3, held_.begin() + position_offsets_[0]);
     return true;
   }
-  pose_->set_input(0, q);
-  if (!pose_->evaluate() || !all_finite(pose_->result(0), 16)) return false;
-  const double* pose = pose_->result(0);
+  if (!pose_->evaluate(q)) return false;
+  const double* pose = pose_->result();
   std::copy_n(pose + 12, 3, held_.begin() + position_offsets_[0]);
   for (int column = 0; column < 3; ++column) {
     std::copy_n(pose + 4 * column, 3, held_.begin() + position_offsets_[1] + 3 * column);
@@ -138,7 +137,7 @@ ReferenceState ReferencePort::refresh(double t, const double* q, double timeout)
     if (!take(q)) return ReferenceState::failed;
     stamp_ = t;
   }
-  if (!stamp_) stamp_ = t;
+  if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
   if (!is_stale_ && buffer_.value().given != 0 && t - *stamp_ > timeout) {
     if (!capture(q)) return ReferenceState::failed;
     std::copy(held_.begin(), held_.end(), values_.begin());

@@ -49,7 +49,9 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     """
     chosen = take_options(ReaderOptions, options, where=str(path))
     document = parse_yaml(read_text(path), str(path))
-    return _Builder(document, validate(document), chosen.allow_inconsistent).model(chosen.name or path.stem)
+    return _Builder(document, validate(document), chosen.allow_inconsistent).model(
+        path.stem if chosen.name is None else chosen.name
+    )
 
 
 def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:

@@ -95,9 +95,9 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
             return node
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
-        node: Node | None = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.
         if self.depth == 1 and isinstance(index, ScalarNode) and isinstance(event, yaml.ScalarEvent) and event.anchor:
@@ -191,6 +191,4 @@ for _kind, _pattern, _first in (
     ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
     ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
 ):
-    _Composer.add_implicit_resolver(  # type: ignore[no-untyped-call]
-        _TAG + _kind, re.compile(rf"^(?:{_pattern})$"), _first
-    )
+    _Composer.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), _first)

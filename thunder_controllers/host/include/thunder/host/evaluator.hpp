@@ -49,9 +49,21 @@ class Evaluator {
   std::vector<double> w_;
 };
 
-/// An evaluator of a function (q) -> output of that many elements; further inputs keep their defaults.
-///
-/// Throws HostError(build) if the library has no such function, or one of another shape.
-Evaluator evaluator_of_position(std::shared_ptr<const Library> library, const std::string& function, int output_size);
+/// A function q -> one output; further inputs keep their defaults. Evaluating allocates nothing.
+class PositionFunction {
+ public:
+  /// Throws HostError(build) if the library has no such function, or one whose output has another size.
+  PositionFunction(std::shared_ptr<const Library> library, const std::string& function, int output_size);
+
+  /// Evaluate at n_joints positions. False if the function failed or gave something that is not finite.
+  bool evaluate(const double* q) noexcept;
+  /// The output, column-major.
+  const double* result() const noexcept { return evaluator_.result(0); }
+
+ private:
+  Evaluator evaluator_;
+  int output_size_;
+  int q_ = 0;
+};
 
 }  // namespace thunder

@@ -59,7 +59,7 @@ class ReferencePort {
   bool take(const double* q) noexcept;
 
   const thunder_law* law_;
-  std::optional<Evaluator> pose_;
+  std::optional<PositionFunction> pose_;
   std::vector<int> position_offsets_;
 
   Message written_;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random bit patterns as measurements, references and gains; meant for the address and undefined-behaviour sanitizers.
+// Usage: host_guards <libpendulum2.so>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "thunder/host/controller.hpp"
+#include "thunder/host/error.hpp"
+
+namespace {
+
+/// Mostly sensible numbers, else any 64 bits at all: infinities, NaNs, denormals, huge ones.
+double draw(std::mt19937_64& random, double centre, double spread) {
+  const std::uint64_t bits = random();
+  if (bits % 4 != 0) return centre + spread * (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5);
+  const std::uint64_t pattern = random();
+  double value;
+  std::memcpy(&value, &pattern, sizeof value);
+  return value;
+}
+
+template <class Action>
+bool is_refused(Action action) {
+  try {
+    action();
+  } catch (const thunder::HostError& error) {
+    CHECK(!error.where().empty() && !error.wrong().empty());
+    return true;
+  }
+  return false;
+}
+
+void check_limits(const thunder::Controller& controller, const double* effort, const double* previous, double dt) {
+  const thunder_library& data = controller.library()->data();
+  for (int i = 0; i < data.n_joints; ++i) {
+    CHECK(std::isfinite(effort[i]) && std::abs(effort[i]) <= data.effort_limit[i]);
+    CHECK(std::abs(effort[i] - previous[i]) <= data.effort_rate_limit[i] * dt * (1 + 1e-12) + 1e-12);
+  }
+}
+
+void bombard(thunder::Controller& controller, std::mt19937_64& random) {
+  double effort[2] = {controller.effort()[0], controller.effort()[1]};
+  for (int k = 1; k <= 5000; ++k) {
+    const double previous[2] = {effort[0], effort[1]};
+    const double q[2] = {draw(random, 0.1, 0.2), draw(random, 0.2, 0.2)};
+    const double qd[2] = {draw(random, 0.0, 1.0), draw(random, 0.0, 1.0)};
+    const double dt = draw(random, 1e-3, 1e-4);
+    const double used = dt > 0 && dt <= 0.01 ? dt : 1e-3;
+    controller.update(draw(random, 1e-3 * k, 1e-5), q, qd, dt, effort);
+    check_limits(controller, effort, previous, used);
+    for (const double value : controller.state()) CHECK(std::isfinite(value));
+    std::vector<double> reference = controller.reference();
+    for (double& value : reference) value = draw(random, value, 0.1);
+    is_refused([&] { controller.set_reference(reference.data(), static_cast<int>(reference.size())); });
+    for (const double value : controller.reference()) CHECK(std::isfinite(value));
+  }
+}
+
+void check_misuse(const std::shared_ptr<const thunder::Library>& library) {
+  thunder::Controller controller;
+  double values[2] = {0.1, 0.2};
+  CHECK(controller.update(0.0, values, values, 1e-3, values) == thunder::kNotActive);
+  CHECK(is_refused([&] { controller.activate(values); }));
+  CHECK(is_refused([&] { controller.state(); }));
+  CHECK(is_refused([&] { controller.configure(library, "nothing"); }));
+  CHECK(is_refused([&] { controller.configure(library, "joint_adaptive", {{"K_d", {1.0, 2.0, 3.0}}}); }));
+  CHECK(controller.lifecycle() == thunder::Lifecycle::unconfigured);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const auto library = thunder::Library::load(arguments[1]);
+  check_misuse(library);
+  std::mt19937_64 random(1);
+  const double start[2] = {0.1, 0.2};
+  for (const char* law : {"joint_adaptive", "cartesian_spring"}) {
+    for (const bool compensated : {false, true}) {
+      thunder::Options options;
+      options.gravity_compensated_by_robot = compensated;
+      thunder::Controller controller;
+      controller.configure(library, law, {}, {}, options);
+      controller.activate(start);
+      bombard(controller, random);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A configuring thread writes while another thread updates; meant for ThreadSanitizer.
+// Usage: host_threads <libpendulum2.so>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "thunder/host/controller.hpp"
+#include "thunder/host/triple_buffer.hpp"
+
+namespace {
+
+/// Every value that crosses is whole, and values come in the order they were published.
+void check_that_values_cross_whole_and_in_order() {
+  constexpr double kLast = 20000.0;
+  thunder::TripleBuffer<std::vector<double>> buffer(std::vector<double>(16, 0.0));
+  std::thread writer([&buffer] {
+    for (double value = 1.0; value <= kLast; value += 1.0) {
+      for (double& element : buffer.slot()) element = value;
+      buffer.publish();
+    }
+  });
+  double latest = 0.0;
+  while (latest < kLast) {
+    if (!buffer.fetch()) {
+      std::this_thread::yield();
+      continue;
+    }
+    CHECK(buffer.value().front() > latest);
+    for (const double element : buffer.value()) CHECK(element == buffer.value().front());
+    latest = buffer.value().front();
+  }
+  writer.join();
+}
+
+/// Both elements of what is written are equal, so that a torn reference or gain would show.
+void write(thunder::Controller& controller, const std::atomic<bool>& done) {
+  for (int k = 0; !done; ++k) {
+    const double value = 0.2 + 0.1 * std::sin(0.1 * k);
+    const double reference[6] = {value, value, 0.0, 0.0, 0.0, 0.0};
+    controller.set_reference(reference, 6);
+    controller.set_reference_entry("qd", {0.01 * value});
+    controller.set_gain("Lambda", {10.0 * value});
+    controller.freeze_adaptation(k % 2 == 0);
+    if (k % 5 == 0) controller.hold_reference();
+    if (k % 7 == 0) controller.reset_state();
+    std::this_thread::yield();
+  }
+  controller.begin_stop();
+  controller.deactivate();
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  check_that_values_cross_whole_and_in_order();
+  thunder::Controller controller;
+  controller.configure(thunder::Library::load(arguments[1]), "joint_adaptive");
+  const double position[2] = {0.2, 0.2};
+  const double velocity[2] = {0.0, 0.0};
+  double effort[2] = {0.0, 0.0};
+  controller.activate(position);
+  std::atomic<bool> done{false};
+  std::thread writer([&] { write(controller, done); });
+  for (int k = 1; k <= 20000; ++k) {
+    controller.update(1e-3 * k, position, velocity, 1e-3, effort);
+    CHECK(controller.reference()[0] == controller.reference()[1]);
+    CHECK(std::isfinite(effort[0]) && std::isfinite(effort[1]));
+    if (k % 64 == 0) std::this_thread::yield();
+  }
+  done = true;
+  for (int k = 20001; k <= 21000; ++k) controller.update(1e-3 * k, position, velocity, 1e-3, effort);
+  writer.join();
+  CHECK((controller.update(21.001, position, velocity, 1e-3, effort) & thunder::kNotActive) != 0);
+  CHECK(controller.counters().counts()[8] > 0);  // the freeze request arrived
+  return 0;
+}

@@ -1,0 +1,36 @@
+"""Builds the hand-written robot library of test/data/pendulum2, and knows its physics independently."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+ABI_INCLUDE = REPOSITORY / "thunder_dynamics/include"
+HOST = REPOSITORY / "thunder_controllers/host"
+SOURCE = REPOSITORY / "test/data/pendulum2/pendulum2.c"
+MASSES = np.array([1.2, 0.8])
+LENGTHS = np.array([0.5, 0.4])
+
+
+def compile_pendulum2(folder: Path, *macros: str) -> Path:
+    """Compile the library, spoilt by the given macros; returns its path."""
+    library = folder / f"libpendulum2{''.join(macros)}.so"
+    defines = [f"-D{macro}" for macro in macros]
+    options = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}"]
+    subprocess.run(["cc", *options, *defines, str(SOURCE), "-o", str(library), "-lm"], check=True)
+    return library
+
+
+def gravity(q: np.ndarray) -> np.ndarray:
+    """Gravity torque from the potential energy, by the complex step: exact to rounding, no derivative by hand."""
+
+    def energy(angles: np.ndarray) -> complex:
+        first = -LENGTHS[0] * np.cos(angles[0])
+        second = first - LENGTHS[1] * np.cos(angles[0] + angles[1])
+        return 9.81 * (MASSES[0] * first + MASSES[1] * second)
+
+    step = 1e-30
+    return np.array([energy(q + 1j * step * direction).imag / step for direction in np.eye(2)])

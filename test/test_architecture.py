@@ -1,0 +1,190 @@
+"""Imports go one way, as docs/architecture.md draws them; checked on the source text, so nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+LAYERS = (
+    ("version", "errors"),
+    ("spatial", "inertia"),
+    ("model",),
+    ("readers", "kinematics"),
+    ("dynamics",),
+    ("derivatives", "regressors", "friction"),
+    ("elastic",),
+    ("expressions",),
+    ("law",),
+    ("codegen",),
+    ("build",),
+    ("cli",),
+)
+"""Modules and packages of thunder_dynamics, lowest first: each imports only from layers below its own, or itself."""
+
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+LAW_PARTS = ("laws", "adaptation", "pose_error", "redundancy")
+"""Graph builders of thunder_controllers: the only ones that may import CasADi."""
+
+
+def source_files(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def walk(node: ast.AST, into_functions: bool) -> Iterator[ast.AST]:
+    """Every node that may run; with `into_functions` false, only what runs when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            continue
+        if not into_functions and isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        yield child
+        yield from walk(child, into_functions)
+
+
+def file_of(module: str) -> Path | None:
+    base = ROOT.joinpath(*module.split("."))
+    return next((file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()), None)
+
+
+def imports(file: Path, into_functions: bool = True) -> set[str]:
+    """Dotted names of all modules that `file` imports."""
+    found: set[str] = set()
+    for node in walk(ast.parse(file.read_text(encoding="utf-8")), into_functions):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = module_name(file).split(".")
+                package = package if file.name == "__init__.py" else package[:-1]
+                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+            members = {f"{base}.{alias.name}" for alias in node.names}
+            found |= {base} | {member for member in members if file_of(member)}
+    return found
+
+
+def top(module: str) -> str:
+    return module.split(".")[0]
+
+
+def part(module: str) -> str:
+    """The module or subpackage right below the package: `readers` of thunder_dynamics.readers.urdf."""
+    return (module.split(".") + [""])[1]
+
+
+@pytest.mark.parametrize("file", source_files("thunder_dynamics"), ids=module_name)
+def test_the_compiler_imports_only_from_layers_below(file: Path) -> None:
+    own = part(module_name(file))
+    if not own:  # the facade of the package re-exports from every layer, lazily
+        assert imports(file, into_functions=False) <= {
+            *sys.stdlib_module_names,
+            "collections.abc",
+            "thunder_dynamics.errors",
+            "thunder_dynamics.version",
+        }
+        return
+    assert own in RANK, f"{own} has no layer: give it one in LAYERS and in docs/architecture.md"
+    used = {part(name) for name in imports(file) if top(name) == "thunder_dynamics"} - {"", own}
+    assert {name for name in used if RANK[name] >= RANK[own]} == set()
+
+
+@pytest.mark.parametrize("file", source_files("thunder_dynamics"), ids=module_name)
+def test_the_compiler_knows_no_controller_no_simulator_and_no_ros(file: Path) -> None:
+    assert {top(name) for name in imports(file)} & {
+        "thunder_controllers",
+        "mujoco",
+        "rclpy",
+        "ament_index_python",
+    } == set()
+
+
+def test_only_build_and_the_command_line_use_readers() -> None:
+    users = {part(module_name(f)) for f in source_files("thunder_dynamics") if "thunder_dynamics.readers" in imports(f)}
+    assert users <= {"readers", "build", "cli"}
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in source_files("thunder_controllers") if part(module_name(f)) in LAW_PARTS], ids=module_name
+)
+def test_laws_import_only_the_compiler(file: Path) -> None:
+    used = imports(file)
+    own = {part(name) for name in used if top(name) == "thunder_controllers"} - {""}
+    assert own <= set(LAW_PARTS)
+    foreign = {top(name) for name in used} - {*sys.stdlib_module_names, "thunder_controllers", "thunder_dynamics"}
+    assert foreign <= {"casadi", "numpy"}
+    assert {top(name) for name in used} & {"os", "io", "pathlib", "socket", "subprocess"} == set()
+
+
+def reached_on_import(file: Path) -> dict[str, str]:
+    """What importing `file` imports, directly or through our own modules: name → the module that asks for it."""
+    reached: dict[str, str] = {}
+    queue = [file]
+    while queue:
+        current = queue.pop()
+        for name in sorted(imports(current, into_functions=False)):
+            if name in reached:
+                continue
+            reached[name] = module_name(current)
+            parents = [".".join(name.split(".")[:i]) for i in range(1, name.count(".") + 2)]
+            queue += [found for parent in parents if (found := file_of(parent)) is not None]
+    return reached
+
+
+RUNTIME = [f for f in source_files("thunder_controllers") if part(module_name(f)) not in LAW_PARTS]
+
+
+@pytest.mark.parametrize("file", RUNTIME, ids=module_name)
+def test_what_runs_laws_needs_no_casadi(file: Path) -> None:
+    assert "casadi" not in {top(name) for name in imports(file)}
+    reached = reached_on_import(file)
+    assert "casadi" not in reached, f"through {reached.get('casadi')}"
+
+
+@pytest.mark.parametrize("file", RUNTIME, ids=module_name)
+def test_what_runs_laws_does_not_import_them(file: Path) -> None:
+    used = {part(name) for name in imports(file) if top(name) == "thunder_controllers"}
+    assert used & set(LAW_PARTS) == set()
+
+
+@pytest.mark.parametrize("file", RUNTIME, ids=module_name)
+def test_only_the_ros_part_imports_rclpy(file: Path) -> None:
+    assert "rclpy" not in {top(name) for name in imports(file)} or part(module_name(file)) == "ros"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import casadi as ca", {"casadi"}),
+        ("from thunder_dynamics import errors", {"thunder_dynamics", "thunder_dynamics.errors"}),
+        ("from . import errors", {"thunder_dynamics", "thunder_dynamics.errors"}),
+        ("from .readers import urdf", {"thunder_dynamics.readers", "thunder_dynamics.readers.urdf"}),
+        ("try:\n    import casadi\nexcept ImportError:\n    pass", {"casadi"}),
+        ("if TYPE_CHECKING:\n    import casadi", set()),
+        ("def f():\n    import casadi", set()),
+    ],
+)
+def test_the_reader_of_imports_sees_every_form(
+    text: str, expected: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("__init__.py", "errors.py", "readers/__init__.py", "readers/urdf.py", "probe.py"):
+        file = tmp_path / "thunder_dynamics" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text if name == "probe.py" else "")
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    assert imports(tmp_path / "thunder_dynamics" / "probe.py", into_functions=False) == expected

@@ -1,0 +1,45 @@
+"""The documentation names files that exist and shows code that runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thunder_dynamics import load_model
+from thunder_dynamics.expressions import RobotExpressions
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_resolve(page: Path) -> None:
+    targets = [t.split("#")[0] for t in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in t]
+    assert [target for target in targets if target and not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_name_files_that_exist(page: Path) -> None:
+    named = re.findall(r"\b(?:config|urdf|benchmarks)/[\w/.-]+\.\w+", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_law_that_is_shown_builds() -> None:
+    text = (ROOT / "docs" / "writing-a-law.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "writing-a-law.md", "exec"), names)
+    law = names["slotine_li"](RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml")), {})
+    assert law.step.size_out("effort") == (3, 1)
+    assert [entry.name for entry in law.state] == ["pi_hat"]
+
+
+def test_the_readme_describes_every_make_target() -> None:
+    targets = re.findall(r"^(\w[\w-]*):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    readme = (ROOT / "README.md").read_text()
+    public = set(targets) - {"help", "lint", "lint-files"}
+    assert {"demo", "test", "bench"} <= public
+    assert [target for target in sorted(public) if f"`make {target}`" not in readme] == []

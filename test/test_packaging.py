@@ -1,0 +1,270 @@
+"""What an installation holds, and that the manifests of pip, ROS and CMake say the same."""
+
+from __future__ import annotations
+
+import configparser
+import importlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Mapping
+from email.message import Message
+from email.parser import Parser
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from packaging.version import Version
+
+from thunder_dynamics.version import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("thunder_dynamics", "thunder_controllers")
+SHARED = ("config", "launch", "urdf")
+SHARE = "share/thunder_controllers"
+MARKER = "share/ament_index/resource_index/packages/thunder_controllers"
+NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "*_generatedFiles", "build", "*_cache")
+
+pytestmark = pytest.mark.xdist_group("packaging")  # one worker builds the wheel once
+
+
+def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+    result = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
+    return result.stdout
+
+
+def copy_tree(target: Path) -> Path:
+    """The source tree without what was built in it."""
+    for name in (*PACKAGES, *SHARED, "resource", "cmake"):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target / name, ignore=NOT_SOURCE)
+    for name in ("pyproject.toml", "setup.py", "package.xml", "CMakeLists.txt", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, target / name)
+    return target
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_tree(tmp_path_factory.mktemp("tree"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        setuptools = Version(version("setuptools"))
+    except PackageNotFoundError:
+        setuptools = Version("0")
+    if setuptools < Version("68"):
+        pytest.skip("building a wheel without the network needs setuptools >= 68: pip install '.[test]'")
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation")
+    run(*pip, "--wheel-dir", folder, tree, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    """Paths in the wheel; those for the installation prefix start with `data/`."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {re.sub(r"^[^/]+\.data/", "", name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        return Parser().parsestr(archive.read(name).decode())
+
+
+@pytest.fixture(scope="module")
+def entry_points(wheel: Path) -> configparser.ConfigParser:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt"))
+        parser = configparser.ConfigParser(delimiters=("=",))
+        parser.read_string(archive.read(name).decode())
+        return parser
+
+
+def files_below(tree: Path, folder: str, pattern: str = "*") -> set[str]:
+    return {path.relative_to(tree).as_posix() for path in (tree / folder).rglob(pattern) if path.is_file()}
+
+
+# --- the wheel -------------------------------------------------------------------------------------------------------
+
+
+def test_wheel_holds_every_module(tree: Path, names: set[str]) -> None:
+    modules = {name for package in PACKAGES for name in files_below(tree, package, "*.py")}
+    assert modules, "no module found: the test looks in the wrong place"
+    assert modules <= names
+
+
+def test_wheel_marks_both_packages_as_typed(names: set[str]) -> None:
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
+
+
+@pytest.mark.parametrize(
+    "folder", ["thunder_dynamics/include", "thunder_dynamics/codegen/templates", "thunder_controllers/host/include"]
+)
+def test_wheel_holds_what_the_compiler_reads(tree: Path, names: set[str], folder: str) -> None:
+    files = files_below(tree, folder)
+    assert files
+    assert files <= names
+
+
+def test_wheel_holds_the_host_and_its_types(names: set[str]) -> None:
+    assert f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}" in names
+    assert "thunder_controllers/host/_host.pyi" in names
+
+
+def test_wheel_installs_shared_files_where_ament_looks(tree: Path, names: set[str]) -> None:
+    shared = {name for folder in SHARED for name in files_below(tree, folder)} | {"package.xml"}
+    assert {f"data/{SHARE}/{name}" for name in shared} <= names
+    assert f"data/{MARKER}" in names
+    assert f"data/{SHARE}/config/robots/panda.yaml" in names
+
+
+def test_wheel_holds_nothing_else(names: set[str]) -> None:
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == {*PACKAGES, "data"}
+
+
+def test_every_entry_point_resolves(entry_points: configparser.ConfigParser) -> None:
+    assert {"console_scripts", "thunder.commands", "thunder.laws", "thunder.readers"} <= set(entry_points)
+    for group in entry_points.sections():
+        for name, reference in entry_points[group].items():
+            module, attribute = reference.split(":")
+            assert callable(getattr(importlib.import_module(module), attribute)), f"{group}: {name}"
+
+
+def test_installed_package_finds_its_shared_files(wheel: Path, tmp_path: Path) -> None:
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "--no-deps",
+        "--no-compile",
+        "--quiet",
+    )
+    run(*pip, "--ignore-installed", "--prefix", tmp_path, wheel)
+    (site,) = {path.parents[1] for path in tmp_path.rglob("thunder_controllers/resources.py")}
+    code = "from thunder_controllers.resources import share; print(share('config/robots/panda.yaml'))"
+    found = run(sys.executable, "-c", code, cwd=tmp_path, env={"PYTHONPATH": str(site)}).strip()
+    assert Path(found) == tmp_path / SHARE / "config" / "robots" / "panda.yaml"
+
+
+# --- the manifests agree ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def manifest() -> etree._Element:
+    return etree.parse(ROOT / "package.xml").getroot()
+
+
+def test_manifest_is_what_ament_expects(manifest: etree._Element) -> None:
+    assert (manifest.tag, manifest.get("format")) == ("package", "3")
+    assert manifest.findtext("name") == "thunder_controllers"
+    assert manifest.findtext("export/build_type") == "ament_cmake"
+    assert {"ament_cmake", "ament_cmake_python"} <= {e.text for e in manifest.iter("buildtool_depend")}
+
+
+def test_manifest_names_a_maintainer_colcon_accepts(manifest: etree._Element) -> None:
+    # catkin_pkg's own rule; colcon falls back to a plain Python build, without environment hooks, where it fails
+    valid = re.compile(r"[-a-zA-Z0-9_%+]+(\.[-a-zA-Z0-9_%+]+)*@[-a-zA-Z0-9%]+(\.[-a-zA-Z0-9%]+)*\.[a-zA-Z]{2,}")
+    emails = [element.get("email", "") for element in manifest.iter("maintainer")]
+    assert emails
+    assert all(valid.fullmatch(email) for email in emails)
+
+
+def test_no_dependency_is_declared_twice(manifest: etree._Element) -> None:
+    names = [element.text for element in manifest.iter("{*}*") if element.tag.endswith("depend")]
+    assert len(names) == len(set(names))
+
+
+def test_versions_agree(manifest: etree._Element) -> None:
+    cmake = re.search(r"project\(thunder_controllers VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    changelog = re.search(r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    found = [manifest.findtext("version"), *(match and match[1] for match in (cmake, citation, changelog))]
+    assert found == [__version__] * 4
+
+
+def test_wheel_agrees_with_the_manifest(metadata: Message, manifest: etree._Element) -> None:
+    assert metadata["Version"] == manifest.findtext("version")
+    assert (
+        metadata["License"] == metadata.get("License-Expression", metadata["License"]) == manifest.findtext("license")
+    )
+    assert metadata["Requires-Python"] == ">=3.10"
+
+
+def test_license_file_is_the_apache_license() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+# --- CMake -----------------------------------------------------------------------------------------------------------
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+def has_ament() -> bool:
+    probe = "import ament_package, catkin_pkg, setuptools, sysconfig; open(sysconfig.get_path('include') + '/Python.h')"
+    pybind11 = [folder for folder in ("/usr/share/cmake/pybind11", "/usr/lib/cmake/pybind11") if Path(folder).is_dir()]
+    if not pybind11 or not Path("/usr/share/ament_cmake_python").is_dir() or not Path(SYSTEM_PYTHON).exists():
+        return False
+    return subprocess.run([SYSTEM_PYTHON, "-c", probe], capture_output=True, check=False).returncode == 0
+
+
+def cmake_install(tree: Path, folder: Path, *options: str) -> Path:
+    prefix = folder / "prefix"
+    run("cmake", "-S", tree, "-B", folder / "build", f"-DCMAKE_INSTALL_PREFIX={prefix}", *options)
+    run("cmake", "--build", folder / "build", "--parallel", "2")
+    run("cmake", "--install", folder / "build")
+    return prefix
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_plain_cmake_compiles_a_robot_and_the_host(tree: Path, tmp_path: Path) -> None:
+    options = ("-DCMAKE_DISABLE_FIND_PACKAGE_ament_cmake=ON", "-DTHUNDER_ROBOTS=config/robots/panda.yaml")
+    prefix = cmake_install(tree, tmp_path, *options, f"-DPython3_EXECUTABLE={sys.executable}")
+    assert (prefix / "lib" / "libpanda.so").is_file()
+    assert (prefix / SHARE / "robots" / "panda_generatedFiles" / "thunder_panda.h").is_file()
+    assert (prefix / "include" / "thunder" / "thunder_abi.h").is_file()
+    assert (prefix / "include" / "thunder" / "host" / "controller.hpp").is_file()
+    assert list(prefix.glob("lib/libthunder_host.*"))
+    assert (prefix / MARKER).is_file()
+
+
+@pytest.mark.skipif(
+    shutil.which("cmake") is None or not has_ament(), reason="cmake, ament_cmake or pybind11 is missing"
+)
+def test_ament_cmake_installs_packages_scripts_and_shared_files(tree: Path, tmp_path: Path) -> None:
+    prefix = cmake_install(tree, tmp_path, f"-DPython3_EXECUTABLE={SYSTEM_PYTHON}", "-DTHUNDER_ROBOTS=")
+    packages = {path.parent.name for path in prefix.rglob("py.typed")}
+    assert packages == set(PACKAGES)
+    assert (prefix / "lib" / "thunder_controllers" / "thunder").is_file()
+    assert len(list(prefix.rglob("entry_points.txt"))) == 1
+    assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
+    for name in ("package.xml", "config/robots/panda.yaml", "urdf/panda.urdf.xacro", "environment/pythonpath.sh"):
+        assert (prefix / SHARE / name).is_file(), name
+    assert (prefix / MARKER).is_file()
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_cmake_names_a_robot_file_that_is_missing(tree: Path, tmp_path: Path) -> None:
+    options = (f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_DISABLE_FIND_PACKAGE_ament_cmake=ON")
+    command = ["cmake", "-S", str(tree), "-B", str(tmp_path), "-DTHUNDER_ROBOTS=config/robots/none.yaml", *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert re.search(r"there is no\s+file\s+\S*config/robots/none\.yaml", result.stderr)

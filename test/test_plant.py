@@ -1,0 +1,307 @@
+"""The plant agrees with an independent model of the same description, and each of its options does what it says."""
+
+from __future__ import annotations
+
+import re
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+from numpy.typing import NDArray
+from plant_arms import ARM, ARM_JOINTS, PENDULUM
+from pydantic import ValidationError
+
+from thunder_controllers.simulation.options import Body, Friction, Noise, Payload, PlantOptions
+from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_dynamics.errors import DimensionError, NameNotFoundError, ScenarioError
+from thunder_dynamics.inertia import Inertia
+
+FloatArray = NDArray[np.float64]
+RTOL = 1e-9
+"""Two double-precision algorithms of some hundred operations agree to 1e-13; MuJoCo's principal axes cost a little."""
+
+PERIOD = 1e-3
+BOX = Payload(link="tool", mass=1.2, com=(0.05, -0.02, 0.1), inertia=(0.004, 0.0, 0.0, 0.003, 0.0, 0.005))
+
+
+def _arm(**options: object) -> MujocoPlant:
+    return MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(**options))  # type: ignore[arg-type]
+
+
+def _mass_matrix(plant: MujocoPlant, q: FloatArray) -> FloatArray:
+    """Columns of M from MuJoCo's own product, the same call in all its versions."""
+    plant.reset(q)
+    mujoco.mj_forward(plant.model, plant.data)
+    columns = np.zeros((plant.n, plant.n))
+    for k, unit in enumerate(np.eye(plant.n)):
+        mujoco.mj_mulM(plant.model, plant.data, columns[k], unit)
+    return columns.T
+
+
+def _states(n: int, seed: int = 1) -> list[tuple[FloatArray, FloatArray]]:
+    rng = np.random.default_rng(seed)
+    return [(rng.uniform(-0.9, 0.9, n), rng.uniform(-2, 2, n)) for _ in range(10)]
+
+
+def test_mass_matrix_and_gravity_agree_with_pinocchio() -> None:
+    plant, model = _arm(), pin.buildModelFromXML(ARM)
+    data = model.createData()
+    for q, qd in _states(3):
+        M = pin.crba(model, data, q)
+        M = np.triu(M) + np.triu(M, 1).T
+        np.testing.assert_allclose(_mass_matrix(plant, q), M, rtol=RTOL, atol=RTOL * np.abs(M).max())
+        G = pin.computeGeneralizedGravity(model, data, q)
+        np.testing.assert_allclose(plant.holding_effort(), G, rtol=RTOL, atol=RTOL * np.abs(G).max())
+        plant.reset(q, qd)
+        mujoco.mj_forward(plant.model, plant.data)
+        bias = pin.nonLinearEffects(model, data, q, qd)
+        np.testing.assert_allclose(plant.data.qfrc_bias, bias, rtol=RTOL, atol=RTOL * np.abs(bias).max())
+
+
+def test_end_effector_pose_agrees_with_pinocchio() -> None:
+    plant, model = _arm(), pin.buildModelFromXML(ARM)
+    assert plant.ee_link == "tip"
+    data = model.createData()
+    states = np.array([q for q, _ in _states(3)])
+    positions, rotations = plant.poses(states)
+    for k, q in enumerate(states):
+        pin.framesForwardKinematics(model, data, q)
+        expected = data.oMf[model.getFrameId("tip")]
+        np.testing.assert_allclose(positions[k], expected.translation, atol=1e-12)
+        np.testing.assert_allclose(rotations[k], expected.rotation, atol=1e-12)
+        np.testing.assert_array_equal(plant.pose(q)[0], positions[k])
+
+
+def test_true_inertia_merges_what_is_fixed_to_a_link() -> None:
+    model = pin.buildModelFromXML(ARM)  # Pinocchio merges fixed links as well
+    for index, link in enumerate(("l1", "l2", "l3")):
+        expected = model.inertias[index + 1]
+        found = _arm().true_inertia(link)
+        np.testing.assert_allclose(found.mass, expected.mass, rtol=1e-12)
+        np.testing.assert_allclose(found.com, expected.lever, atol=1e-12)
+        np.testing.assert_allclose(found.inertia_com, expected.inertia, atol=1e-12)
+
+
+def test_joint_order_is_the_controllers() -> None:
+    swapped = MujocoPlant(ARM, ("j3", "j1", "j2"), PERIOD)
+    plain = _arm()
+    q = np.array([0.1, 0.2, 0.3])
+    swapped.reset(q[[2, 0, 1]])
+    plain.reset(q)
+    np.testing.assert_allclose(swapped.holding_effort(), plain.holding_effort()[[2, 0, 1]], atol=1e-12)
+    effort = np.array([3.0, -2.0, 5.0])
+    for _ in range(20):
+        plain.step(effort)
+        swapped.step(effort[[2, 0, 1]])
+    np.testing.assert_allclose(swapped.q, plain.q[[2, 0, 1]], atol=1e-12)
+
+
+def test_payload_equals_the_merged_body() -> None:
+    own, carried = _arm().true_inertia("l3"), _arm(payloads=[BOX]).true_inertia("l3")
+    assert carried.mass == pytest.approx(own.mass + 1.2, rel=1e-12)
+    merged = _arm(inertia={"tool": _as_body(_arm().true_inertia("tool") + BOX.to_inertia())})
+    np.testing.assert_allclose(merged.true_inertia("l3").pi, carried.pi, atol=1e-12)
+
+
+def _as_body(inertia: Inertia) -> Body:
+    dyn = inertia.dyn.tolist()
+    return Body(mass=dyn[0], com=tuple(dyn[1:4]), inertia=tuple(dyn[4:]))
+
+
+def test_a_payload_attached_while_running_keeps_the_state() -> None:
+    plant = _arm()
+    plant.reset([0.1, 0.2, 0.3], [0.5, -0.3, 0.1])
+    for _ in range(10):
+        plant.step(np.array([1.0, 2.0, 3.0]))
+    q, qd, time = plant.q, plant.qd, plant.time
+    plant.attach(BOX)
+    np.testing.assert_array_equal(plant.q, q)
+    np.testing.assert_array_equal(plant.qd, qd)
+    assert plant.time == time
+    fresh = _arm(payloads=[BOX])
+    fresh.reset(q, qd)
+    plant.step(np.zeros(3))
+    fresh.step(np.zeros(3))
+    np.testing.assert_allclose(plant.qd, fresh.qd, atol=1e-12)
+
+
+def test_a_payload_appears_at_its_time_and_goes_at_reset() -> None:
+    late = BOX.model_copy(update={"time": 0.01})
+    plant = _arm(payloads=[late])
+    for start in range(2):
+        plant.reset(np.zeros(3))
+        for step in range(11):
+            assert (plant.true_inertia("tool").mass > 1.0) == (step > 10), f"run {start}, step {step}"
+            plant.step(plant.holding_effort())
+        assert plant.true_inertia("tool").mass == pytest.approx(1.5, rel=1e-12)
+
+
+def test_inertia_override_replaces_the_link() -> None:
+    body = Body(mass=3.0, com=(0.0, 0.1, 0.0), inertia=(0.02, 0.0, 0.001, 0.02, 0.0, 0.03))
+    plant = _arm(inertia={"l2": body})
+    np.testing.assert_allclose(plant.true_inertia("l2").dyn, body.to_inertia().dyn, atol=1e-12)
+
+
+def test_holding_effort_holds_still() -> None:
+    plant = _arm()
+    plant.reset([0.3, -0.4, 0.2])
+    for _ in range(100):
+        plant.step(plant.holding_effort())
+    np.testing.assert_allclose(plant.q, [0.3, -0.4, 0.2], atol=1e-9)
+
+
+def test_compensating_robot_holds_its_description_but_not_its_payload() -> None:
+    still = MujocoPlant(ARM, ARM_JOINTS, PERIOD, gravity_compensated=True)
+    loaded = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(payloads=(BOX,)), gravity_compensated=True)
+    for plant in (still, loaded):
+        plant.reset([0.3, -0.4, 0.2])
+    np.testing.assert_allclose(still.holding_effort(), 0.0, atol=1e-12)
+    assert np.abs(loaded.holding_effort()).max() > 1.0
+    for _ in range(50):
+        still.step(np.zeros(3))
+        loaded.step(np.zeros(3))
+    np.testing.assert_allclose(still.q, [0.3, -0.4, 0.2], atol=1e-9)
+    assert np.abs(loaded.q - [0.3, -0.4, 0.2]).max() > 1e-3
+
+
+def test_viscous_friction_takes_the_stated_torque() -> None:
+    """One joint about its axis through the CoM-free plane: q̈ = (τ − b q̇ − G)/I at the first step."""
+    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(friction=Friction(viscous=0.4)))
+    plant.reset([0.0], [2.0])
+    mujoco.mj_forward(plant.model, plant.data)
+    inertia = 0.02 + 1.5 * 0.5**2
+    assert plant.data.qacc[0] == pytest.approx(-0.4 * 2.0 / inertia, rel=1e-9)
+
+
+def test_coulomb_friction_holds_and_then_yields() -> None:
+    """The hinge at rest, hanging: below Fc nothing moves (up to MuJoCo's soft constraint), above it everything does."""
+    moved = []
+    for torque in (0.8, 1.2):
+        plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(friction=Friction(coulomb=1.0)))
+        for _ in range(200):
+            plant.step(np.array([torque]))
+        moved.append(abs(plant.q[0]))
+    assert moved[0] < 3e-3 < 5e-3 < moved[1]
+
+
+def test_friction_per_joint_needs_one_value_each() -> None:
+    with pytest.raises(ScenarioError, match=re.escape("plant: friction: 2 values; valid: one, or one per joint (3)")):
+        _arm(friction={"viscous": [0.1, 0.2]})
+
+
+def test_torque_acts_after_its_delay() -> None:
+    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(torque_delay=0.003))
+    plant.reset([0.0])
+    history = []
+    for k in range(6):
+        plant.step(np.array([10.0 if k == 0 else 0.0]))
+        history.append(abs(plant.qd[0]) > 1e-9)
+    assert history == [False, False, False, True, True, True]
+
+
+def test_a_delay_that_is_no_multiple_of_the_step_is_an_error() -> None:
+    expected = "plant: torque_delay: 0.0015 s is not a whole number of control steps; valid: a multiple of 0.001 s"
+    with pytest.raises(ScenarioError, match=re.escape(expected)):
+        _arm(torque_delay=0.0015)
+
+
+def test_noise_has_the_stated_deviation_and_is_reproducible() -> None:
+    noise = Noise(q_std=1e-3, qd_std=(1e-2, 2e-2, 3e-2))
+    plant = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(noise=noise), seed=4)
+    samples = np.empty((2, 4000, 6))
+    for run in samples:
+        plant.reset([0.1, 0.2, 0.3])
+        for row in run:
+            plant.measure(row[:3], row[3:])
+    np.testing.assert_array_equal(samples[0], samples[1])
+    # The deviation of a deviation from N samples is σ/√(2N) = 1.1 %; five of those.
+    np.testing.assert_allclose(samples[0].std(axis=0), [1e-3] * 3 + [1e-2, 2e-2, 3e-2], rtol=0.056)
+    np.testing.assert_allclose(samples[0].mean(axis=0)[:3], [0.1, 0.2, 0.3], atol=5e-3 / np.sqrt(4000))
+    other = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(noise=noise), seed=5)
+    other.reset([0.1, 0.2, 0.3])
+    q, qd = np.empty(3), np.empty(3)
+    other.measure(q, qd)
+    assert not np.array_equal(q, samples[0][0, :3])
+
+
+def test_quantised_positions_are_multiples_of_the_resolution() -> None:
+    plant = _arm(noise={"q_resolution": 0.01})
+    plant.reset([0.123, -0.456, 0.789], [0.111, 0.0, 0.0])
+    q, qd = np.empty(3), np.empty(3)
+    plant.measure(q, qd)
+    np.testing.assert_allclose(q, [0.12, -0.46, 0.79], atol=1e-15)
+    np.testing.assert_array_equal(qd, [0.111, 0.0, 0.0])
+
+
+def _swing(integrator: str, substeps: int) -> FloatArray:
+    """Where the arm is after half a second under torques that change every millisecond."""
+    plant = _arm(integrator=integrator, substeps=substeps)
+    plant.reset([0.1, 0.2, 0.1], [0.3, -0.2, 0.1])
+    for k in range(500):
+        plant.step(plant.options.gravity[2] * 0.1 * np.array([np.sin(0.02 * k), np.cos(0.03 * k), -5.0]))
+    return plant.q
+
+
+def test_default_integrator_is_the_more_accurate_for_its_cost() -> None:
+    """RK4 costs less than four implicitfast steps and is more than a thousand times closer to a 16× finer step."""
+    exact = _swing("rk4", 16)
+    error = {key: np.abs(_swing(*key) - exact).max() for key in (("rk4", 1), ("implicitfast", 1), ("implicitfast", 4))}
+    assert PlantOptions().integrator == "rk4"
+    assert error["rk4", 1] < 1e-3 * error["implicitfast", 4] < 1e-3 * error["implicitfast", 1]
+
+
+def test_energy_is_kept_without_friction_or_torque() -> None:
+    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD)
+    plant.reset([2.0])
+    inertia, weight = 0.02 + 1.5 * 0.25, 1.5 * 9.81 * 0.5
+
+    def energy() -> float:
+        return float(0.5 * inertia * plant.qd[0] ** 2 - weight * np.cos(plant.q[0]))
+
+    before = energy()
+    for _ in range(5000):
+        plant.step(np.zeros(1))
+    assert abs(energy() - before) < 1e-6 * weight  # RK4 at 1 ms: error of order h⁴ per second
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ee_link": "hand"}, "plant: ee_link: the plant has no link 'hand'; valid: base, l1, l2, l3, tool, tip"),
+        ({"payloads": [{"link": "hand", "mass": 1.0}]}, "plant: payloads: the plant has no link 'hand'"),
+        ({"inertia": {"hand": {"mass": 1.0}}}, "plant: inertia: the plant has no link 'hand'"),
+    ],
+)
+def test_unknown_links_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(NameNotFoundError, match=re.escape(message)):
+        _arm(**options)
+
+
+@pytest.mark.parametrize(
+    ("urdf", "message"),
+    [
+        ("<robot", "not well-formed XML"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="x"/>', "declares a document type"),
+        ("<robot name='x'><link name='a'/></robot>", "the plant's joints are"),
+        ("<sdf/>", "MuJoCo cannot read it"),
+        (PENDULUM.replace('izz="0.01"', 'izz="5"'), "MuJoCo cannot build it: Error: inertia must satisfy"),
+    ],
+)
+def test_a_bad_description_is_one_typed_error(urdf: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        MujocoPlant(urdf, ("hinge",), PERIOD)
+
+
+def test_a_state_of_the_wrong_shape_is_an_error() -> None:
+    with pytest.raises(DimensionError, match=r"q has shape \(2,\)"):
+        _arm().reset([0.0, 0.0])
+    with pytest.raises(DimensionError, match="not finite"):
+        _arm().reset([0.0, 0.0, np.nan])
+
+
+def test_an_impossible_payload_is_refused() -> None:
+    with pytest.raises(ValidationError, match="triangle inequality"):
+        Payload(link="tool", mass=1.0, inertia=(1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Payload(link="tool", mass=-1.0)

@@ -1,0 +1,121 @@
+"""The xacro reader: expansion, arguments, includes, and what expressions may not do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import xacro
+
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ThunderError
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.xacro import expand_xacro
+
+ENTITY = '<!DOCTYPE robot [<!ENTITY e SYSTEM "file:///etc/hostname">]>\n'
+
+XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="length" default="0.5"/>
+  <xacro:property name="length" value="$(arg length)"/>
+  <xacro:include filename="part.xacro"/>
+  <link name="a"/>
+  <xacro:arm length="${2 * length}"/>
+</robot>
+"""
+PART = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:macro name="arm" params="length">
+    <link name="b"/>
+    <joint name="j" type="continuous"><parent link="a"/><child link="b"/><origin xyz="${length} 0 0"/></joint>
+  </xacro:macro>
+</robot>
+"""
+
+
+def write_xacro(folder: Path, text: str = XACRO, part: str = PART) -> Path:
+    (folder / "part.xacro").write_text(part, encoding="utf-8")
+    path = folder / "robot.urdf.xacro"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def xacro_message(path: Path, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
+    with pytest.raises(kind) as caught:
+        load_model(path, **options)
+    return str(caught.value)
+
+
+def test_xacro_is_expanded_with_its_arguments_and_includes(tmp_path: Path) -> None:
+    path = write_xacro(tmp_path)
+    assert load_model(path).links[0].joint.placement.translation[0] == 1.0
+    model = load_model(path, xacro_args={"length": "0.25"}, name="y")
+    assert model.links[0].joint.placement.translation[0] == 0.5 and model.name == "y"
+    assert '<link name="b"/>' in expand_xacro(path, {})
+
+
+def test_an_argument_that_the_file_does_not_declare_is_named(tmp_path: Path) -> None:
+    message = xacro_message(write_xacro(tmp_path), NameNotFoundError, xacro_args={"lenght": "1"})
+    assert "robot.urdf.xacro: no xacro argument 'lenght'; valid: length" in message
+
+
+def test_doctypes_are_refused_in_the_file_and_in_what_it_includes(tmp_path: Path) -> None:
+    assert "robot.urdf.xacro:1: a DOCTYPE is not allowed" in xacro_message(write_xacro(tmp_path, ENTITY + XACRO))
+    assert "part.xacro:1: a DOCTYPE is not allowed" in xacro_message(write_xacro(tmp_path, part=ENTITY + PART))
+
+
+def test_a_missing_include_is_named_unless_it_is_optional(tmp_path: Path) -> None:
+    path = write_xacro(tmp_path, XACRO.replace("part.xacro", "absent.xacro"))
+    message = xacro_message(path)
+    assert "absent.xacro" in message and "cannot be read" in message
+    text = XACRO.replace("<link", '<xacro:include filename="absent.xacro" optional="true"/>\n<link', 1)
+    assert load_model(write_xacro(tmp_path, text)).n == 1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$(eval __import__('os').mkdir('MARK'))",
+        "$(eval open('MARK', 'w'))",
+        "${(lambda: ().__class__)()}",
+        "${[k for k in [1]].__class__}",
+        "${(k for k in [1]).gi_frame}",
+        "${python.type(1)}",
+        "${python.vars(xacro)}",
+        "${python.map.mro()}",
+    ],
+)
+def test_expressions_cannot_reach_the_interpreter(tmp_path: Path, expression: str) -> None:
+    mark = tmp_path / "mark"
+    path = write_xacro(
+        tmp_path, XACRO.replace("${2 * length}", expression.replace("MARK", str(mark)).replace('"', "'"))
+    )
+    message = xacro_message(path)
+    assert "robot.urdf.xacro: " in message and "is not allowed" in message
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("${2 * length}", "${2 * lenght}"), ("<xacro:arm", "<xacro:leg"), ("${2 * length}", "${1 / 0}"), ("<link", "<<")],
+)
+def test_a_xacro_that_cannot_be_expanded_is_an_error(tmp_path: Path, old: str, new: str) -> None:
+    message = xacro_message(write_xacro(tmp_path, XACRO.replace(old, new, 1)))
+    assert "robot.urdf.xacro" in message and "; valid: " in message
+
+
+def test_lines_of_an_expanded_file_are_said_to_be_so(tmp_path: Path) -> None:
+    message = xacro_message(write_xacro(tmp_path, part=PART.replace('<link name="b"/>', "")))
+    assert "robot.urdf.xacro (expanded):" in message and "missing link 'b'" in message
+
+
+def test_expansion_leaves_the_xacro_package_as_it_was(tmp_path: Path) -> None:
+    before = (xacro.parse, xacro.safe_eval, xacro.eval_extension, xacro.verbosity)
+    expand_xacro(write_xacro(tmp_path))
+    xacro_message(write_xacro(tmp_path, XACRO.replace("${2 * length}", "${nothing}")))
+    assert (xacro.parse, xacro.safe_eval, xacro.eval_extension, xacro.verbosity) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
+    path = write_xacro(tmp_path)
+    path.chmod(0)
+    assert "cannot be read (Permission denied)" in xacro_message(path)

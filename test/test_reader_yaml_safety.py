@@ -1,0 +1,158 @@
+"""Safety of the YAML reader: tags, aliases, nesting, unreadable files, and mutated documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from thunder_dynamics.errors import RobotFileError, ThunderError
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.source import MAX_FILE_BYTES
+
+GOOD = """\
+version: 0.2
+PI_2: &PI_2 1.5707963267948966
+num_joints: 2
+Dl_order: 1
+type_joints: ['R', 'P_SEA']
+kinematics:
+  DH: [0.1, *PI_2, 0.3, 0.4,
+       0.5, 0.6, 0.7, 0.8]
+gravity: {value: [0, 0, -9.81], symb: [0, 0, 1]}
+Ln_to_EE: {tr: [0, 0, 0.5], ypr: [0, 0, *PI_2]}
+dynamics:
+  link1: &link
+    inertial: {mass: 2.0, CoM_x: 0.1, CoM_y: 0.2, CoM_z: 0.3,
+               Ixx: 0.02, Ixy: 0.001, Ixz: 0.002, Iyy: 0.03, Iyz: 0.003, Izz: 0.025}
+    friction: {Dl: [0.5, 0.1], symb: [0, 0]}
+  link2: *link
+ELASTIC_MODEL: true
+elastic:
+  K_order: 1
+  D_order: 0
+  Dm_order: 1
+  joints:
+    joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
+"""
+
+
+def write(folder: Path, text: str, name: str = "arm.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def message_of(folder: Path, text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
+    with pytest.raises(kind) as caught:
+        load_model(write(folder, text), **options)
+    return str(caught.value)
+
+
+def changed(old: str, new: str, text: str = GOOD) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    "tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!include", "!!binary", "!!timestamp"]
+)
+def test_tags_make_no_objects(tmp_path: Path, tag: str) -> None:
+    message = message_of(tmp_path, changed("version: 0.2", f"version: {tag} 'true'"))
+    assert "arm.yaml:1: version: the tag" in message and "is not allowed" in message
+
+
+def test_the_standard_tags_of_plain_values_are_fine(tmp_path: Path) -> None:
+    assert load_model(write(tmp_path, changed("mass: 2.0", "mass: !!float 2"))).links[0].inertia.mass == 2.0
+
+
+def test_alias_bombs_are_refused_quickly(tmp_path: Path) -> None:
+    rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    rows += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 12)]
+    assert "aliases expand to too many values" in message_of(tmp_path, "\n".join(rows))
+
+
+def test_an_alias_inside_itself_is_refused(tmp_path: Path) -> None:
+    assert "an alias contains itself" in message_of(tmp_path, "a: &a [*a]\n")
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    assert "the nesting is too deep" in message_of(tmp_path, "a: " + "[" * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "arm.yaml:1: the top level is no mapping"),
+        ("- 1\n- 2\n", "arm.yaml:1: the top level is no mapping"),
+        ("a: [1, 2\nb: 3\n", "arm.yaml:"),
+        ("a: 1\n---\nb: 2\n", "another document"),
+        ("a: *nowhere\n", "arm.yaml:1: found undefined alias"),
+        ("? [1, 2]\n: 3\n", "a key is no text"),
+        ("a: \x01\n", "arm.yaml: "),
+    ],
+)
+def test_what_is_no_robot_yaml_is_an_error_with_its_place(tmp_path: Path, text: str, what: str) -> None:
+    assert what in message_of(tmp_path, text)
+
+
+def test_unreadable_files_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(RobotFileError, match=r"absent\.yaml: the file cannot be read \(No such file"):
+        load_model(tmp_path / "absent.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    with pytest.raises(RobotFileError, match="cannot be read"):
+        load_model(tmp_path / "folder.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"version: 0.2\nname: \xe9\n")
+    with pytest.raises(RobotFileError, match=r"latin\.yaml:2: the file is no UTF-8 text"):
+        load_model(tmp_path / "latin.yaml")
+    (tmp_path / "big.yaml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    with pytest.raises(RobotFileError, match="the file is too large"):
+        load_model(tmp_path / "big.yaml")
+
+
+TOKENS = [
+    ":",
+    "-",
+    "[",
+    "]",
+    "{",
+    "}",
+    "&PI_2",
+    "*PI_2",
+    "!!x",
+    ".nan",
+    "1e400",
+    "-1",
+    "\n",
+    "  ",
+    "null",
+    "'",
+    "é",
+    "\t",
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, 2000), st.integers(0, 40), st.sampled_from(TOKENS) | st.text(max_size=6)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_mutated_file_loads_or_raises_our_own_error(tmp_path: Path, edits: list[tuple[int, int, str]]) -> None:
+    text = GOOD
+    for start, length, replacement in edits:
+        start %= len(text) + 1
+        text = text[:start] + replacement + text[start + length :]
+    path = tmp_path / "arm.yaml"
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    try:
+        model = load_model(path)
+    except ThunderError as error:
+        assert "arm" in str(error)
+    else:
+        assert np.isfinite(model.pi).all() and model.n >= 1

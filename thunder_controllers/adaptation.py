@@ -1,0 +1,97 @@
+"""Parameter adaptation that laws share: which links adapt, their estimates, gains, bounds and update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.law import Signals
+from thunder_dynamics.model import RobotModel
+
+SX = ca.SX
+
+PI_LOWER = np.array([0.0, -10.0, -10.0, -10.0, 0.0, -5.0, -5.0, 0.0, -5.0, 0.0])
+PI_UPPER = np.array([20.0, 10.0, 10.0, 10.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0])
+"""Widest bounds of one link's estimate, REG order: a heavy tool at arm's length [kg, kg·m, kg·m²]."""
+
+
+def adapted_links(model: RobotModel, value: Any) -> tuple[int, ...]:
+    """Indices of the links to adapt, from the option `adapted_links`: names, "all", or nothing for the last link.
+
+    Raises:
+        LawError: if no link or a link twice is named.
+        NameNotFoundError: for a link that the robot does not have.
+    """
+    if value is None:
+        return (model.ee_link,)
+    if value == "all" or list(value) == ["all"]:
+        return tuple(range(model.n))
+    names = [value] if isinstance(value, str) else list(value)
+    if not names or len(set(names)) != len(names):
+        raise LawError(f"adapted_links {names}", valid=f"different links among {', '.join(model.link_names)}, or 'all'")
+    return tuple(model.index_of(name) for name in names)
+
+
+def check_options(law: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise `NameNotFoundError` for an option that a law does not have."""
+    for option in options:
+        if option not in known:
+            raise NameNotFoundError(f"no option '{option}'", where=f"law {law}", valid=", ".join(known))
+
+
+class BoundedAdaptation:
+    """π̂̇ = Γ⁻¹ Yᵀ s with component-wise projection on [pi_lower, pi_upper]   [Slotine & Li 1987, eq. 12].
+
+    Γ_i = γ_i · diag(γ_m, γ_c 1₃, γ_I 1₆) per adapted link i, so a larger Γ adapts more slowly. Projection in discrete time:
+    the Euler step is clamped, which freezes a component on its bound while its derivative points outward.
+
+    Args:
+        signals: Where state and gains are declared: state `pi_hat`, gains gamma, gamma_mass, gamma_com, gamma_inertia,
+            pi_lower, pi_upper.
+        links: Indices of the adapted links, in the order of the columns of Y.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+        k, size = len(links), N_PARAMETERS * len(links)
+        nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
+        lower, upper = np.minimum(np.tile(PI_LOWER, k), nominal), np.maximum(np.tile(PI_UPPER, k), nominal)
+        names = ", ".join(robot.model.links[i].name for i in links)
+        units = "kg, kg·m, kg·m²"
+        self.estimate = signals.state(
+            "pi_hat",
+            size=size,
+            default=nominal,
+            bounds=(lower, upper),
+            unit=units,
+            doc=f"Estimated inertial parameters, REG order, of {names}.",
+            adapted=True,
+        )
+        self._signals = signals
+        gamma = signals.gain("gamma", size=k, default=1.0, bounds=(1e-6, 1e9), unit="1", doc="Γ of each adapted link.")
+        weights = [
+            signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=f"Weight of Γ on {doc}.")
+            for what, unit, doc in (
+                ("mass", "N·m·s/kg²", "the mass"),
+                ("com", "N·s/(kg²·m)", "the first moment"),
+                ("inertia", "N·s/(kg²·m³)", "the inertia"),
+            )
+        ]
+        per_link = ca.vertcat(weights[0], ca.repmat(weights[1], 3), ca.repmat(weights[2], 6))
+        self._rates = 1.0 / ca.kron(gamma, per_link)
+        self._lower = signals.gain(
+            "pi_lower", size=size, default=lower, bounds=(-1e3, 1e3), unit=units, doc="Lower bounds of the estimates."
+        )
+        self._upper = signals.gain(
+            "pi_upper", size=size, default=upper, bounds=(-1e3, 1e3), unit=units, doc="Upper bounds of the estimates."
+        )
+
+    def step(self, regressor: SX, s: SX) -> dict[str, SX]:
+        """Next state: π̂ after one Euler step, clamped to its bounds."""
+        moved = self.estimate + self._signals.dt * self._rates * (regressor.T @ s)
+        return {"pi_hat": ca.fmin(ca.fmax(moved, self._lower), self._upper)}

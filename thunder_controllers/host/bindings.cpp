@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings.hpp"
+
+#include <pybind11/gil_safe_call_once.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "thunder/host/error.hpp"
+
+namespace thunder::python {
+namespace {
+
+py::object errors_module() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+  return storage.call_once_and_store_result([] { return py::object(py::module_::import("thunder_dynamics.errors")); })
+      .get_stored();
+}
+
+const char* class_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::build:
+      return "BuildError";
+    case ErrorKind::name_not_found:
+      return "NameNotFoundError";
+    case ErrorKind::dimension:
+      return "DimensionError";
+    case ErrorKind::law:
+      break;
+  }
+  return "LawError";
+}
+
+void translate(std::exception_ptr pointer) {
+  try {
+    if (pointer) std::rethrow_exception(pointer);
+  } catch (const HostError& error) {
+    const py::object type = errors_module().attr(class_name(error.kind()));
+    const py::object valid = error.valid().empty() ? py::object(py::none()) : py::object(py::str(error.valid()));
+    const py::object value = type(error.wrong(), py::arg("where") = error.where(), py::arg("valid") = valid);
+    PyErr_SetObject(type.ptr(), value.ptr());
+  }
+}
+
+py::array_t<double> read_only(py::array_t<double> array) {
+  array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+}  // namespace
+
+py::array_t<double> vector_of(const double* values, int count) { return read_only(py::array_t<double>(count, values)); }
+
+py::array_t<double> vector_of(const std::vector<double>& values) {
+  return vector_of(values.data(), static_cast<int>(values.size()));
+}
+
+py::array_t<double> array_of(const thunder_entry& entry, const double* values) {
+  if (entry.cols == 1) return py::array_t<double>(entry.rows, values);
+  py::array_t<double, py::array::f_style> matrix({entry.rows, entry.cols});
+  std::copy_n(values, entry_size(entry), matrix.mutable_data());
+  return matrix;
+}
+
+py::tuple shape_of(const thunder_entry& entry) {
+  if (entry.cols == 1) return py::make_tuple(entry.rows);
+  return py::make_tuple(entry.rows, entry.cols);
+}
+
+std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where) {
+  using Matrix = py::array_t<double, py::array::f_style | py::array::forcecast>;
+  const Matrix array = Matrix::ensure(object);  // clears the Python error itself
+  const std::string here = where + "." + entry.name;
+  if (!array || py::isinstance<py::str>(object)) {
+    throw HostError(ErrorKind::law, "is not numeric", here, "a number or an array of numbers");
+  }
+  const bool fits = array.ndim() < 2 || (array.ndim() == 2 && array.shape(0) == entry.rows && array.shape(1) == entry.cols);
+  if (!fits) {
+    throw HostError(ErrorKind::dimension, "has the shape " + std::string(py::str(py::object(array.attr("shape")))), here,
+                    std::string(py::str(shape_of(entry))) + ", or flat and column-major");
+  }
+  return {array.data(), array.data() + array.size()};
+}
+
+NamedValues named_values_from(const py::dict& values, const thunder_signal& signal, const std::string& where) {
+  NamedValues named;
+  for (const auto& [key, value] : values) {
+    const auto name = py::cast<std::string>(key);
+    named[name] = values_from(value, find_entry(signal, name, where), where);
+  }
+  return named;
+}
+
+py::tuple tuple_of(const std::vector<std::string>& names) {
+  py::tuple tuple(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) tuple[i] = py::str(names[i]);
+  return tuple;
+}
+
+}  // namespace thunder::python
+
+PYBIND11_MODULE(_host, module) {
+  module.doc() = "Runs one law of a compiled robot library and guards what goes in and out.";
+  pybind11::register_exception_translator(thunder::python::translate);
+  thunder::python::bind_library(module);
+  thunder::python::bind_controller(module);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "bindings.hpp"
+#include "thunder/host/controller.hpp"
+#include "thunder/host/error.hpp"
+
+namespace thunder::python {
+namespace {
+
+using Limit = std::optional<std::vector<double>>;
+
+/// A snapshot, so that it stays what it was when it was taken.
+struct Status {
+  Lifecycle lifecycle;
+  GuardBits guards;
+  std::array<std::uint64_t, kGuardCount> counts;
+  StepTimes times;
+  bool adaptation_frozen;
+};
+
+py::tuple guard_names(GuardBits guards) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
+    if ((guards >> i) & 1u) names.emplace_back(kGuardNames[i]);
+  }
+  return tuple_of(names);
+}
+
+py::dict counters(const Status& status) {
+  py::dict counts;
+  for (std::size_t i = 0; i < kGuardNames.size(); ++i) counts[kGuardNames[i]] = status.counts[i];
+  return counts;
+}
+
+py::tuple histogram(const Status& status) {
+  py::array_t<std::uint64_t> edges(StepTimes::kBins + 1);
+  py::array_t<std::uint64_t> counts(StepTimes::kBins, status.times.bins().data());
+  for (std::size_t i = 0; i <= StepTimes::kBins; ++i) edges.mutable_at(i) = StepTimes::lower_edge(i);
+  return py::make_tuple(edges, counts);
+}
+
+void check_size(const Vector& vector, int expected, const char* where) {
+  if (vector.ndim() == 1 && vector.size() == expected) return;
+  throw HostError(ErrorKind::dimension, "has the shape " + std::string(py::str(py::object(vector.attr("shape")))), where,
+                  "(" + std::to_string(expected) + ",)");
+}
+
+/// From anything numeric, checked for one value per joint.
+Vector joint_vector(const py::object& object, int n_joints, const char* where) {
+  Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
+  if (!vector) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
+  check_size(vector, n_joints, where);
+  return vector;
+}
+
+Options make_options(bool gravity_compensated_by_robot, double measurement_timeout, double nominal_dt,
+                     double max_dt_ratio, double reference_timeout, bool saturation_freezes_adaptation,
+                     const Limit& effort_limit, const Limit& effort_rate_limit, const Limit& velocity_limit) {
+  const std::vector<double> none;
+  const Options options{gravity_compensated_by_robot, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout,
+                        saturation_freezes_adaptation, effort_limit.value_or(none), effort_rate_limit.value_or(none),
+                        velocity_limit.value_or(none)};
+  check_options(options);
+  return options;
+}
+
+/// The numbers of an optional limit given as a Python object: None, or one per joint.
+Limit limit_from(const py::object& object, const char* name) {
+  if (object.is_none()) return std::nullopt;
+  const Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
+  if (!vector || vector.ndim() != 1 || vector.size() == 0) {
+    throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
+                    "positive values, one per joint, or None");
+  }
+  return std::vector<double>(vector.data(), vector.data() + vector.size());
+}
+
+auto limit_getter(std::vector<double> Options::*member) {
+  return [member](const Options& options) -> py::object {
+    if ((options.*member).empty()) return py::none();
+    return vector_of(options.*member);
+  };
+}
+
+void bind_options(py::module_& module) {
+  py::class_<Options>(module, "Options", "How a controller guards its input and output.")
+      .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
+                       double reference_timeout, bool freezes, const py::object& effort, const py::object& rate,
+                       const py::object& velocity) {
+             return make_options(gravity, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout, freezes,
+                                 limit_from(effort, "effort_limit"), limit_from(rate, "effort_rate_limit"),
+                                 limit_from(velocity, "velocity_limit"));
+           }),
+           py::kw_only(), py::arg("gravity_compensated_by_robot") = Options().gravity_compensated_by_robot,
+           py::arg("measurement_timeout") = Options().measurement_timeout, py::arg("nominal_dt") = Options().nominal_dt,
+           py::arg("max_dt_ratio") = Options().max_dt_ratio, py::arg("reference_timeout") = Options().reference_timeout,
+           py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
+           py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
+           py::arg("velocity_limit") = py::none())
+      .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot)
+      .def_readonly("measurement_timeout", &Options::measurement_timeout)
+      .def_readonly("nominal_dt", &Options::nominal_dt)
+      .def_readonly("max_dt_ratio", &Options::max_dt_ratio)
+      .def_readonly("reference_timeout", &Options::reference_timeout)
+      .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation)
+      .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit))
+      .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit))
+      .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit));
+}
+
+void bind_status(py::module_& module) {
+  py::class_<Status>(module, "Status", "What a controller was doing when it was asked.")
+      .def_property_readonly("lifecycle", [](const Status& s) { return to_string(s.lifecycle); })
+      .def_readonly("guards", &Status::guards)
+      .def_property_readonly("guard_names", [](const Status& s) { return guard_names(s.guards); })
+      .def_property_readonly("counters", &counters)
+      .def_readonly("adaptation_frozen", &Status::adaptation_frozen)
+      .def_property_readonly("updates", [](const Status& s) { return s.times.count(); })
+      .def_property_readonly("last_step_ns", [](const Status& s) { return s.times.last_ns(); })
+      .def_property_readonly("max_step_ns", [](const Status& s) { return s.times.max_ns(); })
+      .def_property_readonly("mean_step_ns", [](const Status& s) { return s.times.mean_ns(); })
+      .def_property_readonly("step_histogram", &histogram);
+}
+
+/// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
+GuardBits update(Controller& controller, double t, const Vector& q, const Vector& qd, double dt, Vector& effort) {
+  const int n = controller.library()->n_joints();
+  check_size(q, n, "update: q");
+  check_size(qd, n, "update: qd");
+  check_size(effort, n, "update: effort");
+  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+  return controller.update(t, q.data(), qd.data(), dt, effort.mutable_data());
+}
+
+void configure(Controller& controller, const py::object& library, const std::string& law, const py::dict& gains,
+               const py::dict& initial_state, const Options& options) {
+  const std::shared_ptr<const Library> source = library_from(library);
+  const thunder_law& found = source->law(law);
+  controller.configure(source, law, named_values_from(gains, found.gains, law + ".gains"),
+                       named_values_from(initial_state, found.state, law + ".initial_state"), options);
+}
+
+void activate(Controller& controller, const py::object& q, const py::object& qd, const py::object& held_effort) {
+  const int n = controller.library()->n_joints();
+  const Vector position = joint_vector(q, n, "activate: q");
+  const Vector velocity = qd.is_none() ? Vector() : joint_vector(qd, n, "activate: qd");
+  const Vector held = held_effort.is_none() ? Vector() : joint_vector(held_effort, n, "activate: held_effort");
+  controller.activate(position.data(), qd.is_none() ? nullptr : velocity.data(),
+                      held_effort.is_none() ? nullptr : held.data());
+}
+
+/// Bind a flat vector as `<name>_vector` and its entries as `<name>(entry)`.
+template <class Class, class Values, class Signal>
+void bind_signal(Class& bound, const char* name, const char* vector_name, Values values, Signal signal) {
+  bound.def_property_readonly(vector_name, [values](const Controller& c) { return vector_of((c.*values)()); });
+  bound.def(
+      name,
+      [values, signal, name](const Controller& c, const std::string& entry_name) {
+        const thunder_law& law = c.law();
+        const thunder_entry& entry = find_entry(law.*signal, entry_name, std::string(law.name) + "." + name);
+        return array_of(entry, (c.*values)().data() + entry.offset);
+      },
+      py::arg("name"));
+}
+
+void bind_writers(py::class_<Controller>& bound) {
+  bound
+      .def(
+          "set_reference",
+          [](Controller& c, const py::array_t<double, py::array::c_style | py::array::forcecast>& values) {
+            c.set_reference(values.data(), static_cast<int>(values.size()));
+          },
+          py::arg("values"))
+      .def(
+          "set_reference_entry",
+          [](Controller& c, const std::string& name, const py::object& values) {
+            const std::string where = std::string(c.law().name) + ".reference";
+            c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), where));
+          },
+          py::arg("name"), py::arg("values"))
+      .def("hold_reference", &Controller::hold_reference)
+      .def(
+          "set_gain",
+          [](Controller& c, const std::string& name, const py::object& values) {
+            const std::string where = std::string(c.law().name) + ".gains";
+            c.set_gain(name, values_from(values, find_entry(c.law().gains, name, where), where));
+          },
+          py::arg("name"), py::arg("values"))
+      .def("freeze_adaptation", &Controller::freeze_adaptation, py::arg("freeze"))
+      .def("reset_state", &Controller::reset_state)
+      .def("begin_stop", &Controller::begin_stop);
+}
+
+}  // namespace
+
+void bind_controller(py::module_& module) {
+  bind_options(module);
+  bind_status(module);
+  module.attr("GUARD_NAMES") = tuple_of({kGuardNames.begin(), kGuardNames.end()});
+  py::class_<Controller> bound(module, "Controller", "Runs one law of one library and guards what goes in and out.");
+  bound.def(py::init<>())
+      .def("configure", &configure, py::arg("library"), py::kw_only(), py::arg("law"), py::arg("gains") = py::dict(),
+           py::arg("initial_state") = py::dict(), py::arg("options") = Options())
+      .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none())
+      .def("deactivate", &Controller::deactivate)
+      .def("update", &update, py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(), py::arg("dt"),
+           py::arg("effort").noconvert())
+      .def_property_readonly("effort", [](const Controller& c) { return vector_of(c.effort()); })
+      .def_property_readonly("law", [](const Controller& c) { return c.law().name; })
+      .def_property_readonly("options", [](const Controller& c) { return c.options(); })
+      .def_property_readonly("lifecycle", [](const Controller& c) { return to_string(c.lifecycle()); })
+      .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); })
+      .def_property_readonly("status", [](const Controller& c) {
+        return Status{c.lifecycle(), c.guards(), c.counters().counts(), c.step_times(), c.is_frozen()};
+      });
+  bind_signal(bound, "state", "state_vector", &Controller::state, &thunder_law::state);
+  bind_signal(bound, "telemetry", "telemetry_vector", &Controller::telemetry, &thunder_law::telemetry);
+  bind_signal(bound, "reference", "reference_vector", &Controller::reference, &thunder_law::reference);
+  bind_signal(bound, "gain", "gain_vector", &Controller::gains, &thunder_law::gains);
+  bind_writers(bound);
+}
+
+}  // namespace thunder::python

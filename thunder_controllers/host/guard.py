@@ -1,0 +1,43 @@
+"""The guards of the host by name, bit for bit as in guards.hpp."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Guard(enum.IntFlag):
+    """What acted in one update; `Controller.update` returns these bits as an int."""
+
+    MEASUREMENT_NON_FINITE = 1 << 0
+    """q, qd or t is infinite or NaN: safe effort."""
+    MEASUREMENT_STALE = 1 << 1
+    """t did not advance, or by more than `Options.measurement_timeout`: safe effort."""
+    TIME_STEP_INVALID = 1 << 2
+    """dt is outside (0, max_dt_ratio·nominal_dt]: safe effort."""
+    REFERENCE_STALE = 1 << 3
+    """Nothing was written for longer than `Options.reference_timeout`: the place is held."""
+    RESULT_NON_FINITE = 1 << 4
+    """The law gave something infinite or NaN: safe effort, the state is kept."""
+    EFFORT_RATE_LIMITED = 1 << 5
+    """The change of at least one effort was cut."""
+    EFFORT_LIMITED = 1 << 6
+    """At least one effort was cut."""
+    VELOCITY_EXCEEDED = 1 << 7
+    """A joint is faster than its limit; nothing else changes."""
+    ADAPTATION_FROZEN = 1 << 8
+    """Adapted states were kept, by request or because the effort was cut."""
+    STOPPING = 1 << 9
+    """A stop was begun: safe effort."""
+    NOT_ACTIVE = 1 << 10
+    """The controller is not active: safe effort."""
+
+
+BLOCKING_GUARDS = (
+    Guard.MEASUREMENT_NON_FINITE
+    | Guard.MEASUREMENT_STALE
+    | Guard.TIME_STEP_INVALID
+    | Guard.RESULT_NON_FINITE
+    | Guard.STOPPING
+    | Guard.NOT_ACTIVE
+)
+"""Guards that keep the law from being stepped; the command then approaches the safe effort."""

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thunder/host/effort_limiter.hpp"
+#include "thunder/host/gain_port.hpp"
+#include "thunder/host/guards.hpp"
+#include "thunder/host/law_runner.hpp"
+#include "thunder/host/library.hpp"
+#include "thunder/host/measurement_monitor.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/reference_port.hpp"
+#include "thunder/host/step_times.hpp"
+
+namespace thunder {
+
+enum class Lifecycle { unconfigured, inactive, active };
+
+/// Runs one law of one library and guards what goes in and out.
+///
+/// Lifecycle: unconfigured -configure-> inactive -activate-> active -deactivate-> inactive.
+///
+/// The safe effort is the gravity torque G at the last good position, or zero if the robot compensates gravity itself.
+/// Wherever the law is not stepped, the command approaches it at the effort rate limit.
+///
+/// Threads: one thread configures (configure, activate, deactivate, begin_stop, set_…, hold_reference,
+/// freeze_adaptation, reset_state, gains), one thread updates (update and the accessors of what it computes). They may
+/// be two threads; only configure and activate, which rebuild what update reads, must not overlap with update or the
+/// accessors. Nothing waits: values cross through triple buffers and atomic flags.
+class Controller {
+ public:
+  /// Prepare a law; gains and initial state that are not given have their defaults. Leads to inactive.
+  ///
+  /// Throws HostError(law) while active or for a value out of bounds, HostError(name_not_found),
+  /// HostError(dimension), or HostError(build) if the library lacks G(q), or T_0_ee(q) for a cartesian law. The
+  /// former configuration then stays.
+  void configure(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains = {},
+                 const NamedValues& initial_state = {}, const Options& options = {});
+
+  /// Start from the measured position and velocity [rad or m, per second], n_joints values each.
+  ///
+  /// The reference is what was written since configure or deactivate, else holding the place. The rate limit starts
+  /// from held_effort [N·m or N], the effort now commanded; null means the safe effort. Null qd means rest.
+  /// Estimates are kept from an earlier activation, other states start anew; counters and times are cleared.
+  ///
+  /// Throws HostError(law) unless inactive, q is finite and inside the position limits, qd and held_effort are finite
+  /// and held_effort inside the effort limits, a trial step (which is discarded) is finite, and its telemetry does
+  /// not forbid activation. The controller then stays inactive.
+  void activate(const double* q, const double* qd = nullptr, const double* held_effort = nullptr);
+
+  /// From now on updates approach the safe effort; the written reference is forgotten. Throws HostError(law) unless
+  /// active.
+  void deactivate();
+
+  /// One control step; real-time safe: no allocation, lock, system call or look-up by name.
+  ///
+  /// Args: t, the time stamp of the measurement, [s]; q, qd, [rad or m, per second]; dt, the period, [s]; effort,
+  /// n_joints values to write, [N·m or N], always finite and inside the limits.
+  /// Returns the guards that acted. Unconfigured, it writes nothing and returns kNotActive.
+  GuardBits update(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+
+  /// Approach the safe effort, as after deactivate, until the next activation. It is reached when an update returns
+  /// kStopping without kEffortRateLimited. Throws HostError(law) unless active.
+  void begin_stop();
+
+  /// See ReferencePort and GainPort. All throw HostError(law) while unconfigured.
+  void set_reference(const double* values, int size);
+  void set_reference_entry(const std::string& name, const std::vector<double>& values);
+  void hold_reference();
+  void set_gain(const std::string& name, const std::vector<double>& values);
+
+  /// Keep the adapted part of the state constant until told otherwise.
+  void freeze_adaptation(bool freeze);
+  /// Back to the initial state, estimates included: at the next step while active, else at once.
+  void reset_state();
+
+  Lifecycle lifecycle() const noexcept { return lifecycle_.load(std::memory_order_acquire); }
+  bool is_frozen() const noexcept { return frozen_.load(std::memory_order_relaxed); }
+  /// The gains as written last; configuring thread.
+  const std::vector<double>& gains() const { return parts("gains").gains.written(); }
+
+  /// What the last update computed or used; updating thread. All but the first three throw while unconfigured.
+  GuardBits guards() const noexcept { return guards_; }
+  const GuardCounters& counters() const noexcept { return counters_; }
+  const StepTimes& step_times() const noexcept { return step_times_; }
+  const std::vector<double>& state() const { return parts("state").law.state(); }
+  const std::vector<double>& telemetry() const { return parts("telemetry").law.telemetry(); }
+  const std::vector<double>& reference() const { return parts("reference").reference.values(); }
+  const std::vector<double>& effort() const { return parts("effort").limiter.previous(); }
+
+  /// What was configured.
+  const thunder_law& law() const { return parts("law").law.law(); }
+  const Options& options() const { return parts("options").options; }
+  const std::shared_ptr<const Library>& library() const { return parts("library").library; }
+
+ private:
+  /// Everything whose size depends on library and law; made anew by each configure.
+  struct Parts {
+    Parts(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains,
+          const NamedValues& initial_state, const Options& options);
+
+    std::shared_ptr<const Library> library;
+    Options options;
+    GainPort gains;
+    ReferencePort reference;
+    LawRunner law;
+    MeasurementMonitor monitor;
+    EffortLimiter limiter;
+    PositionFunction gravity;
+    std::vector<double> safe_effort;
+  };
+
+  Parts& parts(const char* what) const;
+  void require(Lifecycle needed, const char* what) const;
+  void check_start(const double* q, const double* qd, const double* held_effort) const;
+  void try_step(const double* q, const double* qd);
+
+  GuardBits run(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  GuardBits approach_safe_effort(double dt, double* effort) noexcept;
+
+  std::unique_ptr<Parts> parts_;
+  std::atomic<Lifecycle> lifecycle_{Lifecycle::unconfigured};
+  std::atomic<bool> frozen_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> reset_requested_{false};
+  GuardBits guards_ = 0;
+  GuardCounters counters_;
+  StepTimes step_times_;
+};
+
+/// The lower-case name of a lifecycle state.
+const char* to_string(Lifecycle lifecycle) noexcept;
+
+}  // namespace thunder

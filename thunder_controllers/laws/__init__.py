@@ -1,0 +1,1 @@
+"""Control laws, one file each: builders `(robot, options) -> Law`, without I/O and without ROS."""

@@ -1,0 +1,189 @@
+"""Cartesian adaptive backstepping with the axis-angle orientation error (theory.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.pose_error import inverse_3x3, orientation_error
+from thunder_controllers.redundancy import PseudoInverse
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+
+SX = ca.SX
+
+SAFE_ANGLE = float(np.deg2rad(60.0))
+"""Orientation errors beyond this are clipped [rad]; L_o is singular at 90°."""
+
+ACTIVATION_ANGLE = float(np.deg2rad(80.0))
+"""A host refuses to activate with a larger orientation error [rad]."""
+
+ACTIVATION_DISTANCE = 0.5
+"""A host refuses to activate with a larger position error along any axis [m]."""
+
+
+def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """Track a pose with estimated inertial parameters.
+
+        q̇_r = J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
+        τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
+
+    V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s.
+
+    Args:
+        robot: At least as many joints on the path to its end effector as the task has rows.
+        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose" (default)
+            or "position", which leaves the orientation free.
+    """
+    check_options("cartesian_backstepping", options, ("adapted_links", "task"))
+    links = adapted_links(robot.model, options.get("adapted_links"))
+    known = [i for i in range(robot.n) if i not in links]
+    signals = Signals(robot, ReferenceKind.CARTESIAN)
+    q, qd = signals.q, signals.qd
+    adaptation = BoundedAdaptation(robot, signals, links)
+    loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")))
+    K_d = signals.gain(
+        "K_d",
+        size=robot.n,
+        default=_joint_damping(robot.n),
+        bounds=(0.0, 500.0),
+        unit="N·m·s/rad",
+        doc="Feedback on s per joint; the sampling rate bounds it (10 on the last joint of a Panda is unstable at 1 kHz).",
+    )
+    s = loop.qd_r - qd
+    Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
+    tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
+    effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
+    return signals.law(
+        "cartesian_backstepping",
+        "Cartesian adaptive backstepping with axis-angle error.",
+        effort=effort,
+        next_state=adaptation.step(Y_u, s),
+        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry},
+        **{"adapted_links": [robot.model.links[i].name for i in links], "task": options.get("task", "pose")},
+    )
+
+
+@dataclass(frozen=True)
+class _KinematicLoop:
+    """Reference velocity and acceleration of the joints, the task's torque, and what to report."""
+
+    qd_r: SX
+    qdd_r: SX
+    tau_task: SX
+    telemetry: Mapping[str, SX]
+
+
+def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _KinematicLoop:
+    rows = _task_rows(robot, task)
+    q, qd = signals.q, signals.qd
+    Lambda = signals.gain(
+        "Lambda", size=rows, default=10.0, bounds=(0.0, 200.0), unit="1/s", doc="Bandwidth of the pose error, per axis."
+    )
+    K_p = signals.gain(
+        "K_p", size=rows, default=50.0, bounds=(0.0, 5000.0), unit="N/m, N·m", doc="Stiffness on the pose error, per axis."
+    )
+    z, z_dot = _null_space_velocity(robot, signals)
+    e, v_c, L = _task_velocity(robot, signals, Lambda, task)
+    J = robot.jacobian(q)[:rows, :]
+    J_dot = robot.jacobian_dot(q, qd)[:rows, :]
+    inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
+    v_c_dot = signals.time_derivative(v_c)
+    x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
+    signals.describe_telemetry("singularity", unit="m²", doc="Smallest pivot of JJᵀ; zero at a singularity.")
+    signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
+    signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
+    signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
+    telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine}
+    telemetry |= {"singularity": inverse.ramp.pivot, "damping": inverse.ramp.damping}
+    return _KinematicLoop(z + x, z_dot + x_dot, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
+
+
+@dataclass(frozen=True)
+class _PoseError:
+    """The error fed to the law, the true error that is reported, and the cosine of the orientation error."""
+
+    clipped: SX
+    error: SX
+    cosine: SX
+
+
+def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: str) -> tuple[_PoseError, SX, SX]:
+    """Pose error, v_c = L⁻¹(Lᵀ ξ_d + Λ e) and L; for a position task L = 1₃."""
+    reference = signals.reference
+    R, p = robot.pose(signals.q)
+    e_p = reference.position - p
+    rotation = orientation_error(R, reference.rotation, SAFE_ANGLE)
+    with_orientation = task == "pose"
+    distance = np.array([ACTIVATION_DISTANCE] * 3 + [np.inf] * 3)
+    signals.describe_telemetry(
+        "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-distance, distance)
+    )
+    signals.describe_telemetry(
+        "orientation_cosine",
+        unit="1",
+        doc="Cosine of the angle between the actual and the desired orientation.",
+        activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
+    )
+    error = ca.vertcat(e_p, orientation_error(R, reference.rotation, np.pi).e)
+    v_linear = reference.twist[:3] + Lambda[:3] * e_p
+    if not with_orientation:
+        return _PoseError(e_p, error, rotation.cosine), v_linear, SX.eye(3)
+    v_angular = inverse_3x3(rotation.L) @ (rotation.L.T @ reference.twist[3:] + Lambda[3:] * rotation.e)
+    L = ca.diagcat(SX.eye(3), rotation.L)
+    return _PoseError(ca.vertcat(e_p, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
+
+
+def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
+    """z = k_n (q_home − q) and its derivative: the posture that the free joint motion tends to."""
+    k_n = signals.gain("k_n", default=1.0, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture.")
+    q_home = signals.gain(
+        "q_home",
+        size=robot.n,
+        default=_middle_of_range(robot),
+        bounds=(-1e3, 1e3),
+        unit="rad|m",
+        doc="Posture preferred in the null space; the middle of the joint ranges by default.",
+    )
+    return k_n * (q_home - signals.q), -k_n * signals.qd
+
+
+def _damping_gains(signals: Signals) -> tuple[SX, SX]:
+    threshold = signals.gain(
+        "singularity_threshold",
+        default=1e-3,
+        bounds=(1e-9, 1.0),
+        unit="m²",
+        doc="Smallest pivot of JJᵀ below which damping starts.",
+    )
+    maximum = signals.gain(
+        "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
+    )
+    return threshold, maximum
+
+
+def _task_rows(robot: RobotExpressions, task: str) -> int:
+    rows = {"pose": 6, "position": 3}
+    if task not in rows:
+        raise LawError(f"task '{task}'", where="law cartesian_backstepping", valid=", ".join(rows))
+    joints = len(robot.model.path(robot.model.ee_link))
+    if joints < rows[task]:
+        valid = "task=position" if joints >= rows["position"] else "a robot of at least three joints"
+        raise LawError(f"a {task} task needs {rows[task]} joints, {robot.model.name} has {joints}", valid=valid)
+    return rows[task]
+
+
+def _middle_of_range(robot: RobotExpressions) -> np.ndarray:
+    ranges = [(link.joint.limits.lower, link.joint.limits.upper) for link in robot.model.links]
+    return np.array([0.5 * (a + b) if np.isfinite([a, b]).all() else 0.0 for a, b in ranges])
+
+
+def _joint_damping(n: int) -> np.ndarray:
+    """Falls from 30 at the base to 2 at the last joint, geometrically: distal joints move less inertia."""
+    return np.geomspace(30.0, 2.0, n) if n > 1 else np.array([10.0])

@@ -1,0 +1,1 @@
+"""MuJoCo simulation: plants, scenarios, experiments and their metrics. Nothing here needs CasADi at run time."""

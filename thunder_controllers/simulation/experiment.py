@@ -1,0 +1,192 @@
+"""Run a scenario: the host against the plant, step by step, into traces and metrics."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.host import Guard
+from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, summarise
+from thunder_controllers.simulation.preparation import ESTIMATE, Setup, build_library, prepare
+from thunder_controllers.simulation.scenario import Run, Scenario
+from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
+from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.inertia import N_PARAMETERS
+
+FloatArray = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+"""Called with a run's name and the fraction of it that is done."""
+
+PROGRESS_STEPS = 50
+"""Progress reports, and checks that the plant has not diverged, per run."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run gave."""
+
+    name: str
+    trace: Trace
+    timing: Timing
+    metrics: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ScenarioResult:
+    """What a scenario gave, and the folder it was written to."""
+
+    folder: Path
+    runs: tuple[RunResult, ...]
+    metrics: dict[str, Any]
+
+
+def run_scenario(
+    scenario: Scenario, folder: Path, progress: Progress | None = None, build_folder: Path | None = None
+) -> ScenarioResult:
+    """Run all runs and write, into `folder`, `<run>.npz`, `<run>_timing.npz`, `scenario.yaml` and `metrics.json`.
+
+    Args:
+        scenario: See `load_scenario`.
+        folder: Made if need be; files of the same names are replaced.
+        progress: Called some fifty times per run.
+        build_folder: Where generated robot libraries go.
+
+    Raises:
+        ScenarioError: if parts of the scenario do not fit each other, or the plant diverges.
+        ThunderError: as reader, build, plant and host raise.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ScenarioError(f"cannot write there ({error.strerror})", where=str(folder), valid="a folder") from error
+    results, hashes = [], {}
+    for run in scenario.runs:
+        model, library = build_library(scenario, run, build_folder)
+        trace, timing = run_once(prepare(scenario, run, model, library), run, progress)
+        trace.save(folder / f"{run.name}.npz")
+        timing.save(folder / f"{run.name}_timing.npz")
+        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing)))
+        hashes[run.name] = library.hash
+    metrics = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
+    write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
+    document = json.dumps(metrics, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    write_atomically(folder / "metrics.json", lambda file: file.write(document))
+    return ScenarioResult(folder, tuple(results), metrics)
+
+
+def run_once(setup: Setup, run: Run, progress: Progress | None = None) -> tuple[Trace, Timing]:
+    """Run the loop: measure, set the reference, update, step; the host is active and the plant at its start."""
+    recorder = _Recorder(setup)
+    steps = len(setup.samples)
+    bounds = np.linspace(0, steps, min(PROGRESS_STEPS, steps) + 1).astype(int)
+    wall = 0.0
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        started = time.perf_counter()
+        _loop(setup, recorder, int(first), int(last))
+        wall += time.perf_counter() - started
+        if not np.isfinite(setup.plant.q).all():
+            raise ScenarioError(
+                f"run {run.name}: the plant diverged before t = {last * setup.period:g} s",
+                valid="other gains, or a finer integration (plant.substeps)",
+            )
+        if progress is not None:
+            progress(run.name, last / steps)
+    setup.host.deactivate()
+    return recorder.finish(setup), Timing(recorder.step_ns, wall)
+
+
+def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
+    """Steps `first` to `last` − 1. All that is looked up once is looked up before the loop."""
+    host, plant, samples, dt = setup.host, setup.plant, setup.samples, setup.period
+    times, q, qd = recorder.t.tolist(), recorder.q_measured, recorder.qd_measured
+    true_q, true_qd, efforts = recorder.q, recorder.qd, recorder.effort
+    states, guards, step_ns = recorder.state, recorder.guards, recorder.step_ns
+    measure, read, step, update = plant.measure, plant.read, plant.step, host.update
+    set_reference = host.set_reference
+    for k in range(first, last):
+        effort = efforts[k]
+        read(true_q[k], true_qd[k])
+        measure(q[k], qd[k])
+        set_reference(samples[k])
+        guards[k] = update(times[k], q[k], qd[k], dt, effort)
+        step_ns[k] = host.last_step_ns
+        states[k] = host.state_vector
+        step(effort)
+        if plant.payload_changes != recorder.payload_changes:
+            recorder.note_truth(setup, times[k])
+
+
+class _Recorder:
+    """Arrays of a trace, allocated before the run."""
+
+    def __init__(self, setup: Setup) -> None:
+        steps, n = len(setup.samples), setup.library.n_joints
+        self.t = np.arange(steps) * setup.period
+        self.q, self.qd, self.q_measured, self.qd_measured, self.effort = np.zeros((5, steps, n))
+        self.state = np.zeros((steps, len(setup.host.state_vector)))
+        self.guards = np.zeros(steps, dtype=np.uint32)
+        self.step_ns = np.zeros(steps, dtype=np.int64)
+        self.truth: list[FloatArray] = []
+        self.truth_time: list[float] = []
+        self.note_truth(setup, 0.0)
+
+    def note_truth(self, setup: Setup, t: float) -> None:
+        """Note the true parameters of the adapted links from the step at `t` on."""
+        links = [setup.plant.true_inertia(link).pi for link in setup.adapted_links]
+        self.truth.append(np.reshape(links, (-1, N_PARAMETERS)))
+        self.truth_time.append(t)
+        self.payload_changes = setup.plant.payload_changes
+
+    def finish(self, setup: Setup) -> Trace:
+        """Add what follows from the recorded motion."""
+        position, rotation = setup.plant.poses(self.q)
+        samples, options, library = setup.samples, setup.host.options, setup.library
+        cartesian = library.law(setup.host.law).reference_kind == "cartesian"
+        error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q)
+        return Trace(
+            t=self.t,
+            q=self.q,
+            qd=self.qd,
+            q_measured=self.q_measured,
+            qd_measured=self.qd_measured,
+            reference=samples,
+            effort=self.effort,
+            position=position,
+            rotation=rotation,
+            error=error,
+            state=self.state,
+            estimates=self._estimates(setup),
+            truth=np.array(self.truth),
+            truth_time=np.array(self.truth_time),
+            guards=self.guards,
+            guard_names=np.array([str(guard.name).lower() for guard in Guard]),
+            adapted_links=np.array(setup.adapted_links, dtype=np.str_),
+            joint_names=np.array(library.joint_names),
+            effort_limit=_limit(options.effort_limit, library.effort_limit),
+            effort_rate_limit=_limit(options.effort_rate_limit, library.effort_rate_limit),
+            period=np.array(np.nan if setup.reference.period is None else setup.reference.period),
+        )
+
+    def _estimates(self, setup: Setup) -> FloatArray:
+        size = N_PARAMETERS * len(setup.adapted_links)
+        entries = setup.library.law(setup.host.law).state
+        offset = next((entry.offset for entry in entries if entry.name == ESTIMATE), 0)
+        return self.state[:, offset : offset + size].reshape(len(self.t), -1, N_PARAMETERS).copy()
+
+
+def _limit(override: Any, own: Any) -> FloatArray:
+    return np.array(own if override is None or not np.size(override) else override, dtype=float)
+
+
+def _pose_error(samples: FloatArray, position: FloatArray, rotation: FloatArray) -> FloatArray:
+    assert samples.shape[1] == CARTESIAN_SIZE
+    desired = samples[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
+    return pose_error(position, rotation, samples[:, POSITION], desired)

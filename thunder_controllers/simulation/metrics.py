@@ -1,0 +1,150 @@
+"""Numbers that say how well a run went; the keys of metrics.json are documented in docs/simulation.md."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.simulation.scenario import Scenario
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.errors import InertiaError
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.version import __version__
+
+FloatArray = NDArray[np.float64]
+
+FINAL_SECONDS = 5.0
+"""The final error is the mean over this long at the end."""
+
+
+def pose_error(position: FloatArray, rotation: FloatArray, desired: FloatArray, R_d: FloatArray) -> FloatArray:
+    """e = [p_d − p ; ½(n×n_d + s×s_d + a×a_d)], R = [n s a]; shapes (N, 3), (N, 3, 3) each → (N, 6), world frame.
+
+    The second part is r sin θ, θ the angle about r from actual to desired (theory.md §5).
+    """
+    turn = 0.5 * np.cross(rotation, R_d, axisa=1, axisb=1, axisc=1).sum(axis=2)
+    return np.hstack([desired - position, turn])
+
+
+def joint_error(reference: FloatArray, q: FloatArray) -> FloatArray:
+    """e = q_d − q, of joint samples (N, 3·n) and positions (N, n)."""
+    return np.asarray(reference[:, : q.shape[1]] - q)
+
+
+def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
+    """All metrics of one run; every number is finite or null."""
+    norm = np.linalg.norm(trace.error, axis=1)
+    dt = _period(trace)
+    rate = np.abs(np.diff(trace.effort, axis=0)) / dt
+    return {
+        "duration": len(trace.t) * dt,
+        "final_error_norm": float(norm[-_final_steps(trace) :].mean()),
+        "max_error_norm": float(norm.max()),
+        "iae": float(norm.sum() * dt),
+        "effort_limit_hits": trace.guard_steps("effort_limited"),
+        "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
+        "guards": {str(name): trace.guard_steps(str(name)) for name in trace.guard_names},
+        "max_effort": np.abs(trace.effort).max(axis=0).tolist(),
+        "effort_limit": _finite(trace.effort_limit),
+        "max_effort_rate": rate.max(axis=0).tolist() if len(rate) else None,
+        "effort_rate_limit": _finite(trace.effort_rate_limit),
+        "limits_kept": _limits_kept(trace, rate),
+        "joint_drift": joint_drift(trace),
+        "estimates": estimate_errors(trace),
+        "control_step_us": step_times(timing),
+        "wall_per_simulated_second": timing.wall / (len(trace.t) * dt),
+    }
+
+
+def joint_drift(trace: Trace) -> float | None:
+    """max_i |q_i(T) − q_i(T − period)| [rad or m]; None without a period, or if less than one was run."""
+    period = float(trace.period)
+    steps = round(period / _period(trace)) if np.isfinite(period) else 0
+    if not 0 < steps < len(trace.t):
+        return None
+    return float(np.abs(trace.q[-1] - trace.q[-1 - steps]).max())
+
+
+def estimate_errors(trace: Trace) -> dict[str, Any]:
+    """Per adapted link, at the start and at the end: errors of mass [kg], CoM [m], inertia about the origin [kg·m²]."""
+    result = {}
+    for index, link in enumerate(trace.adapted_links):
+        pairs = {"initial": (trace.estimates[0], trace.truth[0]), "final": (trace.estimates[-1], trace.truth[-1])}
+        result[str(link)] = {when: _parameter_error(e[index], t[index]) for when, (e, t) in pairs.items()}
+    return result
+
+
+def _parameter_error(estimate: FloatArray, truth: FloatArray) -> dict[str, float | None]:
+    return {
+        "mass": float(abs(estimate[0] - truth[0])),
+        "com": _com_distance(estimate, truth),
+        "first_moment": float(np.linalg.norm(estimate[1:4] - truth[1:4])),
+        "inertia": float(np.abs(estimate[4:] - truth[4:]).max()),
+    }
+
+
+def _com_distance(estimate: FloatArray, truth: FloatArray) -> float | None:
+    """Distance of the centres of mass [m]; None where one of the bodies has no mass, and so no centre."""
+    try:
+        return float(np.linalg.norm(Inertia.from_pi(estimate).com - Inertia.from_pi(truth).com))
+    except InertiaError:
+        return None
+
+
+def step_times(timing: Timing) -> dict[str, float]:
+    """Median, 99th percentile and maximum of the control step inside the host [µs]."""
+    median, p99, largest = np.percentile(timing.step_ns * 1e-3, [50, 99, 100])
+    return {"median": float(median), "p99": float(p99), "max": float(largest)}
+
+
+def summarise(
+    scenario: Scenario, runs: Mapping[str, Mapping[str, Any]], library_hashes: Mapping[str, str]
+) -> dict[str, Any]:
+    """The document of metrics.json."""
+    names = list(runs)
+    first, last = (runs[names[k]]["final_error_norm"] for k in (0, -1))
+    return {
+        "scenario": scenario.name,
+        "scenario_sha256": scenario.hash,
+        "runs": {
+            run.name: {
+                "adaptation": run.adaptation,
+                "seed": run.config.seed,
+                "library_hash": library_hashes[run.name],
+                **runs[run.name],
+            }
+            for run in scenario.runs
+        },
+        "final_error_ratio": first / last if len(names) > 1 and last > 0.0 else None,
+        "versions": {
+            "thunder_controllers": __version__,
+            "mujoco": mujoco.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _period(trace: Trace) -> float:
+    return float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
+
+
+def _final_steps(trace: Trace) -> int:
+    return min(max(round(FINAL_SECONDS / _period(trace)), 1), len(trace.t))
+
+
+def _limits_kept(trace: Trace, rate: FloatArray) -> bool:
+    """Whether no command was beyond the limits; one part in 10⁹ is the rounding of the differences taken here."""
+    slack = 1.0 + 1e-9
+    return bool(
+        (np.abs(trace.effort) <= trace.effort_limit * slack).all() and (rate <= trace.effort_rate_limit * slack).all()
+    )
+
+
+def _finite(values: FloatArray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,137 @@
+"""URDF text → MuJoCo model with torque motors, and rigid-body inertias in and out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+from lxml import etree
+from scipy.spatial.transform import Rotation
+
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.inertia import Inertia
+
+INTEGRATORS = {
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
+}
+
+
+def strip_geometry(urdf: str, where: str, keep_collisions: bool) -> str:
+    """Remove what the dynamics do not need, so that no mesh file is looked for.
+
+    Raises:
+        ScenarioError: if the text is no XML, or has a document type.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(urdf.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise ScenarioError(f"not well-formed XML: {error.msg}", where=where, valid="a URDF") from error
+    if root.getroottree().docinfo.doctype:
+        raise ScenarioError("the file declares a document type", where=where, valid="a URDF without DOCTYPE")
+    for tag in ("visual",) if keep_collisions else ("visual", "collision"):
+        for element in list(root.iter(tag)):
+            parent = element.getparent()
+            if parent is not None:
+                parent.remove(element)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> Any:
+    """Parse a URDF into an `MjSpec` with one torque motor per joint, named as the joint, in the order of `joints`.
+
+    Static links stay bodies of their own, so that payloads and end effectors find them by name.
+
+    Raises:
+        ScenarioError: if MuJoCo cannot read it, or its joints are not `joints`.
+    """
+    try:
+        spec = mujoco.MjSpec.from_string(strip_geometry(urdf, where, contacts))
+    except ValueError as error:
+        raise ScenarioError(f"MuJoCo cannot read it: {_one_line(error)}", where=where, valid="a URDF") from error
+    found = [joint.name for joint in spec.joints]
+    if sorted(found) != sorted(joints):
+        raise ScenarioError(
+            f"the plant's joints are {', '.join(found)}", where=where, valid=f"the controller's: {', '.join(joints)}"
+        )
+    spec.compiler.fusestatic = False
+    for name in joints:
+        motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        motor.set_to_motor()
+    # A state that blows up must be seen, not silently put back to zero.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    if not contacts:
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    return spec
+
+
+def compile_spec(spec: Any, where: str, state: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    """Compile, or recompile keeping the state (model, data).
+
+    Raises:
+        ScenarioError: with MuJoCo's reason, such as a moving body without mass.
+    """
+    try:
+        if state is not None:
+            model, data = spec.recompile(*state)
+            return model, data
+        model = spec.compile()
+    except ValueError as error:
+        raise ScenarioError(f"MuJoCo cannot build it: {_one_line(error)}", where=where, valid="a physical robot") from error
+    return model, mujoco.MjData(model)
+
+
+def body_named(spec: Any, link: str, where: str) -> Any:
+    """Find the body of a link.
+
+    Raises:
+        NameNotFoundError: listing the links there are.
+    """
+    body = spec.body(link)
+    if body is None:
+        names = ", ".join(b.name for b in spec.bodies if b.name != "world")
+        raise NameNotFoundError(f"the plant has no link '{link}'", where=where, valid=names)
+    return body
+
+
+def set_inertia(body: Any, inertia: Inertia) -> None:
+    """Give a body of the spec another inertia, through its principal axes."""
+    moments, axes = np.linalg.eigh(inertia.inertia_com)
+    axes = axes * np.linalg.det(axes)  # eigenvectors come as a rotation or a reflection
+    body.explicitinertial = True
+    body.mass = inertia.mass
+    body.ipos = inertia.com
+    body.iquat = Rotation.from_matrix(axes).as_quat()[[3, 0, 1, 2]]
+    body.fullinertia = np.full(6, np.nan)
+    body.inertia = np.maximum(moments, 0.0)
+
+
+def body_inertia(model: Any, body: int) -> Inertia:
+    """Inertia of one compiled body in its own frame."""
+    axes = _rotation(model.body_iquat[body])
+    tensor = axes @ np.diag(model.body_inertia[body]) @ axes.T
+    return Inertia(float(model.body_mass[body]), model.body_ipos[body], 0.5 * (tensor + tensor.T))
+
+
+def link_inertia(model: Any, body: int) -> Inertia:
+    """Inertia of a body and of everything fixed to it, in the frame of `body`."""
+    total = body_inertia(model, body)
+    for child in range(body + 1, model.nbody):
+        if model.body_parentid[child] == body and model.body_jntnum[child] == 0:
+            part = link_inertia(model, child)
+            total = total + part.transformed(_rotation(model.body_quat[child]), model.body_pos[child])
+    return total
+
+
+def _rotation(quaternion: Any) -> Any:
+    """Rotation matrix of MuJoCo's (w, x, y, z)."""
+    return Rotation.from_quat(np.asarray(quaternion)[[1, 2, 3, 0]]).as_matrix()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

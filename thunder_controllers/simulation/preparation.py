@@ -1,0 +1,211 @@
+"""From a run's configuration to the parts that run: library, plant, reference, host, at their starting state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.host import Controller, Library, Options
+from thunder_controllers.simulation.options import Body
+from thunder_controllers.simulation.plant import MujocoPlant, per_joint
+from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
+from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
+from thunder_controllers.trajectories import CARTESIAN_SIZE, Reference
+from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.xacro import expand_xacro
+
+FloatArray = NDArray[np.float64]
+
+ESTIMATE = "pi_hat"
+"""State entry of adaptive laws: inertial parameters of the adapted links, REG order."""
+
+KINEMATIC_TOLERANCE = 1e-6
+"""How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
+
+MEASUREMENT_TIMEOUT = 0.01
+"""Default of the host [s]; two periods where that is longer."""
+
+
+@dataclass
+class Setup:
+    """Everything a run needs, the host active and the plant at its start.
+
+    Attributes:
+        library: The compiled robot.
+        plant: The true robot.
+        host: The controller, active.
+        reference: What to follow.
+        samples: Its value at every step, shape (N, 24) or (N, 3·n), C-contiguous.
+        adapted_links: Names, in the order of the estimates; empty if the law has none.
+        period: Of the control [s].
+    """
+
+    library: Library
+    plant: MujocoPlant
+    host: Controller
+    reference: Reference
+    samples: FloatArray
+    adapted_links: tuple[str, ...]
+    period: float
+
+
+def build_library(scenario: Scenario, run: Run, folder: Path | None = None) -> tuple[RobotModel, Library]:
+    """Read the robot, compile it with the run's law unless that was done before, and load it.
+
+    Args:
+        folder: Where generated files go; thunder_dynamics' default for None.
+    """
+    from thunder_dynamics.build import build  # only here: running a library needs no code generator
+
+    config = run.config
+    robot = scenario.resolve(config.robot)
+    model = load_model(robot, **config.robot_options)
+    laws = [(config.law.name, config.law.options)]
+    generated = build(model, laws=laws) if folder is None else build(model, laws=laws, output=folder)
+    return model, Library(generated / f"lib{model.name}.so")
+
+
+def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library) -> Setup:
+    """Set a run up.
+
+    Raises:
+        ScenarioError: if parts of the scenario do not fit each other or the robot.
+        ThunderError: as plant and host raise.
+    """
+    config, where = run.config, f"{scenario.path}: run {run.name}"
+    period = 1.0 / config.rate
+    plant = _plant(scenario, config, library, period)
+    reference = config.reference.build()
+    samples = _samples(reference, library, config, where)
+    q, qd = _start(library, config, samples, where)
+    _check_same_robot(library, plant, q, where)
+    plant.reset(q, qd)
+    links = _adapted_links(model, library, config)
+    host = Controller()
+    host.configure(
+        library,
+        law=config.law.name,
+        gains={name: _gain(value) for name, value in config.law.gains.items()},
+        initial_state=_initial_state(library, config, links, where),
+        options=_host_options(config, library.n_joints, where),
+    )
+    host.set_reference(samples[0])
+    host.freeze_adaptation(not run.adaptation)
+    host.activate(q, qd, plant.holding_effort())
+    return Setup(library, plant, host, reference, samples, links, period)
+
+
+def _plant(scenario: Scenario, config: RunConfig, library: Library, period: float) -> MujocoPlant:
+    path = scenario.resolve(config.plant.urdf)
+    is_xacro = path.suffix == ".xacro"
+    return MujocoPlant(
+        expand_xacro(path, config.plant.xacro_args) if is_xacro else read_text(path),
+        library.joint_names,
+        period,
+        config.plant,
+        seed=config.seed,
+        gravity_compensated=config.host.gravity_compensated_by_robot,
+        where=str(path),
+    )
+
+
+def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
+    samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
+    kind = library.law(config.law.name).reference_kind
+    expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * library.n_joints
+    if config.reference.type.startswith("joint") == (kind == "cartesian") or samples.shape[1] != expected:
+        raise ScenarioError(
+            f"a reference of type {config.reference.type} with {samples.shape[1]} values per sample",
+            where=where,
+            valid=f"a {kind} one with {expected} values, for law {config.law.name}",
+        )
+    return samples
+
+
+def _start(library: Library, config: RunConfig, samples: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
+    q, n = np.array(config.start.q), library.n_joints
+    if q.shape != (n,):
+        raise ScenarioError(f"{len(q)} joint positions", where=f"{where}: start.q", valid=f"{n}")
+    cartesian = samples.shape[1] == CARTESIAN_SIZE and library.law(config.law.name).reference_kind == "cartesian"
+    if config.start.on_reference:
+        q = solve_pose(library, samples[0], q, f"{where}: start") if cartesian else samples[0, :n].copy()
+    if config.start.velocity == "rest":
+        return q, np.zeros(n)
+    return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()
+
+
+def _check_same_robot(library: Library, plant: MujocoPlant, q: FloatArray, where: str) -> None:
+    """Raise unless controller and plant agree on where the end effector is."""
+    T = library.evaluate("T_0_ee", q)
+    position, rotation = plant.pose(q)
+    distance = max(float(np.abs(T[:3, 3] - position).max()), float(np.abs(T[:3, :3] - rotation).max()))
+    if distance > KINEMATIC_TOLERANCE:
+        raise ScenarioError(
+            f"the plant's end effector '{plant.ee_link}' is at {np.round(position, 4).tolist()}, "
+            f"the controller's at {np.round(T[:3, 3], 4).tolist()} (poses differ by {distance:.2g})",
+            where=f"{where}: plant.ee_link",
+            valid="the same kinematics",
+        )
+
+
+def _adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
+    """Names of the links that the law estimates, from its option `adapted_links` and its metadata."""
+    sizes = [entry.size for entry in library.law(config.law.name).state if entry.name == ESTIMATE]
+    if not sizes:
+        return ()
+    wanted: Any = config.law.options.get("adapted_links")
+    if wanted is None:
+        return (model.link_names[model.ee_link],)
+    if len(model.link_names) * N_PARAMETERS == sizes[0] and (wanted == "all" or list(wanted) == ["all"]):
+        return model.link_names
+    return (wanted,) if isinstance(wanted, str) else tuple(wanted)
+
+
+def _initial_state(
+    library: Library, config: RunConfig, links: tuple[str, ...], where: str
+) -> dict[str, FloatArray]:
+    """First estimates: the robot's own parameters, but of the links that the scenario names."""
+    wanted: Mapping[str, Body] = config.law.initial_estimates
+    unknown = [link for link in wanted if link not in links]
+    if unknown:
+        raise ScenarioError(
+            f"link '{unknown[0]}' is not adapted",
+            where=f"{where}: law.initial_estimates",
+            valid=", ".join(links) or "none, the law adapts nothing",
+        )
+    if not links:
+        return {}
+    estimates = np.reshape(library.pi, (-1, N_PARAMETERS)).copy()
+    for link, body in wanted.items():
+        estimates[library.link_names.index(link)] = body.to_inertia().pi
+    return {ESTIMATE: np.concatenate([estimates[library.link_names.index(link)] for link in links])}
+
+
+def _host_options(config: RunConfig, n: int, where: str) -> Options:
+    host = config.host
+    limits = {
+        name: None if value is None else per_joint(value, n, f"{where}: host.{name}")
+        for name in ("effort_limit", "effort_rate_limit", "velocity_limit")
+        for value in (getattr(host, name),)
+    }
+    return Options(
+        gravity_compensated_by_robot=host.gravity_compensated_by_robot,
+        measurement_timeout=host.measurement_timeout or max(MEASUREMENT_TIMEOUT, 2.0 / config.rate),
+        nominal_dt=1.0 / config.rate,
+        reference_timeout=np.inf if host.reference_timeout is None else host.reference_timeout,
+        saturation_freezes_adaptation=host.saturation_freezes_adaptation,
+        **limits,
+    )
+
+
+def _gain(value: float | tuple[float, ...]) -> float | FloatArray:
+    return np.array(value) if isinstance(value, tuple) else value

@@ -1,0 +1,109 @@
+"""References as a scenario states them; each builds its trajectory."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from thunder_controllers import trajectories
+from thunder_controllers.simulation.options import Finite, NonNegative, Positive, Strict, Vector3
+from thunder_dynamics.spatial import rotation_from_ypr
+
+Values = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
+PositiveValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
+Axes = Finite | Vector3
+NonNegativeAxes = NonNegative | tuple[NonNegative, NonNegative, NonNegative]
+JointPosition = Annotated[tuple[Finite, ...], Field(min_length=1)]
+Bounds = tuple[Positive, Positive, Positive]
+
+
+class PoseOptions(Strict):
+    """A pose in the world frame: position [m], R = Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
+
+    position: Vector3
+    ypr: Vector3 = (0.0, 0.0, 0.0)
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """R, shape (3, 3)."""
+        return np.array(rotation_from_ypr(*self.ypr))
+
+
+class LissajousOptions(Strict):
+    """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase and ypr [rad]."""
+
+    type: Literal["lissajous"]
+    centre: Vector3
+    amplitude: Axes
+    frequency: NonNegativeAxes
+    phase: Axes = 0.0
+    ypr: Vector3 = (0.0, 0.0, 0.0)
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        rotation = rotation_from_ypr(*self.ypr)
+        return trajectories.Lissajous(self.centre, self.amplitude, self.frequency, self.phase, rotation)
+
+
+class HoldOptions(PoseOptions):
+    """`trajectories.Hold`: a constant pose."""
+
+    type: Literal["hold"]
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return trajectories.Hold(self.position, self.rotation)
+
+
+class PosesOptions(Strict):
+    """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
+
+    type: Literal["poses"]
+    poses: Annotated[tuple[PoseOptions, ...], Field(min_length=2)]
+    linear: Bounds = trajectories.PathLimits.linear
+    angular: Bounds = trajectories.PathLimits.angular
+    dwell: NonNegative = 0.0
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        limits = trajectories.PathLimits(self.linear, self.angular)
+        positions = [pose.position for pose in self.poses]
+        return trajectories.PoseToPose(positions, [pose.rotation for pose in self.poses], limits, self.dwell)
+
+
+class JointLissajousOptions(Strict):
+    """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
+
+    type: Literal["joint_lissajous"]
+    centre: JointPosition
+    amplitude: Values
+    frequency: Values
+    phase: Values = 0.0
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
+
+
+class JointPathOptions(Strict):
+    """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
+
+    type: Literal["joint_path"]
+    positions: Annotated[tuple[JointPosition, ...], Field(min_length=2)]
+    velocity: PositiveValues = 1.0
+    acceleration: PositiveValues = 4.0
+    jerk: PositiveValues = 40.0
+    dwell: NonNegative = 0.0
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return trajectories.JointPath(self.positions, self.velocity, self.acceleration, self.jerk, self.dwell)
+
+
+ReferenceOptions = Annotated[
+    LissajousOptions | HoldOptions | PosesOptions | JointLissajousOptions | JointPathOptions,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,252 @@
+"""A scenario: a YAML file that says which robot does what, under which law, in which runs.
+
+Keys are documented in docs/simulation.md. Everything is checked when the file is read; an error names the file, the
+line, the key and what would be valid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from thunder_controllers.simulation.options import UNKNOWN_KEY, Body, Finite, PlantOptions, Positive, Strict
+from thunder_controllers.simulation.reference_options import ReferenceOptions
+from thunder_dynamics.errors import RobotFileError, ScenarioError
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
+"""What a scenario or a run may be called: it becomes a file name."""
+
+GainValue = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
+LimitValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+MAX_STEPS = 10_000_000
+"""Longest run; its trace would fill memory beyond that."""
+
+
+class PlantSection(PlantOptions):
+    """`PlantOptions` and where the plant's description lies: URDF or xacro, relative to the scenario's file."""
+
+    urdf: str
+    xacro_args: dict[str, str] = Field(default_factory=dict)
+
+
+class LawSection(Strict):
+    """Which law, built with which options, with which gains and first estimates of adapted links."""
+
+    name: str = "cartesian_backstepping"
+    options: dict[str, Any] = Field(default_factory=dict)
+    gains: dict[str, GainValue] = Field(default_factory=dict)
+    initial_estimates: dict[str, Body] = Field(default_factory=dict)
+
+
+class StartSection(Strict):
+    """Where the arm starts: at `q`, or on the reference, at the solution of the inverse kinematics nearest to `q`."""
+
+    q: Annotated[tuple[Finite, ...], Field(min_length=1)]
+    on_reference: bool = True
+    velocity: Literal["rest", "reference"] = "rest"
+
+
+class HostSection(Strict):
+    """Options of the host; limits replace those of the robot's description."""
+
+    gravity_compensated_by_robot: bool = False
+    measurement_timeout: Positive | None = None
+    reference_timeout: Positive | None = None
+    saturation_freezes_adaptation: bool = True
+    effort_limit: LimitValues | None = None
+    effort_rate_limit: LimitValues | None = None
+    velocity_limit: LimitValues | None = None
+
+
+class RunConfig(Strict):
+    """All that one run needs; a scenario's common part, or that with a run's overrides."""
+
+    robot: str
+    robot_options: dict[str, Any] = Field(default_factory=dict)
+    plant: PlantSection
+    law: LawSection = LawSection()
+    reference: ReferenceOptions
+    start: StartSection
+    duration: Positive
+    rate: Positive = 1000.0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
+    host: HostSection = HostSection()
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> RunConfig:
+        if not 1 <= self.steps <= MAX_STEPS:
+            raise ValueError(f"duration · rate is {self.duration * self.rate:g} steps (valid: 1 to {MAX_STEPS})")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """Number of control steps."""
+        return round(self.duration * self.rate)
+
+
+class RunEntry(Strict):
+    """One entry of `runs`; `overrides` has keys of the common part, nested alike."""
+
+    name: Annotated[str, Field(pattern=NAME)]
+    adaptation: bool = True
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class ScenarioFile(RunConfig):
+    """The file as a whole."""
+
+    name: Annotated[str, Field(pattern=NAME)]
+    description: str = ""
+    runs: Annotated[tuple[RunEntry, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> ScenarioFile:
+        names = [run.name for run in self.runs]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two runs share a name: {', '.join(names)}")
+        return self
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its name, whether the estimates adapt, and everything it needs."""
+
+    name: str
+    adaptation: bool
+    config: RunConfig
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A checked scenario.
+
+    Attributes:
+        path: Its file; other paths in it are relative to that file's folder.
+        name: Of the scenario.
+        description: What it shows.
+        runs: At least one, with different names.
+        text: The file's text.
+    """
+
+    path: Path
+    name: str
+    description: str
+    runs: tuple[Run, ...]
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text, hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def resolve(self, relative: str) -> Path:
+        """Locate a file that the scenario names."""
+        return (self.path.parent / relative).resolve()
+
+
+def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
+    """Read and check a scenario.
+
+    Args:
+        path: The YAML file.
+        seed: Replaces the seed of every run.
+
+    Raises:
+        ScenarioError: with file, line and key, and what would be valid.
+    """
+    file = Path(path)
+    try:
+        text = read_text(file)
+        document = parse_yaml(text, str(file))
+    except RobotFileError as error:
+        raise ScenarioError(error.what, where=error.where, valid=error.valid) from error
+    whole = _validate(ScenarioFile, document.data, document, ())
+    runs = tuple(_run(index, entry, document, seed) for index, entry in enumerate(whole.runs))
+    for run in runs:
+        _check_files(file, run, document)
+    return Scenario(file.resolve(), whole.name, whole.description, runs, text)
+
+
+def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:
+    """Lay a run's overrides over the common part and check the result."""
+    common = {key: value for key, value in document.data.items() if key in RunConfig.model_fields}
+    data = _merged(common, entry.overrides) | ({} if seed is None else {"seed": seed})
+    config = _validate(RunConfig, data, document, ("runs", index, "overrides"))
+    return Run(entry.name, entry.adaptation, config)
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`."""
+    result = dict(base)
+    for key, value in over.items():
+        below = result.get(key)
+        alike = isinstance(below, Mapping) and isinstance(value, Mapping)
+        if alike and value.get("type", below.get("type")) == below.get("type"):  # type: ignore[union-attr]
+            value = _merged(below, value)  # type: ignore[arg-type]
+        result[key] = value
+    return result
+
+
+def _validate(kind: type[Any], data: Mapping[str, Any], document: YamlDocument, prefix: KeyPath) -> Any:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise _scenario_error(error, document, prefix) from error
+
+
+def _scenario_error(error: ValidationError, document: YamlDocument, prefix: KeyPath) -> ScenarioError:
+    """The first complaint, at its place in the file: in the overrides if it is there, else in the common part."""
+    # A union complains once per member; the deepest complaint is about the member that was meant.
+    first = max(error.errors(include_url=False), key=lambda one: len(_known_path(one["loc"], document, prefix)))
+    context = first.get("ctx", {})
+    own, kind = first["loc"], first["type"]
+    path = _known_path(own, document, prefix)
+    if kind == UNKNOWN_KEY:
+        what = f"unknown key '{context['key']}'"
+        return ScenarioError(what, where=document.where((*path, context["key"])), valid=context["valid"])
+    if kind == "missing" and isinstance(own[-1], int):
+        return ScenarioError(f"only {own[-1]} values", where=document.where(path), valid="more values")
+    if kind == "missing":
+        return ScenarioError(f"missing key '{own[-1]}'", where=document.where(path), valid="a value for it")
+    if kind == "union_tag_not_found":
+        return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags())
+    if kind == "union_tag_invalid":
+        return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags())
+    if kind == "value_error":
+        what, _, valid = str(context["error"]).partition(" (valid: ")
+        return ScenarioError(what, where=document.where(path), valid=valid[:-1] or None)
+    shown = repr(first["input"])
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
+    return ScenarioError(shown, where=document.where(path), valid=_lower_first(first["msg"]))
+
+
+def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> KeyPath:
+    """The key path of pydantic's location, which has names of union members in between."""
+    path: KeyPath = ()
+    for part in location:
+        if any((*start, *path, part) in document.lines for start in ((), prefix)):
+            path = (*path, part)
+    return (*prefix, *path) if (*prefix, *path) in document.lines and path else path
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _tags() -> str:
+    return "hold, joint_lissajous, joint_path, lissajous, poses"
+
+
+def _check_files(file: Path, run: Run, document: YamlDocument) -> None:
+    for key, relative in ((("robot",), run.config.robot), (("plant", "urdf"), run.config.plant.urdf)):
+        place = (file.parent / relative).resolve()
+        if not place.is_file():
+            raise ScenarioError(f"no file {relative}", where=document.where(key), valid=f"a file, seen from {file.parent}")

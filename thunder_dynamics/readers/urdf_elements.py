@@ -1,0 +1,313 @@
+"""URDF text → checked records of links and joints, each with its line. No kinematics here: see `urdf`.
+
+The XML parser resolves no entities and opens no files or connections; any DOCTYPE is refused before it is read.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.parsers.expat
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from lxml import etree
+
+from thunder_dynamics.errors import ModelError, RobotFileError
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.model import Limits, Pose
+from thunder_dynamics.readers.source import LARGEST, check_entity_name, check_inertia, relocated
+from thunder_dynamics.spatial import rotation_from_ypr
+
+MOVABLE = ("revolute", "continuous", "prismatic")
+"""Joint types with one degree of freedom."""
+
+JOINT_TYPES = (*MOVABLE, "fixed")
+"""Joint types that a model can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfLink:
+    """A link: its inertia in its own frame, and where the file declares it."""
+
+    name: str
+    inertia: Inertia
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfJoint:
+    """A joint: pose of the child frame in the parent frame at zero, unit axis in the child frame, and its limits."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Pose
+    axis: tuple[float, float, float]
+    where: str
+    limits: Limits = field(default_factory=Limits)
+    damping: float = 0.0
+    friction: float = 0.0
+    mimics: str | None = None
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether the joint has a degree of freedom."""
+        return self.kind in MOVABLE
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfRobot:
+    """Links and joints by name, in document order."""
+
+    name: str
+    links: dict[str, UrdfLink]
+    joints: dict[str, UrdfJoint]
+
+
+def refuse_doctype(text: str, where: str) -> None:
+    """Raise `RobotFileError` if an XML text is malformed or has a DOCTYPE: that could define entities, name files."""
+    parser = xml.parsers.expat.ParserCreate(encoding="utf-8")
+
+    def refuse(*_: object) -> None:
+        place = f"{where}:{parser.CurrentLineNumber}"
+        raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
+
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+    except xml.parsers.expat.ExpatError as error:
+        what = f"no well-formed XML ({xml.parsers.expat.ErrorString(error.code)})"
+        raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
+
+
+def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfRobot:
+    """Parse and check the elements of a URDF text.
+
+    Args:
+        text: The XML.
+        where: Name of the file, for messages.
+        allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
+
+    Raises:
+        RobotFileError: with file and line, for what URDF or this project does not allow.
+        InertiaError: for an inertia that no rigid body has.
+    """
+    root = _Element(_parse_xml(text, where), where)
+    if root.tag != "robot":
+        root.fail(f"the top-level element is <{root.tag}>", "<robot>")
+    links: dict[str, UrdfLink] = {}
+    joints: dict[str, UrdfJoint] = {}
+    for child in root.children():
+        if child.tag == "link":
+            link = _read_link(child, allow_inconsistent)
+            _refuse_duplicate(child, link.name, {name: known.where for name, known in links.items()})
+            links[link.name] = link
+        elif child.tag == "joint":
+            joint = _read_joint(child)
+            _refuse_duplicate(child, joint.name, {name: known.where for name, known in joints.items()})
+            joints[joint.name] = joint
+        elif child.tag.startswith("xacro:"):
+            child.fail(f"<{child.tag}> is not expanded", "a file with the suffix .xacro")
+    for child in root.children("thunder"):
+        _read_extension(child, joints)
+    return UrdfRobot(root.text("name"), links, joints)
+
+
+def _parse_xml(text: str, where: str) -> etree._Element:
+    refuse_doctype(text, where)
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        return etree.fromstring(text.encode("utf-8"), parser)
+    except etree.XMLSyntaxError as error:
+        line = error.position[0] if error.position else 1
+        raise RobotFileError(f"no well-formed XML ({error.msg})", where=f"{where}:{line}", valid="XML") from error
+
+
+class _Element:
+    """An XML element with typed access to its attributes; every complaint names file, line and element."""
+
+    def __init__(self, element: etree._Element, file: str) -> None:
+        self._element = element
+        self._file = file
+
+    @property
+    def tag(self) -> str:
+        name = etree.QName(self._element)
+        is_xacro = name.namespace is not None and "xacro" in name.namespace
+        return f"xacro:{name.localname}" if is_xacro else str(self._element.tag)
+
+    @property
+    def where(self) -> str:
+        name = self._element.get("name")
+        return f"{self._file}:{self._element.sourceline}: <{self.tag}{'' if name is None else f' {name}'}>"
+
+    def fail(self, what: str, valid: str) -> None:
+        raise RobotFileError(what, where=self.where, valid=valid)
+
+    def children(self, tag: str | None = None) -> Iterator[_Element]:
+        for child in self._element:
+            if isinstance(child.tag, str) and (tag is None or child.tag == tag):
+                yield _Element(child, self._file)
+
+    def one(self, tag: str) -> _Element | None:
+        found = list(self.children(tag))
+        if len(found) > 1:
+            found[1].fail(f"a second <{tag}>", f"at most one in <{self.tag}>")
+        return found[0] if found else None
+
+    def required(self, tag: str) -> _Element:
+        found = self.one(tag)
+        if found is None:
+            raise RobotFileError(f"<{tag}> is missing", where=self.where, valid=f"one <{tag}> in <{self.tag}>")
+        return found
+
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(str(key) for key in self._element.attrib)
+
+    def text(self, attribute: str) -> str:
+        value = self._element.get(attribute)
+        if value is None:
+            raise RobotFileError(f"the attribute '{attribute}' is missing", where=self.where, valid="a text")
+        return str(value)
+
+    def vector(self, attribute: str, size: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        raw = self._element.get(attribute)
+        if raw is None and default is not None:
+            return default
+        noun = "a finite number" if size == 1 else f"{size} finite numbers"
+        parts = self.text(attribute).split()
+        try:
+            values = tuple(_number(part) for part in parts)
+        except ValueError:
+            values = ()
+        if len(values) != size or not all(abs(v) <= LARGEST for v in values):
+            self.fail(f"{attribute}={str(raw)[:60]!r}", noun)
+        return values
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        return self.vector(attribute, 1, None if default is None else (default,))[0]
+
+    def number_or_none(self, attribute: str) -> float | None:
+        return None if self._element.get(attribute) is None else self.number(attribute)
+
+
+def _number(text: str) -> float:
+    if "_" in text:  # float() takes 1_0 for 10, no other URDF tool does
+        raise ValueError(text)
+    return float(text)
+
+
+def _refuse_duplicate(element: _Element, name: str, known: dict[str, str]) -> None:
+    if name in known:
+        element.fail(f"a second {element.tag} '{name}', the first is at {known[name]}", "unique names")
+
+
+def _named(element: _Element) -> str:
+    name = element.text("name")
+    check_entity_name(name, element.tag, element.where)
+    return name
+
+
+def _pose(element: _Element | None) -> Pose:
+    if element is None:
+        return Pose()
+    roll, pitch, yaw = element.vector("rpy", 3, (0.0, 0.0, 0.0))
+    xyz = element.vector("xyz", 3, (0.0, 0.0, 0.0))
+    return Pose(rotation_from_ypr(yaw, pitch, roll), np.array(xyz))
+
+
+def _read_link(element: _Element, allow_inconsistent: bool) -> UrdfLink:
+    name = _named(element)
+    inertial = element.one("inertial")
+    if inertial is None:
+        return UrdfLink(name, Inertia(), element.where)
+    mass_element, tensor_element = inertial.required("mass"), inertial.required("inertia")
+    mass = mass_element.number("value")
+    if mass < 0.0:
+        mass_element.fail(f"the mass of link '{name}' is negative ({mass:g} kg)", "m ≥ 0")
+    xx, xy, xz, yy, yz, zz = (tensor_element.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    body = Inertia(mass, np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    check_inertia(body, f"{tensor_element.where} of link '{name}'", allow_inconsistent)
+    origin = _pose(inertial.one("origin"))
+    return UrdfLink(name, body.transformed(origin.rotation, origin.translation), element.where)
+
+
+def _read_joint(element: _Element) -> UrdfJoint:
+    name, kind = _named(element), element.text("type")
+    if kind not in JOINT_TYPES:
+        element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
+    dynamics, mimic = element.one("dynamics"), element.one("mimic")
+    return UrdfJoint(
+        name=name,
+        kind=kind,
+        parent=element.required("parent").text("link"),
+        child=element.required("child").text("link"),
+        origin=_pose(element.one("origin")),
+        axis=_axis(element.one("axis")) if kind in MOVABLE else (1.0, 0.0, 0.0),
+        where=element.where,
+        limits=_limits(element.one("limit"), kind) if kind in MOVABLE else Limits(),
+        damping=_non_negative(dynamics, "damping"),
+        friction=_non_negative(dynamics, "friction"),
+        mimics=None if mimic is None else mimic.text("joint"),
+    )
+
+
+def _axis(element: _Element | None) -> tuple[float, float, float]:
+    if element is None:
+        return (1.0, 0.0, 0.0)  # the default of the URDF specification
+    x, y, z = element.vector("xyz", 3, (1.0, 0.0, 0.0))
+    norm = math.hypot(x, y, z)
+    if norm < 1e-9:
+        element.fail("the axis is zero", "a vector of length 1")
+    return (x / norm, y / norm, z / norm)
+
+
+def _limits(element: _Element | None, kind: str) -> Limits:
+    """Limits of a movable joint; infinite where the file gives none.
+
+    The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
+    both are absent it would say that the joint cannot move, so then there is no position limit.
+    """
+    if element is None:
+        return Limits()
+    given: dict[str, float] = {}
+    for key in ("velocity", "effort"):
+        value = element.number_or_none(key)
+        if value is not None:
+            given[key] = value
+            if not value > 0.0:
+                element.fail(f"the {key} limit is {value:g}", "greater than zero")
+    lower, upper = element.number_or_none("lower"), element.number_or_none("upper")
+    if kind != "continuous" and not (lower is None and upper is None):
+        given["lower"], given["upper"] = lower or 0.0, upper or 0.0
+    try:
+        return Limits(**given)
+    except ModelError as error:
+        raise relocated(error, element.where) from error
+
+
+def _non_negative(element: _Element | None, attribute: str) -> float:
+    value = 0.0 if element is None else element.number(attribute, 0.0)
+    if element is not None and value < 0.0:
+        element.fail(f"{attribute} is negative ({value:g})", "0 or more")
+    return value
+
+
+def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
+    """Read <thunder><limit joint="…" effort_rate="…"/></thunder> into the joints' limits [N·m/s] or [N/s]."""
+    for child in element.children():
+        if child.tag != "limit":
+            child.fail(f"unknown element <{child.tag}> in <thunder>", '<limit joint="…" effort_rate="…"/>')
+        for attribute in child.attributes():
+            if attribute not in ("joint", "effort_rate"):
+                child.fail(f"unknown attribute '{attribute}'", "joint, effort_rate")
+        name, rate = child.text("joint"), child.number("effort_rate")
+        if name not in joints or not joints[name].is_movable:
+            child.fail(f"no movable joint '{name}'", ", ".join(n for n, j in joints.items() if j.is_movable))
+        if not rate > 0.0:
+            child.fail(f"the effort_rate limit is {rate:g}", "greater than zero")
+        if math.isfinite(joints[name].limits.effort_rate):
+            child.fail(f"a second effort_rate limit of joint '{name}'", "at most one per joint")
+        joints[name] = replace(joints[name], limits=replace(joints[name].limits, effort_rate=rate))

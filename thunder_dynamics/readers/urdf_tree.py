@@ -1,0 +1,113 @@
+"""The kinematic tree of a URDF: its root, its leaves, and the chain between two links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot
+
+
+class UrdfTree:
+    """Links joined by joints, checked to be one tree.
+
+    Args:
+        robot: The elements.
+        where: Name of the file, for messages.
+
+    Raises:
+        RobotFileError: for a missing link, a link with two parents, a loop, or links that nothing joins.
+    """
+
+    def __init__(self, robot: UrdfRobot, where: str) -> None:
+        self.robot = robot
+        self.where = where
+        self.children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
+        self.parent: dict[str, UrdfJoint] = {}
+        for joint in robot.joints.values():
+            self._add(joint)
+        self.root = self._find_root()
+
+    def _add(self, joint: UrdfJoint) -> None:
+        for end in (joint.parent, joint.child):
+            if end not in self.robot.links:
+                what = f"joint '{joint.name}' joins a missing link '{end}'"
+                valid = ", ".join(list(self.robot.links)[:20]) or "a <link> of that name"
+                raise RobotFileError(what, where=joint.where, valid=valid)
+        if joint.parent == joint.child:
+            what = f"a loop: joint '{joint.name}' joins link '{joint.child}' with itself"
+            raise RobotFileError(what, where=joint.where, valid="a tree")
+        if joint.child in self.parent:
+            other = self.parent[joint.child].name
+            what = f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}'"
+            raise RobotFileError(what, where=joint.where, valid="a tree: one parent per link")
+        self.children[joint.parent].append(joint)
+        self.parent[joint.child] = joint
+
+    def _find_root(self) -> str:
+        roots = [name for name in self.robot.links if name not in self.parent]
+        if not self.robot.links:
+            raise RobotFileError("the robot has no link", where=self.where, valid="at least two links and a joint")
+        if len(roots) > 1:
+            what = f"several links have no parent: {', '.join(roots[:10])}"
+            raise RobotFileError(what, where=self.robot.links[roots[1]].where, valid="one root")
+        reached = {joint.child for root in roots for joint in self.below(root)}
+        in_loop = [name for name in self.robot.links if name not in reached and name not in roots]
+        if in_loop:
+            what = f"the joints form a loop through the links {', '.join(in_loop[:10])}"
+            raise RobotFileError(what, where=self.parent[in_loop[0]].where, valid="a tree")
+        return roots[0]
+
+    def below(self, link: str) -> Iterator[UrdfJoint]:
+        """All joints of the subtree that hangs on `link`, parents first."""
+        stack = list(reversed(self.children[link]))
+        while stack:
+            joint = stack.pop()
+            yield joint
+            stack += reversed(self.children[joint.child])
+
+    def base_link(self, chosen: str | None) -> str:
+        """The base link: the chosen one, or the root.
+
+        Raises:
+            NameNotFoundError: if there is no such link.
+        """
+        if chosen is None:
+            return self.root
+        self._require(chosen, "base_link", list(self.robot.links))
+        return chosen
+
+    def end_link(self, base: str, chosen: str | None) -> str:
+        """The end-effector link: the chosen one, or the leaf with the most movable, then most, joints above it.
+
+        Raises:
+            NameNotFoundError: if there is no such link below `base`.
+            RobotFileError: if several leaves qualify, listing them.
+        """
+        below = [base, *(joint.child for joint in self.below(base))]
+        if chosen is not None:
+            self._require(chosen, "ee_link", below)
+            return chosen
+        leaves = [name for name in below if not self.children[name]]
+        depth = {leaf: self._depth(base, leaf) for leaf in leaves}
+        candidates = [leaf for leaf in leaves if depth[leaf] == max(depth.values())]
+        if len(candidates) > 1:
+            what = f"several links could be the end effector: {', '.join(candidates)}"
+            raise RobotFileError(what, where=self.where, valid=f"ee_link, one of {', '.join(below)}")
+        return candidates[0]
+
+    def _depth(self, base: str, leaf: str) -> tuple[int, int]:
+        chain = self.chain(base, leaf)
+        return sum(joint.is_movable for joint in chain), len(chain)
+
+    def chain(self, base: str, end: str) -> list[UrdfJoint]:
+        """Joints from `base` to `end`, a link below it, in order."""
+        joints: list[UrdfJoint] = []
+        while end != base:
+            joints.append(self.parent[end])
+            end = self.parent[end].parent
+        return joints[::-1]
+
+    def _require(self, name: str, option: str, links: list[str]) -> None:
+        if name not in links:
+            raise NameNotFoundError(f"{option}: no link '{name}'", where=self.where, valid=", ".join(links))
