@@ -10,6 +10,8 @@ from pendulum2 import ABI_INCLUDE, HOST, REPOSITORY, compile_pendulum2
 
 CORE = sorted(str(path) for path in HOST.glob("*.cpp") if not path.name.startswith("bindings"))
 
+MAPPING_REFUSED = "ThreadSanitizer: unexpected memory mapping"
+
 
 @pytest.fixture(scope="module")
 def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -22,7 +24,11 @@ def run_cpp_test(name: str, library: Path, folder: Path, *flags: str) -> subproc
     source = REPOSITORY / f"test/cpp/{name}.cpp"
     command = ["c++", *options, str(source), *CORE, "-o", str(program), "-ldl", "-pthread"]
     subprocess.run(command, check=True)
-    return subprocess.run([str(program), str(library)], capture_output=True, text=True, timeout=300)
+    return run(str(program), str(library))
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def test_updates_neither_allocate_nor_free(pendulum2: Path, tmp_path: Path) -> None:
@@ -32,6 +38,11 @@ def test_updates_neither_allocate_nor_free(pendulum2: Path, tmp_path: Path) -> N
 
 def test_configuring_and_updating_threads_do_not_race(pendulum2: Path, tmp_path: Path) -> None:
     result = run_cpp_test("host_threads", pendulum2, tmp_path, "-O1", "-g1", "-fsanitize=thread")
+    if MAPPING_REFUSED in result.stderr:
+        # Older sanitizers know only the memory layout of kernels with less address randomisation.
+        result = run("setarch", "-R", str(tmp_path / "host_threads"), str(pendulum2))
+        if "failed to set personality" in result.stderr:
+            pytest.skip("ThreadSanitizer does not run on this kernel, and address randomisation cannot be turned off")
     assert result.returncode == 0, result.stderr
     assert "WARNING: ThreadSanitizer" not in result.stderr
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -29,16 +31,32 @@ FloatArray = NDArray[np.float64]
 R_A = Rotation.from_euler("zyx", [0.3, -0.8, 2.0]).as_matrix()
 R_B = Rotation.from_euler("zyx", [-1.0, 0.4, 0.5]).as_matrix()
 DEMO = Lissajous([0.4, 0.0, 0.5], [0.10, 0.15, 0.10], [0.2, 0.1, 0.4], [0.0, np.pi / 2, 0.0], R_A)
-POSES = PoseToPose([[0.4, 0.0, 0.5], [0.5, 0.2, 0.4], [0.5, 0.2, 0.4]], [R_A, R_B, R_A], dwell=0.1)
 JOINT_WAVE = JointLissajous([0.0, -0.5, 1.0], [0.3, 0.0, 0.5], [0.5, 3.0, 0.25], [0.0, 0.0, 1.0])
-JOINT_PATH = JointPath([[0.0, 0.0], [1.0, -0.2], [0.5, 0.7]], velocity=[1.0, 2.0], dwell=0.2)
+
+
+def _poses() -> PoseToPose:
+    return PoseToPose([[0.4, 0.0, 0.5], [0.5, 0.2, 0.4], [0.5, 0.2, 0.4]], [R_A, R_B, R_A], dwell=0.1)
+
+
+def _joint_path() -> JointPath:
+    return JointPath([[0.0, 0.0], [1.0, -0.2], [0.5, 0.7]], velocity=[1.0, 2.0], dwell=0.2)
+
+
+REFERENCES: dict[str, Callable[[], Reference]] = {
+    "lissajous": lambda: DEMO,
+    "poses": _poses,
+    "hold": lambda: Hold([0.1, 0.2, 0.3], R_B),
+    "joint_lissajous": lambda: JOINT_WAVE,
+    "joint_path": _joint_path,
+}
+"""Made when asked for: planned motions hold objects of Ruckig, which must not outlive the interpreter."""
 
 STEP = 1e-4
 TOLERANCE = 5e-6
-"""Central differences of width 1e-4 err by h²/6 times the third derivative (here at most 60 1/s³ where it exists): 1e-7.
+"""Central differences of width 1e-4 err by h²/6 times the third derivative, at most 60 1/s³ where it exists: 1e-7.
 
-Where the jerk jumps, the second difference of a jerk-limited motion is off by up to jerk·h/2 = 40·1e-4/2 = 2e-3; those
-samples are compared through the first derivatives, whose error there is jerk·h²/6."""
+Where the jerk jumps, the difference of the velocity is off by up to jerk·h/2 = 40·1e-4/2 = 2e-3, that of the position
+by jerk·h²/6, which is below the tolerance."""
 
 
 def _matrices(rows: FloatArray) -> FloatArray:
@@ -49,8 +67,9 @@ def _times(reference: Reference) -> FloatArray:
     return np.linspace(0.0137, getattr(reference, "duration", reference.period or 1.0) * 0.99, 301)
 
 
-@pytest.mark.parametrize("reference", [DEMO, POSES, Hold([0.1, 0.2, 0.3], R_B)])
-def test_twist_is_the_derivative_of_the_pose(reference: Reference) -> None:
+@pytest.mark.parametrize("kind", ["lissajous", "poses", "hold"])
+def test_twist_is_the_derivative_of_the_pose(kind: str) -> None:
+    reference = REFERENCES[kind]()
     t = _times(reference)
     before, now, after = (reference.sample(t + k * STEP) for k in (-1, 0, 1))
     velocity = (after[:, POSITION] - before[:, POSITION]) / (2 * STEP)
@@ -58,21 +77,23 @@ def test_twist_is_the_derivative_of_the_pose(reference: Reference) -> None:
     np.testing.assert_allclose(now[:, TWIST], np.hstack([velocity, turn]), atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("reference", [DEMO, POSES, Hold([0.1, 0.2, 0.3])])
-def test_acceleration_is_the_derivative_of_the_twist(reference: Reference) -> None:
+@pytest.mark.parametrize("kind", ["lissajous", "poses", "hold"])
+def test_acceleration_is_the_derivative_of_the_twist(kind: str) -> None:
+    reference = REFERENCES[kind]()
     t = _times(reference)
     before, now, after = (reference.sample(t + k * STEP) for k in (-1, 0, 1))
     numeric = (after[:, TWIST] - before[:, TWIST]) / (2 * STEP)
-    jerk_jump = 2e-3 if reference is POSES else TOLERANCE
+    jerk_jump = 2e-3 if kind == "poses" else TOLERANCE
     np.testing.assert_allclose(now[:, ACCELERATION], numeric, atol=jerk_jump)
 
 
-@pytest.mark.parametrize("reference", [JOINT_WAVE, JOINT_PATH])
-def test_joint_velocity_and_acceleration_are_derivatives(reference: Reference) -> None:
+@pytest.mark.parametrize("kind", ["joint_lissajous", "joint_path"])
+def test_joint_velocity_and_acceleration_are_derivatives(kind: str) -> None:
+    reference = REFERENCES[kind]()
     t = _times(reference)
     before, now, after = (np.split(reference.sample(t + k * STEP), 3, axis=1) for k in (-1, 0, 1))
     np.testing.assert_allclose(now[1], (after[0] - before[0]) / (2 * STEP), atol=TOLERANCE)
-    jerk_jump = 2e-3 if reference is JOINT_PATH else 2e-5
+    jerk_jump = 2e-3 if kind == "joint_path" else 2e-5
     np.testing.assert_allclose(now[2], (after[1] - before[1]) / (2 * STEP), atol=jerk_jump)
 
 
@@ -103,8 +124,9 @@ def test_common_period_takes_frequencies_as_decimals() -> None:
     assert common_period([0.0]) is None
 
 
-@pytest.mark.parametrize("reference", [POSES, JOINT_PATH])
-def test_paths_start_and_end_at_rest_and_stay_there(reference: PoseToPose | JointPath) -> None:
+@pytest.mark.parametrize("build", [_poses, _joint_path])
+def test_paths_start_and_end_at_rest_and_stay_there(build: Callable[[], PoseToPose | JointPath]) -> None:
+    reference = build()
     rows = reference.sample(np.array([-1.0, 0.0, reference.duration, reference.duration + 5.0]))
     moving = rows[:, TWIST.start :] if rows.shape[1] == CARTESIAN_SIZE else rows[:, 2:]
     # Ruckig's own end condition is exact to 1e-8 in position and velocity.
@@ -126,13 +148,15 @@ def test_path_passes_every_pose_and_keeps_its_bounds() -> None:
 
 
 def test_path_acceleration_is_continuous() -> None:
-    t = np.arange(0.0, POSES.duration, 1e-3)
-    jump = np.abs(np.diff(POSES.sample(t)[:, ACCELERATION], axis=0)).max()
+    path = _poses()
+    t = np.arange(0.0, path.duration, 1e-3)
+    jump = np.abs(np.diff(path.sample(t)[:, ACCELERATION], axis=0)).max()
     assert jump <= 40.0 * 1e-3 * 1.01  # the angular jerk bound over one step
 
 
 def test_rotations_stay_orthonormal() -> None:
-    R = _matrices(POSES.sample(np.linspace(0.0, POSES.duration, 200)))
+    path = _poses()
+    R = _matrices(path.sample(np.linspace(0.0, path.duration, 200)))
     np.testing.assert_allclose(R @ R.transpose(0, 2, 1), np.broadcast_to(np.eye(3), R.shape), atol=1e-12)
 
 

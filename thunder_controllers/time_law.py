@@ -37,7 +37,7 @@ def joint_rest_to_rest(
     trajectory = ruckig.Trajectory(size)
     result = ruckig.Ruckig(size).calculate(request, trajectory)
     if result != ruckig.Result.Working:
-        raise ScenarioError(f"no time law found ({result})", where="reference", valid="positions within ±1e12, other bounds")
+        raise ScenarioError(f"no time law found ({result})", where="reference", valid="other positions or bounds")
     return trajectory
 
 

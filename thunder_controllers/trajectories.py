@@ -52,7 +52,8 @@ def _vector(value: ArrayLike, size: int, name: str) -> FloatArray:
     if array.ndim == 0:
         array = np.full(size, float(array))
     if array.shape != (size,) or not np.isfinite(array).all():
-        raise DimensionError(f"{name} has shape {array.shape}", where="reference", valid=f"finite, ({size},) or a scalar")
+        valid = f"finite, ({size},) or a scalar"
+        raise DimensionError(f"{name} has shape {array.shape}", where="reference", valid=valid)
     array.setflags(write=False)
     return array
 
@@ -241,9 +242,7 @@ class JointLissajous:
         phase: [rad].
     """
 
-    def __init__(
-        self, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike = 0.0
-    ) -> None:
+    def __init__(self, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike = 0.0) -> None:
         n = np.atleast_1d(np.asarray(centre)).size
         self.centre = _vector(centre, n, "centre")
         self.amplitude = _vector(amplitude, n, "amplitude")
@@ -286,7 +285,8 @@ class JointPath:
         if points.ndim != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
             raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, n)")
         n = points.shape[1]
-        bounds = tuple(_vector(v, n, s) for v, s in ((velocity, "velocity"), (acceleration, "acceleration"), (jerk, "jerk")))
+        named = (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk))
+        bounds = tuple(_vector(value, n, name) for name, value in named)
         pairs = zip(points[:-1], points[1:], strict=True)
         self._law = RestToRest([joint_rest_to_rest(start, end, *bounds) for start, end in pairs], dwell)
 

@@ -39,8 +39,8 @@ void check_that_values_cross_whole_and_in_order() {
 }
 
 /// Both elements of what is written are equal, so that a torn reference or gain would show.
-void write(thunder::Controller& controller, const std::atomic<bool>& done) {
-  for (int k = 0; !done; ++k) {
+void write(thunder::Controller& controller, std::atomic<int>& writes, const std::atomic<bool>& done) {
+  for (int k = 0; !done; ++k, ++writes) {
     const double value = 0.2 + 0.1 * std::sin(0.1 * k);
     const double reference[6] = {value, value, 0.0, 0.0, 0.0, 0.0};
     controller.set_reference(reference, 6);
@@ -65,18 +65,20 @@ int main(int, char** arguments) {
   const double velocity[2] = {0.0, 0.0};
   double effort[2] = {0.0, 0.0};
   controller.activate(position);
+  std::atomic<int> writes{0};
   std::atomic<bool> done{false};
-  std::thread writer([&] { write(controller, done); });
-  for (int k = 1; k <= 20000; ++k) {
+  std::thread writer([&] { write(controller, writes, done); });
+  int k = 0;
+  for (; k < 20000 || writes < 1000; ++k) {
     controller.update(1e-3 * k, position, velocity, 1e-3, effort);
     CHECK(controller.reference()[0] == controller.reference()[1]);
     CHECK(std::isfinite(effort[0]) && std::isfinite(effort[1]));
     if (k % 64 == 0) std::this_thread::yield();
   }
   done = true;
-  for (int k = 20001; k <= 21000; ++k) controller.update(1e-3 * k, position, velocity, 1e-3, effort);
+  for (const int end = k + 1000; k < end; ++k) controller.update(1e-3 * k, position, velocity, 1e-3, effort);
   writer.join();
-  CHECK((controller.update(21.001, position, velocity, 1e-3, effort) & thunder::kNotActive) != 0);
+  CHECK((controller.update(1e-3 * k, position, velocity, 1e-3, effort) & thunder::kNotActive) != 0);
   CHECK(controller.counters().counts()[8] > 0);  // the freeze request arrived
   return 0;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
 
-#include <pybind11/gil_safe_call_once.h>
-
 #include <algorithm>
 #include <exception>
 
@@ -10,12 +8,6 @@
 
 namespace thunder::python {
 namespace {
-
-py::object errors_module() {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-  return storage.call_once_and_store_result([] { return py::object(py::module_::import("thunder_dynamics.errors")); })
-      .get_stored();
-}
 
 const char* class_name(ErrorKind kind) {
   switch (kind) {
@@ -35,7 +27,7 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const HostError& error) {
-    const py::object type = errors_module().attr(class_name(error.kind()));
+    const py::object type = py::module_::import("thunder_dynamics.errors").attr(class_name(error.kind()));
     const py::object valid = error.valid().empty() ? py::object(py::none()) : py::object(py::str(error.valid()));
     const py::object value = type(error.wrong(), py::arg("where") = error.where(), py::arg("valid") = valid);
     PyErr_SetObject(type.ptr(), value.ptr());
@@ -74,9 +66,11 @@ std::vector<double> values_from(const py::handle& object, const thunder_entry& e
   if (!array || py::isinstance<py::str>(object)) {
     throw HostError(ErrorKind::law, "is not numeric", here, "a number or an array of numbers");
   }
-  const bool fits = array.ndim() < 2 || (array.ndim() == 2 && array.shape(0) == entry.rows && array.shape(1) == entry.cols);
+  const bool fits =
+      array.ndim() < 2 || (array.ndim() == 2 && array.shape(0) == entry.rows && array.shape(1) == entry.cols);
   if (!fits) {
-    throw HostError(ErrorKind::dimension, "has the shape " + std::string(py::str(py::object(array.attr("shape")))), here,
+    const std::string shape = py::str(py::object(array.attr("shape")));
+    throw HostError(ErrorKind::dimension, "has the shape " + shape, here,
                     std::string(py::str(shape_of(entry))) + ", or flat and column-major");
   }
   return {array.data(), array.data() + array.size()};

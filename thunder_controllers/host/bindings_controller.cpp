@@ -42,8 +42,8 @@ py::tuple histogram(const Status& status) {
 
 void check_size(const Vector& vector, int expected, const char* where) {
   if (vector.ndim() == 1 && vector.size() == expected) return;
-  throw HostError(ErrorKind::dimension, "has the shape " + std::string(py::str(py::object(vector.attr("shape")))), where,
-                  "(" + std::to_string(expected) + ",)");
+  const std::string shape = py::str(py::object(vector.attr("shape")));
+  throw HostError(ErrorKind::dimension, "has the shape " + shape, where, "(" + std::to_string(expected) + ",)");
 }
 
 /// From anything numeric, checked for one value per joint.
@@ -98,15 +98,24 @@ void bind_options(py::module_& module) {
            py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
            py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
            py::arg("velocity_limit") = py::none())
-      .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot)
-      .def_readonly("measurement_timeout", &Options::measurement_timeout)
-      .def_readonly("nominal_dt", &Options::nominal_dt)
-      .def_readonly("max_dt_ratio", &Options::max_dt_ratio)
-      .def_readonly("reference_timeout", &Options::reference_timeout)
-      .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation)
-      .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit))
-      .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit))
-      .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit));
+      .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
+                    "The robot adds its own gravity torque.")
+      .def_readonly("measurement_timeout", &Options::measurement_timeout,
+                    "[s] Time stamps further apart than this are stale.")
+      .def_readonly("nominal_dt", &Options::nominal_dt,
+                    "[s] Period of the loop.")
+      .def_readonly("max_dt_ratio", &Options::max_dt_ratio,
+                    "[1] Longest valid period, in nominal periods.")
+      .def_readonly("reference_timeout", &Options::reference_timeout,
+                    "[s] A reference older than this is replaced by holding the place.")
+      .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
+                    "Keep the adapted part of the state while the effort is cut.")
+      .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
+                             "[N·m or N] Per joint; None: the library's.")
+      .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),
+                             "[N·m/s or N/s] Per joint; None: the library's.")
+      .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
+                             "[rad/s or m/s] Per joint; None: the library's.");
 }
 
 void bind_status(py::module_& module) {
@@ -133,12 +142,12 @@ GuardBits update(Controller& controller, double t, const Vector& q, const Vector
   return controller.update(t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 
-void configure(Controller& controller, const py::object& library, const std::string& law, const py::dict& gains,
-               const py::dict& initial_state, const Options& options) {
+void configure(Controller& controller, const py::object& library, const std::string& law, const py::object& gains,
+               const py::object& initial_state, const Options& options) {
   const std::shared_ptr<const Library> source = library_from(library);
   const thunder_law& found = source->law(law);
-  controller.configure(source, law, named_values_from(gains, found.gains, law + ".gains"),
-                       named_values_from(initial_state, found.state, law + ".initial_state"), options);
+  controller.configure(source, law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
+                       named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
 }
 
 void activate(Controller& controller, const py::object& q, const py::object& qd, const py::object& held_effort) {

@@ -133,7 +133,8 @@ void bind_entry(py::module_& module) {
       .def_property_readonly("defaults", [](const Entry& e) { return e.values(e.data->defaults); })
       .def_property_readonly("lower", [](const Entry& e) { return e.values(e.data->lower); })
       .def_property_readonly("upper", [](const Entry& e) { return e.values(e.data->upper); })
-      .def("__repr__", [](const Entry& e) { return "<Entry " + std::string(e.data->name) + " [" + e.data->unit + "]>"; });
+      .def("__repr__",
+           [](const Entry& e) { return "<Entry " + std::string(e.data->name) + " [" + e.data->unit + "]>"; });
 }
 
 void bind_metadata(py::module_& module) {
@@ -150,7 +151,8 @@ void bind_metadata(py::module_& module) {
   py::class_<Function>(module, "Function", "What a library says about one of its functions.")
       .def_property_readonly("name", [](const Function& f) { return f.data->name; })
       .def_property_readonly("description", [](const Function& f) { return f.data->description; })
-      .def_property_readonly("inputs", [](const Function& f) { return entries_of(f.library, f.data->in, f.data->n_in); })
+      .def_property_readonly("inputs",
+                             [](const Function& f) { return entries_of(f.library, f.data->in, f.data->n_in); })
       .def_property_readonly("outputs",
                              [](const Function& f) { return entries_of(f.library, f.data->out, f.data->n_out); });
 }
@@ -162,7 +164,9 @@ auto joint_values(Member member) {
 
 }  // namespace
 
-std::shared_ptr<const Library> library_from(const py::handle& object) { return py::cast<const PyLibrary&>(object).get(); }
+std::shared_ptr<const Library> library_from(const py::handle& object) {
+  return py::cast<const PyLibrary&>(object).get();
+}
 
 void bind_library(py::module_& module) {
   bind_entry(module);

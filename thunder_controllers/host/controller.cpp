@@ -24,7 +24,8 @@ const Options& checked(const Options& options, int n_joints) {
 void check_finite(const double* values, int count, const std::string& where) {
   for (int i = 0; i < count; ++i) {
     if (std::isfinite(values[i])) continue;
-    throw HostError(ErrorKind::law, "element " + std::to_string(i) + " is " + format(values[i]), where, "finite values");
+    throw HostError(ErrorKind::law, "element " + std::to_string(i) + " is " + format(values[i]), where,
+                    "finite values");
   }
 }
 

@@ -55,7 +55,8 @@ Library::Library(std::string path) : path_(std::move(path)) {
   }
   const auto getter = reinterpret_cast<thunder_library_getter>(dlsym(handle_.get(), THUNDER_LIBRARY_SYMBOL));
   if (!getter) {
-    throw HostError(ErrorKind::build, "has no symbol " THUNDER_LIBRARY_SYMBOL, path_, "a library made by `thunder gen`");
+    throw HostError(ErrorKind::build, "has no symbol " THUNDER_LIBRARY_SYMBOL, path_,
+                    "a library made by `thunder gen`");
   }
   data_ = getter();
   if (!data_) throw HostError(ErrorKind::build, THUNDER_LIBRARY_SYMBOL " returned nothing", path_);

@@ -99,7 +99,8 @@ void check_reference(const thunder_law& law, int n_joints, const std::string& wh
     require(law.reference.n_entries == 4, where, "the reference has further entries",
             "position, rotation, twist, acceleration");
   } else {
-    refuse(where, "the reference kind " + std::to_string(law.reference_kind) + " is unknown", "0 (joint), 1 (cartesian)");
+    refuse(where, "the reference kind " + std::to_string(law.reference_kind) + " is unknown",
+           "0 (joint), 1 (cartesian)");
   }
 }
 
@@ -178,7 +179,8 @@ void check_metadata(const thunder_library& library, const std::string& path) {
   check_text(library.generator, path, "generator");
   check_hash(library.hash, path);
   check_joints(library, path);
-  require(library.n_functions >= 0 && library.n_laws >= 0 && library.n_parameter_groups >= 0, path, "a count is negative");
+  require(library.n_functions >= 0 && library.n_laws >= 0 && library.n_parameter_groups >= 0, path,
+          "a count is negative");
   require(library.n_functions == 0 || library.functions, path, "the functions are missing");
   require(library.n_laws == 0 || library.laws, path, "the laws are missing");
   require(library.n_parameter_groups == 0 || library.parameter_groups, path, "the parameter groups are missing");

@@ -15,6 +15,7 @@ from thunder_controllers.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.spatial import vee
 
 SX = ca.SX
 
@@ -131,7 +132,7 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
         doc="Cosine of the angle between the actual and the desired orientation.",
         activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
     )
-    error = ca.vertcat(e_p, orientation_error(R, reference.rotation, np.pi).e)
+    error = ca.vertcat(e_p, vee(reference.rotation @ R.T))
     v_linear = reference.twist[:3] + Lambda[:3] * e_p
     if not with_orientation:
         return _PoseError(e_p, error, rotation.cosine), v_linear, SX.eye(3)

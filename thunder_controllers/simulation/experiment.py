@@ -48,16 +48,13 @@ class ScenarioResult:
     metrics: dict[str, Any]
 
 
-def run_scenario(
-    scenario: Scenario, folder: Path, progress: Progress | None = None, build_folder: Path | None = None
-) -> ScenarioResult:
+def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = None) -> ScenarioResult:
     """Run all runs and write, into `folder`, `<run>.npz`, `<run>_timing.npz`, `scenario.yaml` and `metrics.json`.
 
     Args:
         scenario: See `load_scenario`.
         folder: Made if need be; files of the same names are replaced.
         progress: Called some fifty times per run.
-        build_folder: Where generated robot libraries go.
 
     Raises:
         ScenarioError: if parts of the scenario do not fit each other, or the plant diverges.
@@ -69,7 +66,7 @@ def run_scenario(
         raise ScenarioError(f"cannot write there ({error.strerror})", where=str(folder), valid="a folder") from error
     results, hashes = [], {}
     for run in scenario.runs:
-        model, library = build_library(scenario, run, build_folder)
+        model, library = build_library(scenario, run)
         trace, timing = run_once(prepare(scenario, run, model, library), run, progress)
         trace.save(folder / f"{run.name}.npz")
         timing.save(folder / f"{run.name}_timing.npz")
@@ -129,7 +126,7 @@ class _Recorder:
 
     def __init__(self, setup: Setup) -> None:
         steps, n = len(setup.samples), setup.library.n_joints
-        self.t = np.arange(steps) * setup.period
+        self.t = np.arange(steps, dtype=np.float64) * setup.period
         self.q, self.qd, self.q_measured, self.qd_measured, self.effort = np.zeros((5, steps, n))
         self.state = np.zeros((steps, len(setup.host.state_vector)))
         self.guards = np.zeros(steps, dtype=np.uint32)

@@ -32,7 +32,7 @@ def strip_geometry(urdf: str, where: str, keep_collisions: bool) -> str:
         root = etree.fromstring(urdf.encode(), parser)
     except etree.XMLSyntaxError as error:
         raise ScenarioError(f"not well-formed XML: {error.msg}", where=where, valid="a URDF") from error
-    if root.getroottree().docinfo.doctype:
+    if "<!DOCTYPE" in urdf:
         raise ScenarioError("the file declares a document type", where=where, valid="a URDF without DOCTYPE")
     for tag in ("visual",) if keep_collisions else ("visual", "collision"):
         for element in list(root.iter(tag)):
@@ -82,7 +82,8 @@ def compile_spec(spec: Any, where: str, state: tuple[Any, Any] | None = None) ->
             return model, data
         model = spec.compile()
     except ValueError as error:
-        raise ScenarioError(f"MuJoCo cannot build it: {_one_line(error)}", where=where, valid="a physical robot") from error
+        what = f"MuJoCo cannot build it: {_one_line(error)}"
+        raise ScenarioError(what, where=where, valid="a physical robot") from error
     return model, mujoco.MjData(model)
 
 

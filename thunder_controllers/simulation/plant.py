@@ -196,7 +196,7 @@ class MujocoPlant:
         mujoco.mj_step(self.model, self.data, self.options.substeps)
 
     def holding_effort(self) -> FloatArray:
-        """Command that holds the arm still where it is: gravity torque, less what the robot itself compensates, (n,)."""
+        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
         data = self._kinematics
         data.qpos[:], data.qvel[:] = self._qpos, 0.0
         mujoco.mj_forward(self.model, data)

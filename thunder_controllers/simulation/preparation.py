@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,9 @@ from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro import expand_xacro
+
+if TYPE_CHECKING:
+    from thunder_dynamics.build import LawRequest
 
 FloatArray = NDArray[np.float64]
 
@@ -58,20 +60,20 @@ class Setup:
     period: float
 
 
-def build_library(scenario: Scenario, run: Run, folder: Path | None = None) -> tuple[RobotModel, Library]:
-    """Read the robot, compile it with the run's law unless that was done before, and load it.
+def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
+    """Read the robot, compile it with the run's law unless the cache holds just that, and load it.
 
-    Args:
-        folder: Where generated files go; thunder_dynamics' default for None.
+    Raises:
+        ThunderError: as reader, build and library raise.
     """
     from thunder_dynamics.build import build  # only here: running a library needs no code generator
 
     config = run.config
     robot = scenario.resolve(config.robot)
     model = load_model(robot, **config.robot_options)
-    laws = [(config.law.name, config.law.options)]
-    generated = build(model, laws=laws) if folder is None else build(model, laws=laws, output=folder)
-    return model, Library(generated / f"lib{model.name}.so")
+    laws: list[LawRequest] = [(config.law.name, config.law.options)]
+    folder = build(model, laws=laws, python=False)
+    return model, Library(folder / f"lib{model.name}.so")
 
 
 def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library) -> Setup:
@@ -170,9 +172,7 @@ def _adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tu
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
-def _initial_state(
-    library: Library, config: RunConfig, links: tuple[str, ...], where: str
-) -> dict[str, FloatArray]:
+def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...], where: str) -> dict[str, FloatArray]:
     """First estimates: the robot's own parameters, but of the links that the scenario names."""
     wanted: Mapping[str, Body] = config.law.initial_estimates
     unknown = [link for link in wanted if link not in links]
@@ -192,18 +192,20 @@ def _initial_state(
 
 def _host_options(config: RunConfig, n: int, where: str) -> Options:
     host = config.host
-    limits = {
-        name: None if value is None else per_joint(value, n, f"{where}: host.{name}")
-        for name in ("effort_limit", "effort_rate_limit", "velocity_limit")
-        for value in (getattr(host, name),)
-    }
+
+    def limit(name: str) -> FloatArray | None:
+        value = getattr(host, name)
+        return None if value is None else per_joint(value, n, f"{where}: host.{name}")
+
     return Options(
         gravity_compensated_by_robot=host.gravity_compensated_by_robot,
         measurement_timeout=host.measurement_timeout or max(MEASUREMENT_TIMEOUT, 2.0 / config.rate),
         nominal_dt=1.0 / config.rate,
         reference_timeout=np.inf if host.reference_timeout is None else host.reference_timeout,
         saturation_freezes_adaptation=host.saturation_freezes_adaptation,
-        **limits,
+        effort_limit=limit("effort_limit"),
+        effort_rate_limit=limit("effort_rate_limit"),
+        velocity_limit=limit("velocity_limit"),
     )
 
 

@@ -249,4 +249,5 @@ def _check_files(file: Path, run: Run, document: YamlDocument) -> None:
     for key, relative in ((("robot",), run.config.robot), (("plant", "urdf"), run.config.plant.urdf)):
         place = (file.parent / relative).resolve()
         if not place.is_file():
-            raise ScenarioError(f"no file {relative}", where=document.where(key), valid=f"a file, seen from {file.parent}")
+            valid = f"a file, seen from {file.parent}"
+            raise ScenarioError(f"no file {relative}", where=document.where(key), valid=valid)

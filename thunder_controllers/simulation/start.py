@@ -48,9 +48,8 @@ def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: s
     solution = least_squares(residual, inside, bounds=(lower, upper), jac="3-point", xtol=3e-16, ftol=3e-16, gtol=3e-16)
     error = float(np.abs(solution.fun).max())
     if error > POSE_TOLERANCE:
-        raise ScenarioError(
-            f"the pose at the start cannot be reached (off by {error:.2g})", where=where, valid="another reference or guess"
-        )
+        what = f"the pose at the start cannot be reached (off by {error:.2g})"
+        raise ScenarioError(what, where=where, valid="another reference, or another guess of q")
     return np.array(solution.x)
 
 

@@ -65,6 +65,12 @@ class Trace:
     effort_rate_limit: FloatArray
     period: FloatArray
 
+    @property
+    def is_cartesian(self) -> bool:
+        """Whether the error is of the end effector's pose; else it is of the joints."""
+        n = self.q.shape[1]
+        return not (self.reference.shape[1] == 3 * n and self.error.shape[1] == n)
+
     def save(self, path: Path) -> None:
         """Write as .npz, whole or not at all."""
         save_arrays(path, {field.name: getattr(self, field.name) for field in fields(self)})

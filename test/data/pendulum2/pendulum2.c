@@ -111,7 +111,8 @@ static int eval_T_0_ee(const double** arg, double** res, long long* iw, double* 
   (void)iw, (void)w, (void)mem;
   double s1, c1, s12, c12;
   positions(arg[0], &s1, &c1, &s12, &c12);
-  const double columns[16] = {c12, 0, s12, 0, 0, 1, 0, 0, -s12, 0, c12, 0, L1 * s1 + L2 * s12, 0, -(L1 * c1 + L2 * c12), 1};
+  const double x = L1 * s1 + L2 * s12, z = -(L1 * c1 + L2 * c12);
+  const double columns[16] = {c12, 0, s12, 0, 0, 1, 0, 0, -s12, 0, c12, 0, x, 0, z, 1};
   for (int i = 0; i < 16; ++i) res[0][i] = columns[i];
   return 0;
 }
@@ -236,7 +237,8 @@ static const thunder_law laws[] = {
      SIGNAL(2 * N, joint_state), SIGNAL(2 * N + 1, joint_gains), SIGNAL(N + 1, joint_telemetry), step_joint_adaptive, 0,
      3 * N},
     {"cartesian_spring", "A spring at the tip.", THUNDER_REFERENCE_CARTESIAN, SIGNAL(24, cartesian_reference),
-     SIGNAL(1, cartesian_state), SIGNAL(4, cartesian_gains), SIGNAL(1, cartesian_telemetry), step_cartesian_spring, 0, 0},
+     SIGNAL(1, cartesian_state), SIGNAL(4, cartesian_gains), SIGNAL(1, cartesian_telemetry),
+     step_cartesian_spring, 0, 0},
 };
 
 static const char* const joint_names[] = {"shoulder", "elbow"};

@@ -27,7 +27,9 @@ class StepTimes {
   std::uint64_t last_ns() const noexcept { return last_; }
   std::uint64_t max_ns() const noexcept { return max_; }
   std::uint64_t count() const noexcept { return count_; }
-  double mean_ns() const noexcept { return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_); }
+  double mean_ns() const noexcept {
+    return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
+  }
   const std::array<std::uint64_t, kBins>& bins() const noexcept { return bins_; }
 
   /// The first duration that falls into a bin.

@@ -1,0 +1,298 @@
+"""What the controller lets in and out: every guard, the safe effort, and the limits for any input at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pendulum2 import compile_pendulum2, gravity
+
+from thunder_controllers.host import BLOCKING_GUARDS, Controller, Guard, Library, Options
+
+START = np.array([0.1, 0.2])
+REST = np.zeros(2)
+STEP = 1e-3
+LIMIT = np.array([30.0, 15.0])
+RATE = np.array([1000.0, 500.0])
+NAMES = {guard: str(guard.name).lower() for guard in Guard}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+class Loop:
+    """A controller, its clock and its effort."""
+
+    def __init__(self, library: Library, law: str = "joint_adaptive", **options: object) -> None:
+        """Configure and activate at START, at rest; the adaptive law knows the masses."""
+        self.controller = Controller()
+        known = {"pi_hat": [1.2, 0.8]} if law == "joint_adaptive" else {}
+        self.controller.configure(library, law=law, initial_state=known, options=Options(**options))
+        self.t = 0.0
+        self.effort = np.full(2, np.nan)
+
+    def activate(self, **arguments: object) -> Loop:
+        self.controller.activate(START, **arguments)
+        return self
+
+    def update(self, q: np.ndarray = START, qd: np.ndarray = REST, dt: float = STEP, advance: float = STEP) -> Guard:
+        self.t += advance
+        return Guard(self.controller.update(self.t, q, qd, dt, self.effort))
+
+    def ask(self, position: float) -> None:
+        """Ask for both joints to be at this position."""
+        self.controller.set_reference([position, position, 0, 0, 0, 0])
+
+
+def test_good_updates_set_off_no_guard(library: Library) -> None:
+    loop = Loop(library).activate()
+    assert [loop.update() for _ in range(5)] == [Guard(0)] * 5
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "guard"),
+    [
+        ({"q": np.array([np.nan, 0.0])}, Guard.MEASUREMENT_NON_FINITE),
+        ({"q": np.array([0.0, np.inf])}, Guard.MEASUREMENT_NON_FINITE),
+        ({"qd": np.array([0.0, -np.inf])}, Guard.MEASUREMENT_NON_FINITE),
+        ({"advance": np.nan}, Guard.MEASUREMENT_NON_FINITE),
+        ({"advance": 0.0}, Guard.MEASUREMENT_STALE),
+        ({"advance": -STEP}, Guard.MEASUREMENT_STALE),
+        ({"advance": -1.0}, Guard.MEASUREMENT_STALE),
+        ({"advance": 0.011}, Guard.MEASUREMENT_STALE),
+        ({"dt": 0.0}, Guard.TIME_STEP_INVALID),
+        ({"dt": -STEP}, Guard.TIME_STEP_INVALID),
+        ({"dt": 0.011}, Guard.TIME_STEP_INVALID),
+        ({"dt": np.nan}, Guard.TIME_STEP_INVALID),
+        ({"dt": np.inf}, Guard.TIME_STEP_INVALID),
+        ({"qd": np.array([1e308, 1e308])}, Guard.RESULT_NON_FINITE | Guard.VELOCITY_EXCEEDED),
+    ],
+)
+def test_bad_input_keeps_the_state_and_approaches_the_safe_effort(
+    library: Library, arguments: dict[str, object], guard: Guard
+) -> None:
+    loop = Loop(library).activate()
+    loop.ask(0.15)  # a wanted effort away from gravity, so that the approach is visible
+    for _ in range(20):
+        loop.update()
+    before, state, telemetry = loop.effort.copy(), loop.controller.state_vector, loop.controller.telemetry_vector
+    assert np.abs(before - gravity(START)).max() > 0.5
+    acted = loop.update(**arguments)
+    assert acted & ~Guard.EFFORT_RATE_LIMITED == guard
+    np.testing.assert_array_equal(loop.controller.state_vector, state)
+    np.testing.assert_array_equal(loop.controller.telemetry_vector, telemetry)
+    expected = np.clip(gravity(START), before - RATE * STEP, before + RATE * STEP)
+    np.testing.assert_allclose(loop.effort, expected, rtol=1e-12)
+    assert loop.controller.status.counters[NAMES[guard & -guard]] == 1
+
+
+def test_telemetry_alone_that_is_not_finite_is_enough(library: Library) -> None:
+    loop = Loop(library).activate()
+    far = np.array([1e200, 0.0])  # its square overflows in position_error, K_d Lambda times it does not
+    state = loop.controller.state_vector
+    assert Guard.RESULT_NON_FINITE in loop.update(q=far)
+    np.testing.assert_array_equal(loop.controller.state_vector, state)
+    assert np.isfinite(loop.controller.telemetry_vector).all()
+
+
+def test_next_state_alone_that_is_not_finite_is_enough(library: Library) -> None:
+    loop = Loop(library).activate()
+    loop.controller.set_gain("K_d", 0.0)  # the effort stays finite while Y_gᵀ s is inf − inf
+    state = loop.controller.state_vector
+    assert Guard.RESULT_NON_FINITE in loop.update(qd=np.array([1.7e308, -1.7e308]))
+    np.testing.assert_array_equal(loop.controller.state_vector, state)
+
+
+def test_safe_effort_is_gravity_at_the_last_good_position(library: Library) -> None:
+    loop = Loop(library).activate()
+    moved = np.array([0.3, 0.4])
+    loop.update(q=moved)
+    for _ in range(100):
+        loop.update(q=np.array([np.nan, 1.0]))
+    np.testing.assert_allclose(loop.effort, gravity(moved), rtol=1e-12)
+
+
+def test_safe_effort_is_zero_if_the_robot_compensates_gravity(library: Library) -> None:
+    loop = Loop(library, gravity_compensated_by_robot=True).activate(held_effort=[5.0, -5.0])
+    efforts = []
+    for _ in range(20):
+        loop.update(dt=np.nan)
+        efforts.append(loop.effort.copy())
+    np.testing.assert_allclose(efforts[0], [4.0, -4.5], rtol=1e-12)
+    assert efforts[-1].tolist() == [0.0, 0.0]
+
+
+def test_compensated_gravity_is_subtracted(library: Library) -> None:
+    plain = Loop(library).activate(held_effort=gravity(START))
+    compensated = Loop(library, gravity_compensated_by_robot=True).activate()
+    for loop in (plain, compensated):
+        loop.ask(0.12)
+        for _ in range(10):
+            loop.update()
+    np.testing.assert_allclose(compensated.effort, plain.effort - gravity(START), rtol=1e-9, atol=1e-12)
+
+
+def test_overtaken_measurement_costs_one_step(library: Library) -> None:
+    loop = Loop(library).activate()
+    loop.update()
+    assert loop.update(advance=-0.5 * STEP) == Guard.MEASUREMENT_STALE
+    assert loop.update(advance=0.25 * STEP) == Guard.MEASUREMENT_STALE  # still older than the newest
+    assert loop.update(advance=STEP) == 0
+
+
+@pytest.mark.parametrize("jump", [1.0, -1.0])
+def test_clock_that_was_set_costs_one_step(library: Library, jump: float) -> None:
+    loop = Loop(library).activate()
+    loop.update()
+    assert loop.update(advance=jump) == Guard.MEASUREMENT_STALE
+    assert loop.update() == 0
+
+
+def test_fast_joint_is_reported_only(library: Library) -> None:
+    slow, fast = Loop(library).activate(), Loop(library, velocity_limit=[0.05, 0.2]).activate()
+    velocity = np.array([0.1, 0.1])
+    assert slow.update(qd=velocity) == 0
+    assert fast.update(qd=velocity) == Guard.VELOCITY_EXCEEDED
+    assert slow.effort.tolist() == fast.effort.tolist()
+
+
+def test_stale_reference_is_replaced_by_holding_the_place(library: Library) -> None:
+    loop = Loop(library, reference_timeout=10.5 * STEP).activate()
+    loop.controller.set_reference([0.12, 0.22, 0.1, 0.1, 1, 1])
+    acted = [loop.update() for _ in range(11)]
+    assert not any(guard & Guard.REFERENCE_STALE for guard in acted)
+    place = np.array([0.11, 0.21])
+    assert loop.update(q=place) & Guard.REFERENCE_STALE
+    loop.update(q=START)
+    assert loop.controller.reference_vector.tolist() == [0.11, 0.21, 0, 0, 0, 0]
+    loop.ask(0.12)
+    assert not loop.update() & Guard.REFERENCE_STALE
+    assert loop.controller.reference("q").tolist() == [0.12, 0.12]
+
+
+def test_holding_does_not_grow_stale(library: Library) -> None:
+    loop = Loop(library, "cartesian_spring", reference_timeout=0.01).activate()
+    assert [loop.update() for _ in range(50)] == [Guard(0)] * 50
+
+
+def test_rate_limit_starts_from_the_held_effort(library: Library) -> None:
+    loop = Loop(library).activate(held_effort=[10.0, -10.0])
+    assert loop.update() == Guard.EFFORT_RATE_LIMITED | Guard.ADAPTATION_FROZEN
+    assert loop.effort.tolist() == [9.0, -9.5]
+
+
+def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
+    loop = Loop(library, effort_limit=[4.0, 3.0]).activate()
+    loop.ask(0.9)
+    previous, seen = np.minimum(gravity(START), [4.0, 3.0]), Guard(0)
+    for _ in range(30):
+        seen |= loop.update()
+        assert (np.abs(loop.effort) <= [4.0, 3.0]).all()
+        # The sum previous + rate·dt is rounded once.
+        assert (np.abs(loop.effort - previous) <= RATE * STEP * (1 + 1e-12)).all()
+        previous = loop.effort.copy()
+    assert loop.effort.tolist() == [4.0, 3.0]
+    assert Guard.EFFORT_RATE_LIMITED in seen and Guard.EFFORT_LIMITED in seen
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_saturation_freezes_adapted_states_only(library: Library, freezes: bool) -> None:
+    loop = Loop(library, effort_limit=[0.5, 0.5], saturation_freezes_adaptation=freezes).activate()
+    loop.ask(0.9)
+    acted = loop.update()
+    assert acted & Guard.EFFORT_LIMITED or acted & Guard.EFFORT_RATE_LIMITED
+    assert (Guard.ADAPTATION_FROZEN in acted) == freezes
+    assert (loop.controller.state("pi_hat").tolist() == [1.2, 0.8]) == freezes
+    assert loop.controller.state("s_filtered").all()
+
+
+def test_adaptation_freezes_on_request(library: Library) -> None:
+    loop = Loop(library).activate()
+    loop.controller.set_reference([0.1001, 0.2001, 0, 0, 0, 0])  # so little that nothing saturates
+    loop.controller.freeze_adaptation(True)
+    assert loop.update() == Guard.ADAPTATION_FROZEN
+    assert loop.controller.state("pi_hat").tolist() == [1.2, 0.8]
+    assert loop.controller.status.adaptation_frozen
+    loop.controller.freeze_adaptation(False)
+    assert loop.update() == 0
+    assert loop.controller.state("pi_hat").tolist() != [1.2, 0.8]
+
+
+def test_law_without_estimates_reports_no_freeze(library: Library) -> None:
+    loop = Loop(library, "cartesian_spring").activate(held_effort=[10.0, -10.0])
+    loop.controller.freeze_adaptation(True)
+    assert loop.update() == Guard.EFFORT_RATE_LIMITED
+    assert loop.controller.state("elapsed").tolist() == [STEP]
+
+
+def test_stop_ramps_to_the_safe_effort_and_stays(library: Library) -> None:
+    loop = Loop(library).activate(held_effort=[10.0, 10.0])
+    loop.controller.begin_stop()
+    state = loop.controller.state_vector
+    assert loop.update() == Guard.STOPPING | Guard.EFFORT_RATE_LIMITED
+    assert loop.effort.tolist() == [9.0, 9.5]
+    for _ in range(50):
+        acted = loop.update()
+    assert acted == Guard.STOPPING
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+    np.testing.assert_array_equal(loop.controller.state_vector, state)
+
+
+def test_deactivated_controller_gives_the_safe_effort(library: Library) -> None:
+    loop = Loop(library).activate(held_effort=[10.0, 10.0])
+    loop.update()
+    loop.controller.deactivate()
+    assert loop.update() == Guard.NOT_ACTIVE | Guard.EFFORT_RATE_LIMITED
+    assert loop.effort.tolist() == [8.0, 9.0]
+
+
+def test_counters_count_and_restart_with_activation(library: Library) -> None:
+    loop = Loop(library).activate()
+    for _ in range(3):
+        loop.update(dt=0.0)
+    status = loop.controller.status
+    assert (status.guards, status.guard_names) == (Guard.TIME_STEP_INVALID, ("time_step_invalid",))
+    assert status.counters["time_step_invalid"] == 3
+    assert sum(status.counters.values()) == 3
+    loop.controller.deactivate()
+    loop.activate()
+    assert sum(loop.controller.status.counters.values()) == 0
+    assert status.counters["time_step_invalid"] == 3  # a snapshot
+
+
+anything = st.floats(allow_nan=True, allow_infinity=True)
+mostly_sensible = st.one_of(st.floats(-0.5, 0.5), anything)
+measurement = st.tuples(
+    st.tuples(mostly_sensible, mostly_sensible),
+    st.tuples(mostly_sensible, mostly_sensible),
+    st.one_of(st.just(STEP), st.floats(0, 0.02), anything),
+    st.one_of(st.just(STEP), st.floats(-0.02, 0.02), anything),
+    st.one_of(st.none(), st.floats(-1, 1)),
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(measurements=st.lists(measurement, min_size=1, max_size=20), compensated=st.booleans(), adaptive=st.booleans())
+def test_effort_is_finite_and_inside_both_limits_whatever_comes_in(
+    library: Library, measurements: list[tuple], compensated: bool, adaptive: bool
+) -> None:
+    law = "joint_adaptive" if adaptive else "cartesian_spring"
+    loop = Loop(library, law, gravity_compensated_by_robot=compensated).activate()
+    previous = np.zeros(2) if compensated else gravity(START)
+    for q, qd, dt, advance, wanted in measurements:
+        if wanted is not None and adaptive:
+            loop.ask(wanted)
+        state = loop.controller.state_vector
+        acted = loop.update(np.array(q), np.array(qd), dt, advance)
+        used = dt if 0 < dt <= 0.01 else STEP
+        assert np.isfinite(loop.effort).all()
+        assert (np.abs(loop.effort) <= LIMIT).all()
+        # previous ± rate·dt is rounded to the magnitude of the limit.
+        assert (np.abs(loop.effort - previous) <= RATE * used + 1e-13).all()
+        assert np.isfinite(loop.controller.state_vector).all()
+        assert not acted & BLOCKING_GUARDS or np.array_equal(state, loop.controller.state_vector)
+        previous = loop.effort.copy()

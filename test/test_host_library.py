@@ -1,0 +1,133 @@
+"""Loading a robot library: what is refused, what its metadata say, what its functions give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pendulum2 import LENGTHS, MASSES, compile_pendulum2, gravity
+
+from thunder_controllers.host import Library
+from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNotFoundError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pendulum2")
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return Library(compile_pendulum2(folder))
+
+
+@pytest.mark.parametrize(
+    ("macro", "message"),
+    [
+        ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
+        ("BREAK_ABI", "the ABI version is 2; valid: 1; generate the library again"),
+        ("BREAK_NULL", "robot: the name is missing"),
+        ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
+        ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
+        ("BREAK_DEFAULT", "joint_adaptive.gains.Gamma: the default -1 is out of bounds; valid: [0, 100]"),
+        ("BREAK_SIZE", "joint_adaptive.telemetry.s: the size is not positive; valid: rows >= 1 and cols >= 1"),
+        ("BREAK_LIMIT", "effort_limit: element 1 is -1; valid: positive"),
+    ],
+)
+def test_contradicting_metadata_are_refused(folder: Path, macro: str, message: str) -> None:
+    path = compile_pendulum2(folder, macro)
+    with pytest.raises(BuildError) as caught:
+        Library(path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_missing_file_is_refused(folder: Path) -> None:
+    with pytest.raises(BuildError, match="no_such.so: there is no such file"):
+        Library(folder / "no_such.so")
+
+
+def test_file_that_is_no_library_is_refused(folder: Path) -> None:
+    text = folder / "text.so"
+    text.write_text("not an object file")
+    with pytest.raises(BuildError, match="cannot be loaded"):
+        Library(text)
+
+
+def test_metadata_describe_robot_and_laws(library: Library) -> None:
+    assert (library.robot, library.n_joints, library.hash) == ("pendulum2", 2, "0123456789abcdef")
+    assert library.joint_names == ("shoulder", "elbow")
+    assert library.link_names == ("upper", "lower")
+    assert library.laws == ("joint_adaptive", "cartesian_spring")
+    assert library.law("joint_adaptive").reference_kind == "joint"
+    assert library.law("cartesian_spring").reference_kind == "cartesian"
+    assert library.pi[[0, 10]].tolist() == MASSES.tolist()
+    assert library.effort_rate_limit.tolist() == [1000.0, 500.0]
+
+
+def test_entries_carry_unit_shape_bounds_and_flags(library: Library) -> None:
+    estimate, filtered = library.law("joint_adaptive").state
+    assert (estimate.name, estimate.unit, estimate.shape, estimate.offset) == ("pi_hat", "kg", (2,), 0)
+    assert estimate.is_adapted and not filtered.is_adapted
+    assert estimate.upper.tolist() == [10.0, 10.0]
+    rotation = library.law("cartesian_spring").reference[1]
+    assert rotation.shape == (3, 3)
+    assert np.array_equal(rotation.defaults, np.eye(3))
+    assert library.law("joint_adaptive").telemetry[1].guards_activation
+
+
+def test_entries_outlive_their_library(folder: Path) -> None:
+    entry = Library(compile_pendulum2(folder)).law("joint_adaptive").gains[0]
+    assert entry.name == "Lambda"
+
+
+def test_arrays_of_the_library_are_read_only(library: Library) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        library.effort_limit[0] = 1.0
+
+
+def test_unknown_names_list_the_valid_ones(library: Library) -> None:
+    with pytest.raises(NameNotFoundError, match="no law 'pd'; valid: joint_adaptive, cartesian_spring"):
+        library.law("pd")
+    with pytest.raises(NameNotFoundError, match="no function 'C'; valid: G, M, T_0_ee, state_rate"):
+        library.evaluate("C", [0.0, 0.0])
+    with pytest.raises(NameNotFoundError, match="no input 'x'; valid: q"):
+        library.evaluate("G", [0.0, 0.0], x=1.0)
+
+
+def test_gravity_is_the_gradient_of_the_potential_energy(library: Library) -> None:
+    for q in np.random.default_rng(1).uniform(-3, 3, (20, 2)):
+        # Both sides are exact to rounding.
+        np.testing.assert_allclose(library.evaluate("G", q), gravity(q), rtol=1e-12, atol=1e-13)
+
+
+def test_parameter_groups_may_be_left_out_or_given(library: Library) -> None:
+    q = [0.3, 0.4]
+    np.testing.assert_array_equal(library.evaluate("M", q), library.evaluate("M", q, par_DYN=MASSES))
+    doubled = library.evaluate("M", q=q, par_DYN=2 * MASSES)
+    np.testing.assert_allclose(doubled, 2 * library.evaluate("M", q), rtol=1e-15)
+    assert library.evaluate("M", q).shape == (2, 2)
+
+
+def test_matrices_are_column_major(library: Library) -> None:
+    pose = library.evaluate("T_0_ee", [0.5, 0.0])
+    np.testing.assert_allclose(pose[:3, 3], [0.9 * np.sin(0.5), 0.0, -0.9 * np.cos(0.5)], rtol=1e-14)
+    assert pose[3].tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert LENGTHS.sum() == pytest.approx(0.9)
+
+
+def test_several_outputs_come_as_a_tuple(library: Library) -> None:
+    first, second = library.evaluate("state_rate", [1.0, 2.0], [3.0, 4.0])
+    assert (first.tolist(), second.tolist()) == ([3.0, 4.0], [-1.0, -2.0])
+
+
+def test_wrong_arguments_are_refused(library: Library) -> None:
+    with pytest.raises(DimensionError, match="state_rate: the argument qd is missing"):
+        library.evaluate("state_rate", [1.0, 2.0])
+    with pytest.raises(DimensionError, match=r"G\.q: got 3 values; valid: 2"):
+        library.evaluate("G", [1.0, 2.0, 3.0])
+    with pytest.raises(DimensionError, match="G: got 2 arguments; valid: at most 1"):
+        library.evaluate("G", [1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(LawError, match=r"G\.q: is not numeric"):
+        library.evaluate("G", "ab")

@@ -1,0 +1,140 @@
+"""Metrics of traces whose answers are known in closed form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from traces import TRUE_BODY, make_timing, make_trace
+
+from thunder_controllers.simulation.metrics import compute_metrics, joint_drift, joint_error, pose_error
+from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+
+
+def test_pose_error_is_distance_and_r_sin_theta() -> None:
+    """For a turn by θ about r from actual to desired, e_o = r sin θ (theory.md §5)."""
+    rng = np.random.default_rng(3)
+    actual, turn = Rotation.random(20, rng), Rotation.random(20, rng)
+    p, p_d = rng.normal(size=(2, 20, 3))
+    error = pose_error(p, actual.as_matrix(), p_d, (turn * actual).as_matrix())
+    vector = turn.as_rotvec()
+    angle = np.linalg.norm(vector, axis=1, keepdims=True)
+    np.testing.assert_allclose(error[:, :3], p_d - p, atol=1e-15)
+    np.testing.assert_allclose(error[:, 3:], vector / angle * np.sin(angle), atol=1e-12)
+
+
+def test_joint_error_is_desired_minus_actual() -> None:
+    samples = np.arange(12.0).reshape(2, 6)
+    np.testing.assert_array_equal(joint_error(samples, np.ones((2, 2))), [[-1, 0], [5, 6]])
+
+
+def test_error_metrics_of_an_exponential() -> None:
+    metrics = compute_metrics(make_trace(), make_timing())
+    t = np.arange(1000) * 1e-2
+    norm = 0.1 * np.exp(-t)
+    assert metrics["final_error_norm"] == pytest.approx(norm[500:].mean(), rel=1e-12)  # the last 5 s of 10 s
+    assert metrics["max_error_norm"] == pytest.approx(0.1, rel=1e-12)
+    assert metrics["iae"] == pytest.approx(0.1, rel=1e-2)  # ∫ 0.1 e^−t dt, a sum of width 0.01
+    assert metrics["duration"] == pytest.approx(10.0)
+    assert metrics["wall_per_simulated_second"] == pytest.approx(0.05)
+
+
+def test_a_run_shorter_than_five_seconds_is_averaged_whole() -> None:
+    trace = make_trace(steps=100)
+    assert compute_metrics(trace, make_timing(100))["final_error_norm"] == pytest.approx(
+        np.linalg.norm(trace.error, axis=1).mean(), rel=1e-12
+    )
+
+
+def test_guards_are_counted_by_step() -> None:
+    metrics = compute_metrics(make_trace(), make_timing())
+    assert metrics["guards"] == {"measurement_non_finite": 0, "effort_rate_limited": 4, "effort_limited": 1}
+    assert (metrics["effort_limit_hits"], metrics["effort_rate_limit_hits"]) == (1, 4)
+
+
+def test_efforts_are_compared_with_their_limits() -> None:
+    trace = make_trace()
+    metrics = compute_metrics(trace, make_timing())
+    assert metrics["max_effort"][0] == pytest.approx(10.0, rel=1e-2)
+    assert metrics["effort_limit"] == [20.0, None]
+    assert metrics["limits_kept"] is True
+    trace.effort[7, 0] = 20.1
+    assert compute_metrics(trace, make_timing())["limits_kept"] is False
+    trace.effort[7, 0] = trace.effort[6, 0] + 1000.0 * 1.01e-2
+    trace.effort[8:, 0] = trace.effort[7, 0]
+    assert compute_metrics(trace, make_timing())["limits_kept"] is False
+
+
+def test_joint_drift_is_the_change_over_one_period() -> None:
+    trace = make_trace(period=0.5)
+    assert joint_drift(trace) == pytest.approx(0.0, abs=1e-12)
+    trace.q[-1, 1] += 0.25
+    assert joint_drift(trace) == pytest.approx(0.25, abs=1e-12)
+
+
+@pytest.mark.parametrize("period", [np.nan, 10.0, 100.0])
+def test_no_drift_without_a_whole_period(period: float) -> None:
+    trace = make_trace()
+    trace.period = np.array(period)
+    assert joint_drift(trace) is None
+
+
+def test_estimate_errors_at_start_and_end() -> None:
+    errors = compute_metrics(make_trace(), make_timing())["estimates"]["tool"]
+    assert errors["initial"]["mass"] == pytest.approx(1.0, rel=1e-12)
+    com = TRUE_BODY.com * (2.0 / 3.0 - 1.0)  # the first moment is right, the mass 3 kg instead of 2
+    assert errors["initial"]["com"] == pytest.approx(np.linalg.norm(com), rel=1e-12)
+    assert errors["initial"]["inertia"] == 0.0
+    assert errors["final"]["mass"] == pytest.approx(np.exp(-9.99), rel=1e-9)
+
+
+def test_an_estimate_without_mass_has_no_centre() -> None:
+    trace = make_trace()
+    trace.estimates[-1, 0, 0] = 0.0
+    assert compute_metrics(trace, make_timing())["estimates"]["tool"]["final"]["com"] is None
+
+
+def test_step_times_are_percentiles_in_microseconds() -> None:
+    times = compute_metrics(make_trace(), make_timing())["control_step_us"]
+    assert times["median"] == pytest.approx(5.005)
+    assert times["p99"] == pytest.approx(9.9001)
+    assert times["max"] == 10.0
+
+
+def test_metrics_are_valid_json_without_nan() -> None:
+    trace = make_trace()
+    trace.period = np.array(np.nan)
+    json.dumps(compute_metrics(trace, make_timing()), allow_nan=False)
+
+
+def test_traces_survive_saving(tmp_path: Path) -> None:
+    trace, timing = make_trace(), make_timing()
+    trace.save(tmp_path / "a.npz")
+    timing.save(tmp_path / "a_timing.npz")
+    loaded = Trace.load(tmp_path / "a.npz")
+    for name, value in vars(trace).items():
+        np.testing.assert_array_equal(getattr(loaded, name), value)
+    np.testing.assert_array_equal(Timing.load(tmp_path / "a_timing.npz").step_ns, timing.step_ns)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "a_timing.npz"]
+
+
+def test_the_same_trace_is_the_same_file(tmp_path: Path) -> None:
+    make_trace().save(tmp_path / "a.npz")
+    make_trace().save(tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_text("old")
+
+    def fail(file: object) -> None:
+        raise RuntimeError("disk full")
+
+    with pytest.raises(RuntimeError, match="disk full"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

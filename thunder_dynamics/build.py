@@ -1,0 +1,291 @@
+"""Generate, compile, cache and load the library of a robot."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.machinery
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from thunder_dynamics import toolchain
+from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
+from thunder_dynamics.fingerprint import content_hash
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.version import __version__
+
+if TYPE_CHECKING:
+    from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.law import Law
+
+LawRequest = str | tuple[str, Mapping[str, Any]]
+"""A law by name, or with options: `("cartesian_backstepping", {"adapted_links": ["link7"]})`."""
+
+MANIFEST = "manifest.json"
+
+
+def build(
+    model: RobotModel,
+    laws: Sequence[LawRequest] = (),
+    *,
+    folder: str | Path | None = None,
+    python: bool = True,
+    portable: bool = False,
+    user_functions: str | Path | None = None,
+) -> Path:
+    """Generate and compile the library of a robot, unless the folder already holds exactly that.
+
+    Args:
+        model: The robot.
+        laws: Control laws to compile in, found by entry points of the group `thunder.laws`.
+        folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
+        python: Also compile the Python module.
+        portable: Leave out -march=native.
+        user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+
+    Returns:
+        The generated folder, which holds lib<robot>.so.
+
+    Raises:
+        BuildError: if a compiler fails, or the folder holds something else.
+        ThunderError: for an unknown law, option or expression.
+    """
+    request = _Request(
+        model,
+        tuple((law, {}) if isinstance(law, str) else (law[0], dict(law[1])) for law in laws),
+        python,
+        toolchain.compile_flags(portable),
+        None if user_functions is None else Path(user_functions),
+    )
+    digest = request.digest()
+    parent = _cache_folder() / f"{model.name}_{digest[:16]}" if folder is None else Path(folder)
+    target = parent.resolve() / f"{model.name}_generatedFiles"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target, exclusive=True):
+        if not _is_current(target, digest):
+            _check_replaceable(target)
+            _generate(request, digest, target)
+    return target
+
+
+def load(folder: str | Path) -> Any:
+    """Import the Python module of a generated folder and return a new instance of its class thunder_<robot>.
+
+    Raises:
+        BuildError: if the folder is no generated package, or was built without its Python module.
+    """
+    path = Path(folder).resolve()
+    with _locked(path, exclusive=False):
+        manifest = _read_manifest(path)
+        if manifest is None:
+            raise BuildError("no generated library", where=str(path), valid="a folder that build() or `thunder gen` made")
+        name = f"thunder_{manifest['robot']}"
+        if not manifest["module"]:
+            raise BuildError("built without its Python module", where=str(path), valid="build(..., python=True), or -p")
+        module = _import(name, path / manifest["module"])
+    return getattr(module, name)()
+
+
+def law_builders() -> dict[str, EntryPoint]:
+    """Entry points of the installed control laws, by name."""
+    return {entry.name: entry for entry in entry_points(group="thunder.laws")}
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Everything that determines a build."""
+
+    model: RobotModel
+    laws: tuple[tuple[str, Mapping[str, Any]], ...]
+    python: bool
+    flags: tuple[str, ...]
+    user_functions: Path | None
+
+    def law_entries(self) -> list[EntryPoint]:
+        known = law_builders()
+        names = [name for name, _ in self.laws]
+        for name in names:
+            if name not in known:
+                raise NameNotFoundError(f"no law '{name}'", valid=", ".join(sorted(known)) or "none is installed")
+            if names.count(name) > 1:
+                raise BuildError(f"law '{name}' is asked for twice", valid="each law once")
+        return [known[name] for name in names]
+
+    def digest(self) -> str:
+        if self.user_functions is not None and not self.user_functions.is_file():
+            raise BuildError("no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)")
+        settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
+        modules = [entry.module for entry in self.law_entries()]
+        return content_hash(self.model, self.laws, modules, self.user_functions, settings)
+
+    def expressions(self) -> RobotExpressions:
+        from thunder_dynamics.expressions import RobotExpressions
+
+        robot = RobotExpressions(self.model)
+        if self.user_functions is not None:
+            _apply_user_functions(self.user_functions, robot)
+        return robot
+
+    def built_laws(self, robot: RobotExpressions) -> list[Law]:
+        return [entry.load()(robot, options) for entry, (_, options) in zip(self.law_entries(), self.laws, strict=True)]
+
+
+def _generate(request: _Request, digest: str, target: Path) -> None:
+    """Make the whole folder under a temporary name, then put it in place."""
+    from thunder_dynamics.codegen.package import Package
+
+    robot = request.expressions()
+    package = Package(robot, request.built_laws(robot), digest, request.flags)
+    texts = package.files()
+    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
+    partial.chmod(0o755)
+    try:
+        for name, text in texts.items():
+            (partial / name).parent.mkdir(exist_ok=True)
+            (partial / name).write_text(text, encoding="utf-8")
+        module = _compile(request, partial)
+        manifest = {
+            "robot": package.name,
+            "hash": digest,
+            "generator": __version__,
+            "flags": list(request.flags),
+            "library": f"lib{package.name}.so",
+            "module": module,
+            "functions": [f.name for f in package.functions],
+            "laws": [law.name for law in package.laws],
+            "files": sorted([*texts, f"lib{package.name}.so", *([module] if module else [])]),
+        }
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        _replace(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _compile(request: _Request, folder: Path) -> str | None:
+    """Compile everything in the folder; returns the file name of the Python module, if it is wanted."""
+    name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
+    architecture = [flag for flag in request.flags if flag.startswith("-march")]  # Eigen's alignment depends on it
+    light = ["-O1", *architecture, "-fPIC", "-I.", "-std=c++17"]
+    eigen = f"-isystem{toolchain.eigen_include()}"
+    cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")
+    commands = [
+        [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
+        [*cc, "-O1", "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
+        [*cxx, *flags, "-std=c++17", eigen, "-c", f"thunder_{name}.cpp"],
+    ]
+    module = None
+    if request.python:
+        suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+        module = f"thunder_{name}{suffix}"
+        hidden = ["-fvisibility=hidden", *toolchain.python_includes()]
+        commands.append([*cxx, *light, eigen, *hidden, "-c", f"thunder_{name}_py.cpp"])
+    toolchain.run_all(commands, folder)
+    core = [f"{name}_gen.o", f"thunder_{name}.o"]
+    links = [[*cxx, "-shared", "-o", f"lib{name}.so", *core, f"{name}_library.o", "-lm"]]
+    if module is not None:
+        links.append([*cxx, "-shared", "-o", module, f"thunder_{name}_py.o", *core, "-lm"])
+    toolchain.run_all(links, folder)
+    for path in folder.glob("*.o"):
+        path.unlink()
+    return module
+
+
+def _apply_user_functions(file: Path, robot: RobotExpressions) -> None:
+    """Run the user's file and its `add_functions(robot)`; it is the user's own code and trusted as such."""
+    spec = importlib.util.spec_from_file_location("thunder_user_functions", file)
+    if spec is None or spec.loader is None:
+        raise ExpressionError("not a Python file", where=str(file), valid="a file ending in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        add: Callable[[RobotExpressions], None] | None = getattr(module, "add_functions", None)
+        if add is None:
+            raise ExpressionError("no function add_functions", where=str(file), valid="def add_functions(robot): ...")
+        add(robot)
+    except ThunderError:
+        raise
+    except Exception as error:
+        raise ExpressionError(f"{type(error).__name__}: {error}", where=str(file)) from error
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thunder"
+
+
+@contextmanager
+def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
+    """Hold the lock of a generated folder: alone to build, together to load. Read-only places need no lock."""
+    lock = target.parent / f".{target.name}.lock"
+    try:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError:
+        if exclusive:
+            raise BuildError("the folder cannot be written", where=str(target.parent), valid="a writable folder") from None
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) else None
+
+
+def _is_current(folder: Path, digest: str) -> bool:
+    manifest = _read_manifest(folder)
+    return (
+        manifest is not None and manifest.get("hash") == digest and all((folder / f).is_file() for f in manifest["files"])
+    )
+
+
+def _check_replaceable(target: Path) -> None:
+    if target.exists() and _read_manifest(target) is None and (not target.is_dir() or any(target.iterdir())):
+        raise BuildError("exists and was not generated", where=str(target), valid="another folder, or remove it first")
+
+
+def _replace(partial: Path, target: Path) -> None:
+    """Swap the new folder in; a library that is loaded keeps its old file."""
+    if target.exists():
+        old = partial.with_name(partial.name + "_old")
+        target.rename(old)
+        partial.rename(target)
+        shutil.rmtree(old)
+    else:
+        partial.rename(target)
+
+
+_modules: dict[tuple[str, int, int], ModuleType] = {}
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    """Import an extension from its file, once per file content: a rebuilt module is another one."""
+    status = path.stat()
+    key = (str(path), status.st_ino, status.st_mtime_ns)
+    if key not in _modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise BuildError("not an extension module of this Python", where=str(path), valid=sys.version.split()[0])
+        try:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        except ImportError as error:
+            raise BuildError(f"cannot be imported: {error}", where=str(path), valid="rebuild it") from error
+        _modules[key] = module
+    return _modules[key]

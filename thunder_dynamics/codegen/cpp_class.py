@@ -1,0 +1,123 @@
+"""thunder_<robot>.h and .cpp: an Eigen class over the C core, and the package's own test."""
+
+from __future__ import annotations
+
+from thunder_dynamics.codegen.package import GeneratedFunction, Package
+from thunder_dynamics.codegen.text import c_double, comment_text, template
+
+
+def eigen_type(rows: int, cols: int) -> str:
+    """The fixed-size Eigen type of that shape."""
+    return f"Eigen::Matrix<double, {rows}, {cols}>"
+
+
+def stored_arguments(package: Package) -> list[str]:
+    """Arguments that the class keeps and has a setter for; par_REG is computed from par_DYN."""
+    return [name for name in package.arguments if name != "par_REG"]
+
+
+def visible_functions(package: Package) -> list[GeneratedFunction]:
+    """Functions that become get_<name>; the conversions of parameters serve get/set_par_REG."""
+    return [f for f in package.functions if f.name not in ("par_REG_from_DYN", "par_DYN_from_REG")]
+
+
+def has_conversions(package: Package) -> bool:
+    """Whether the robot has symbolic inertial parameters."""
+    return "par_REG" in package.arguments
+
+
+def header(package: Package) -> str:
+    """Text of thunder_<robot>.h."""
+    setters, getters, members = [], [], []
+    for name in stored_arguments(package):
+        entry = package.arguments[name]
+        note = f"  /** {comment_text(entry.description)} [{comment_text(entry.unit)}], {entry.size} values. */\n"
+        setters.append(f"{note}  void set_{name}(const Eigen::Ref<const Eigen::VectorXd>& value);\n")
+        if name in package.groups:
+            setters.append(f"  const {eigen_type(entry.size, 1)}& get_{name}() const {{ return {name}_; }}\n")
+        members.append(f"  {eigen_type(entry.size, 1)} {name}_;\n")
+    if has_conversions(package):
+        size = package.arguments["par_REG"].size
+        setters.append("  /** REG form of the symbolic inertial parameters; setting it sets par_DYN. */\n")
+        setters.append("  void set_par_REG(const Eigen::Ref<const Eigen::VectorXd>& value);\n")
+        setters.append(f"  {eigen_type(size, 1)} get_par_REG() const;\n")
+    for f in visible_functions(package):
+        arguments = ", ".join(f.arguments) or "nothing"
+        getters.append(f"  /** {comment_text(f.description)} Function of {arguments}. */\n")
+        getters.append(f"  {eigen_type(f.rows, f.cols)} get_{f.name}() const;\n")
+    return template("class.h").substitute(
+        robot=package.name,
+        n=package.model.n,
+        work=max([1, *package.core.work_sizes.values()]),
+        setters="".join(setters),
+        getters="".join(getters),
+        members="".join(members),
+    )
+
+
+def source(package: Package) -> str:
+    """Text of thunder_<robot>.cpp."""
+    return template("class.cpp").substitute(
+        robot=package.name,
+        initial="\n".join(_initial(package, name) for name in stored_arguments(package)),
+        setters="\n".join(_setter(package, name) for name in stored_arguments(package)),
+        conversions=_conversions(package) if has_conversions(package) else "",
+        getters="\n".join(_getter(package, f) for f in visible_functions(package)),
+        save="".join(f'  write_group(text, "{g}", {g}_);\n' for g in package.groups),
+        load="".join(f'  if (const auto* values = find(groups, "{g}")) set_{g}(map(*values));\n' for g in package.groups),
+        check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
+    )
+
+
+def self_test(package: Package) -> str:
+    """Text of test_<robot>.cpp: the identities of theory.md §2 on the compiled class.
+
+    π is that of the robot file, so it holds with symbolic parameters too, which start from the file's values.
+    """
+    pi = ", ".join(c_double(v) for v in package.model.pi)
+    return template("self_test.cpp").substitute(robot=package.name, n=package.model.n, pi=pi)
+
+
+def _initial(package: Package, name: str) -> str:
+    entry = package.arguments[name]
+    if not entry.default.any():
+        return f"  {name}_.setZero();"
+    return f"  {name}_ << {', '.join(c_double(v) for v in entry.default.ravel(order='F'))};"
+
+
+def _setter(package: Package, name: str) -> str:
+    return (
+        f"void thunder_{package.name}::set_{name}(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
+        f'  assign({name}_, value, "set_{name}");\n}}\n'
+    )
+
+
+def _call(package: Package, f: GeneratedFunction, arguments: list[str]) -> str:
+    arg = ", ".join(f"{a}.data()" for a in arguments) or "nullptr"
+    return (
+        f"  {eigen_type(f.rows, f.cols)} out;\n"
+        f"  const double* arg[] = {{{arg}}};\n  double* res[] = {{out.data()}};\n"
+        f"  {f.symbol}(arg, res, nullptr, work_.data(), 0);\n"
+    )
+
+
+def _getter(package: Package, f: GeneratedFunction) -> str:
+    body = _call(package, f, [f"{a}_" for a in f.arguments])
+    return f"{eigen_type(f.rows, f.cols)} thunder_{package.name}::get_{f.name}() const {{\n{body}  return out;\n}}\n"
+
+
+def _conversions(package: Package) -> str:
+    table = {f.name: f for f in package.functions}
+    there, back = table["par_REG_from_DYN"], table["par_DYN_from_REG"]
+    size = eigen_type(there.rows, 1)
+    return (
+        f"{size} thunder_{package.name}::get_par_REG() const {{\n"
+        + _call(package, there, [f"{a}_" for a in there.arguments])
+        + "  return out;\n}\n\n"
+        + f"void thunder_{package.name}::set_par_REG(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
+        + f'  {size} par_REG;\n  assign(par_REG, value, "set_par_REG");\n'
+        + _call(package, back, ["par_REG" if a == "par_REG" else f"{a}_" for a in back.arguments])
+        + "  if (!out.allFinite())\n"
+        + '    throw std::invalid_argument("set_par_REG: a mass is zero; valid: masses that are not zero");\n'
+        + "  par_DYN_ = out;\n}\n"
+    )

@@ -1,0 +1,103 @@
+"""<robot>_library.c: the library's own metadata as constants, behind the one symbol of thunder_abi.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thunder_dynamics.codegen.package import GeneratedFunction, Package
+from thunder_dynamics.codegen.text import c_array, c_string, template
+from thunder_dynamics.law import Entry, Law, make_entry
+from thunder_dynamics.version import __version__
+
+
+class _Constants:
+    """Collects definitions of constant arrays and hands out their names."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self._count = 0
+
+    def doubles(self, values: Sequence[float]) -> str:
+        name = f"d{self._count}"
+        self._count += 1
+        self.text.append(c_array(name, values))
+        return name
+
+    def strings(self, name: str, values: Sequence[str]) -> None:
+        self.text.append(f"static const char* const {name}[] = {{{', '.join(c_string(v) for v in values)}}};\n")
+
+    def entry(self, entry: Entry, offset: int = 0) -> str:
+        """Initialiser of a thunder_entry; matrices column-major."""
+        arrays = (self.doubles(v.ravel(order="F").tolist()) for v in (entry.default, entry.lower, entry.upper))
+        texts = (c_string(t) for t in (entry.name, entry.unit, entry.description))
+        rows, cols = entry.shape
+        return f"{{{', '.join(texts)}, {rows}, {cols}, {offset}, {int(entry.flags)}, {', '.join(arrays)}}}"
+
+    def entries(self, name: str, entries: Sequence[Entry], *, offsets: bool = True) -> str:
+        """Define an array of entries; returns its name, or NULL for none."""
+        if not entries:
+            return "NULL"
+        offset, rows = 0, []
+        for entry in entries:
+            rows.append("  " + self.entry(entry, offset))
+            offset += entry.size if offsets else 0
+        self.text.append(f"static const thunder_entry {name}[] = {{\n" + ",\n".join(rows) + "\n};\n")
+        return name
+
+    def signal(self, name: str, entries: Sequence[Entry]) -> str:
+        """Initialiser of a thunder_signal."""
+        size = sum(e.size for e in entries)
+        return f"{{{size}, {len(entries)}, {self.entries(name, entries)}}}"
+
+
+def library_source(package: Package) -> str:
+    """Text of <robot>_library.c."""
+    constants = _Constants()
+    constants.strings("joint_names", package.model.joint_names)
+    constants.strings("link_names", package.model.link_names)
+    functions = [_function(constants, package, f) for f in package.functions]
+    laws = [_law(constants, package, law) for law in package.laws]
+    groups = [f"{{{c_string(name)}, {constants.entry(entry)}}}" for name, entry in package.groups.items()]
+    limits = [link.joint.limits for link in package.model.links]
+    names = ("lower", "upper", "velocity", "effort", "effort_rate")
+    limit_arrays = [constants.doubles([getattr(limit, name) for limit in limits]) for name in names]
+    pi = constants.doubles(package.model.pi.tolist())
+    return template("library.c").substitute(
+        robot=package.name,
+        constants="".join(constants.text),
+        functions=_table("thunder_function", "functions", functions),
+        laws=_table("thunder_law", "laws", laws),
+        groups=_table("thunder_parameter_group", "parameter_groups", groups),
+        version=c_string(__version__),
+        hash=c_string(package.content_hash),
+        n_joints=package.model.n,
+        limits=", ".join(limit_arrays),
+        pi=pi,
+        n_functions=len(functions),
+        n_laws=len(laws),
+        n_groups=len(groups),
+    )
+
+
+def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> str:
+    inputs = [package.arguments[a] for a in f.arguments]
+    output = make_entry("out", (f.rows, f.cols), "SI", f.description or f.name)
+    taken = constants.entries(f"in_{f.name}", inputs, offsets=False)
+    given = constants.entries(f"out_{f.name}", [output], offsets=False)
+    work = package.core.work_sizes[f.symbol]
+    head = f"{c_string(f.name)}, {c_string(f.description)}, {len(inputs)}, 1"
+    return f"{{{head}, {taken}, {given}, {f.symbol}, 0, {work}}}"
+
+
+def _law(constants: _Constants, package: Package, law: Law) -> str:
+    kinds = ("reference", "state", "gains", "telemetry")
+    signals = [constants.signal(f"{law.name}_{kind}", getattr(law, kind)) for kind in kinds]
+    symbol = package.law_symbol(law)
+    head = f"{c_string(law.name)}, {c_string(law.description)}, {law.reference_kind.value}"
+    return f"{{{head}, {', '.join(signals)}, {symbol}, 0, {package.core.work_sizes[symbol]}}}"
+
+
+def _table(kind: str, name: str, rows: Sequence[str]) -> str:
+    if not rows:
+        return f"#define {name} NULL\n"
+    return f"static const {kind} {name}[] = {{\n  " + ",\n  ".join(rows) + "\n};\n"

@@ -1,0 +1,136 @@
+#include "thunder_$robot.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "${robot}_gen.h"
+
+namespace {
+
+using Groups = std::map<std::string, std::vector<double>>;
+
+template <typename Target>
+void assign(Target& target, const Eigen::Ref<const Eigen::VectorXd>& value, const char* where) {
+  if (value.size() != target.size())
+    throw std::invalid_argument(std::string(where) + ": " + std::to_string(value.size()) + " values; valid: " +
+                                std::to_string(target.size()));
+  for (Eigen::Index i = 0; i < value.size(); ++i)
+    if (!std::isfinite(value[i])) throw std::invalid_argument(std::string(where) + ": value " + std::to_string(i) + " is not finite; valid: finite numbers");
+  target = value;
+}
+
+[[maybe_unused]] void write_group(std::string& text, const char* name, const Eigen::Ref<const Eigen::VectorXd>& values) {
+  text += std::string(name) + ": [";
+  char number[32];
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
+    std::snprintf(number, sizeof number, "%s%.17g", i ? ", " : "", values[i]);
+    text += number;
+  }
+  text += "]\n";
+}
+
+[[maybe_unused]] const std::vector<double>* find(const Groups& groups, const char* name) {
+  const auto found = groups.find(name);
+  return found == groups.end() ? nullptr : &found->second;
+}
+
+[[maybe_unused]] Eigen::Map<const Eigen::VectorXd> map(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+[[noreturn]] void fail(const std::string& file, int line, const std::string& what) {
+  throw std::runtime_error(file + ":" + std::to_string(line) + ": " + what);
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::vector<double> numbers(const std::string& list, const std::string& file, int line) {
+  if (list.size() < 2 || list.front() != '[' || list.back() != ']')
+    fail(file, line, "'" + list + "' is no list; valid: [number, number, ...] on one line");
+  std::vector<double> values;
+  const std::string inside = list.substr(1, list.size() - 2);
+  for (std::size_t start = 0; start <= inside.size();) {
+    const std::size_t comma = std::min(inside.find(',', start), inside.size());
+    const std::string item = trimmed(inside.substr(start, comma - start));
+    char* end = nullptr;
+    const double value = std::strtod(item.c_str(), &end);
+    if (item.empty() || *end != '\0' || !std::isfinite(value))
+      fail(file, line, "'" + item + "' is no finite number");
+    values.push_back(value);
+    start = comma + 1;
+  }
+  return values;
+}
+
+}  // namespace
+
+thunder_$robot::thunder_$robot() {
+$initial
+}
+
+$setters
+$conversions
+void thunder_$robot::setArguments(const Eigen::Ref<const Eigen::VectorXd>& q, const Eigen::Ref<const Eigen::VectorXd>& dq,
+                                  const Eigen::Ref<const Eigen::VectorXd>& dq_r, const Eigen::Ref<const Eigen::VectorXd>& ddq_r) {
+  set_q(q);
+  set_dq(dq);
+  set_dq_r(dq_r);
+  set_ddq_r(ddq_r);
+}
+
+void thunder_$robot::load_conf(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_conf wrote");
+  std::vector<std::pair<std::string, std::size_t>> known;
+$check
+  Groups groups;
+  std::string text;
+  for (int line = 1; std::getline(stream, text); ++line) {
+    text = trimmed(text.substr(0, text.find('#')));
+    if (text.empty()) continue;
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) fail(file, line, "'" + text + "' is no 'group: [values]'");
+    const std::string key = trimmed(text.substr(0, colon)), value = trimmed(text.substr(colon + 1));
+    if (key == "robot") {
+      if (value != "$robot") fail(file, line, "parameters of robot '" + value + "'; valid: $robot");
+      continue;
+    }
+    std::string valid;
+    const std::pair<std::string, std::size_t>* group = nullptr;
+    for (const auto& candidate : known) {
+      valid += (valid.empty() ? "" : ", ") + candidate.first;
+      if (candidate.first == key) group = &candidate;
+    }
+    if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid));
+    if (groups.count(key)) fail(file, line, "group '" + key + "' stands twice");
+    groups[key] = numbers(value, file, line);
+    if (groups[key].size() != group->second)
+      fail(file, line, std::to_string(groups[key].size()) + " values in '" + key + "'; valid: " + std::to_string(group->second));
+  }
+$load}
+
+void thunder_$robot::save_conf(const std::string& file) const {
+  std::string text = "robot: $robot\n";
+$save  const std::string partial = file + ".part";
+  {
+    std::ofstream stream(partial, std::ios::trunc);
+    stream << text;
+    stream.flush();
+    if (!stream) throw std::runtime_error(file + ": cannot be written");
+  }
+  if (std::rename(partial.c_str(), file.c_str()) != 0) {
+    std::remove(partial.c_str());
+    throw std::runtime_error(file + ": cannot be written");
+  }
+}
+
+$getters

@@ -1,0 +1,42 @@
+/* Robot $robot, generated: kinematics, dynamics and regressors as an Eigen class over the C core. */
+#ifndef THUNDER_${robot}_H
+#define THUNDER_${robot}_H
+
+#include <array>
+#include <string>
+
+#include <Eigen/Core>
+
+/** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
+ *
+ * Set the arguments, then get what is needed of them. Results are fixed-size; nothing allocates after construction
+ * except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
+ * leave the object as it was. One object serves one thread.
+ */
+class thunder_$robot {
+ public:
+  static constexpr int num_joints = $n;
+
+  thunder_$robot();
+
+  int get_numJoints() const { return num_joints; }
+
+$setters
+  /** Set q, dq, dq_r and ddq_r at once. */
+  void setArguments(const Eigen::Ref<const Eigen::VectorXd>& q, const Eigen::Ref<const Eigen::VectorXd>& dq,
+                    const Eigen::Ref<const Eigen::VectorXd>& dq_r, const Eigen::Ref<const Eigen::VectorXd>& ddq_r);
+
+  /** Read run-time parameters from a file as save_conf writes it: all of it is checked before anything is set.
+   * Throws std::runtime_error naming file, line and what would be valid. Groups that are not in the file keep their values. */
+  void load_conf(const std::string& file);
+
+  /** Write all run-time parameters; the file appears whole or not at all. */
+  void save_conf(const std::string& file) const;
+
+$getters
+ private:
+$members
+  mutable std::array<double, $work> work_;
+};
+
+#endif

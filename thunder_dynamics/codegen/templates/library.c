@@ -1,0 +1,23 @@
+/* Metadata of the library of robot $robot, generated. The interface is documented in thunder/thunder_abi.h. */
+#include <math.h>
+#include <stddef.h>
+
+#include "${robot}_gen.h"
+#include "thunder/thunder_abi.h"
+
+$constants
+$functions
+$laws
+$groups
+static const thunder_library library = {
+  THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, joint_names, link_names,
+  $limits,
+  $pi, $n_functions, functions, $n_laws, laws, $n_groups, parameter_groups
+};
+
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const thunder_library* thunder_library_get(void);
+
+const thunder_library* thunder_library_get(void) { return &library; }

@@ -1,0 +1,49 @@
+"""Small pieces of text that every generated file needs: literals, templates, shapes."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from thunder_dynamics.errors import BuildError
+
+
+def c_string(text: str) -> str:
+    """A C string literal of `text`.
+
+    Raises:
+        BuildError: if the text holds control characters, which no name, unit or description needs.
+    """
+    if any(ord(ch) < 32 and ch != "\n" or ord(ch) == 127 for ch in text):
+        raise BuildError(f"control character in {text!r}", valid="printable text")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
+    return f'"{escaped}"'
+
+
+def comment_text(text: str) -> str:
+    """`text` made safe inside a C comment or a docstring, on one line."""
+    return " ".join(text.replace("*/", "* /").replace("\\", "/").replace('"""', "'''").split())
+
+
+def c_double(value: float) -> str:
+    """A C literal that reads back as exactly `value`."""
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    if math.isnan(value):
+        raise BuildError("not a number among constants", valid="numbers")
+    return repr(float(value))
+
+
+def c_array(name: str, values: Iterable[float]) -> str:
+    """Definition of a constant array of doubles; an empty one gets a single unused element, as C demands."""
+    items = [c_double(v) for v in values] or ["0.0"]
+    return f"static const double {name}[{len(items)}] = {{{', '.join(items)}}};\n"
+
+
+@cache
+def template(name: str) -> string.Template:
+    """The template of that file name."""
+    return string.Template(files("thunder_dynamics.codegen").joinpath("templates", name).read_text(encoding="utf-8"))

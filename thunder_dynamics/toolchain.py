@@ -1,0 +1,94 @@
+"""The compilers and headers that a build uses, and how they are called."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+
+from thunder_dynamics.errors import BuildError
+
+OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math")
+"""Results stay IEEE: only errno and floating-point traps, which nothing here reads, are given up."""
+
+NATIVE = ("-march=native",)
+
+
+def compile_flags(portable: bool) -> tuple[str, ...]:
+    """Flags for the generated code; without -march=native if it is to run on another processor."""
+    return OPTIMISATION if portable else OPTIMISATION + NATIVE
+
+
+def compiler(language: str) -> list[str]:
+    """Command of the C or C++ compiler: $CC or $CXX, by default cc and c++."""
+    variable, default = {"c": ("CC", "cc"), "c++": ("CXX", "c++")}[language]
+    return shlex.split(os.environ.get(variable) or default)
+
+
+def compiler_identity() -> str:
+    """First line of each compiler's --version, and the processor that -march=native means."""
+    lines = [run([*compiler(language), "--version"]).splitlines()[0] for language in ("c", "c++")]
+    target = run([*compiler("c"), *NATIVE, "-Q", "--help=target"], must_succeed=False)
+    return "\n".join([*lines, *(line for line in target.splitlines() if "march" in line or "enabled" in line)])
+
+
+def eigen_include() -> Path:
+    """Folder of Eigen's headers: $EIGEN3_INCLUDE_DIR, the cmeel-eigen package, or the system's.
+
+    Raises:
+        BuildError: naming what was searched.
+    """
+    candidates = [Path(os.environ["EIGEN3_INCLUDE_DIR"])] if os.environ.get("EIGEN3_INCLUDE_DIR") else []
+    try:
+        candidates.append(Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3"))))
+    except metadata.PackageNotFoundError:
+        pass  # the system's headers are tried next
+    candidates += [Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3")]
+    for candidate in candidates:
+        if (candidate / "Eigen" / "Core").is_file():
+            return candidate
+    raise BuildError(
+        "Eigen's headers are nowhere", where=", ".join(map(str, candidates)), valid="pip install cmeel-eigen, or libeigen3-dev"
+    )
+
+
+def python_includes() -> list[str]:
+    """Include flags for a pybind11 module.
+
+    Raises:
+        BuildError: if Python's headers are missing.
+    """
+    import pybind11
+
+    include = Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").is_file():
+        raise BuildError("Python.h is missing", where=str(include), valid="the package python3-dev")
+    return [f"-I{include}", f"-I{pybind11.get_include()}"]
+
+
+def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool = True) -> str:
+    """Run a command without a shell and return its standard output.
+
+    Raises:
+        BuildError: with the end of its messages if it fails or does not exist.
+    """
+    try:
+        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BuildError(f"cannot run '{command[0]}': {error.strerror}", valid="a compiler in $CC or $CXX") from error
+    if must_succeed and result.returncode:
+        errors = "\n".join(result.stderr.strip().splitlines()[-15:])
+        raise BuildError(f"'{shlex.join(command)}' failed:\n{errors}")
+    return result.stdout
+
+
+def run_all(commands: Sequence[Sequence[str]], cwd: Path) -> None:
+    """Run independent commands at the same time, one per core that this process may use."""
+    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
+        for future in [pool.submit(run, command, cwd) for command in commands]:
+            future.result()
