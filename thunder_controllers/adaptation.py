@@ -77,9 +77,9 @@ class BoundedAdaptation:
         weights = [
             signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=f"Weight of Γ on {doc}.")
             for what, unit, doc in (
-                ("mass", "N·m·s/kg²", "the mass"),
-                ("com", "N·s/(kg²·m)", "the first moment"),
-                ("inertia", "N·s/(kg²·m³)", "the inertia"),
+                ("mass", "N·m/kg²", "the mass"),
+                ("com", "N/(kg²·m)", "the first moment"),
+                ("inertia", "N/(kg²·m³)", "the inertia"),
             )
         ]
         per_link = ca.vertcat(weights[0], ca.repmat(weights[1], 3), ca.repmat(weights[2], 6))

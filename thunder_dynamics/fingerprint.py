@@ -57,17 +57,36 @@ def content_hash(
 
 
 def source_closure(module: str) -> dict[str, str]:
-    """Digest of the source of a module and of all it imports, directly or not, from its own top-level package."""
-    package, found, open_names = module.split(".")[0], dict[str, str](), [module]
+    """Digest of the source of a module and of all it imports, directly or not, from its own top-level package.
+
+    Modules are found as files, not imported: a build that turns out to be current needs no CasADi.
+    """
+    package = module.split(".")[0]
+    spec = importlib.util.find_spec(package)
+    roots = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
+    found: dict[str, str] = {}
+    if spec and spec.origin and not roots:  # a law in a single file of its own
+        return {module: hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}
+    open_names = [module]
     while open_names:
         name = open_names.pop()
-        spec = importlib.util.find_spec(name) if name not in found else None
-        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        path = _source_file(name, roots) if name not in found else None
+        if path is None:
             continue
-        text = Path(spec.origin).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
         found[name] = hashlib.sha256(text.encode()).hexdigest()
-        open_names += [n for n in _imported(text) if n.split(".")[0] == package and _is_module(n)]
+        open_names += [n for n in _imported(text) if n.split(".")[0] == package]
     return found
+
+
+def _source_file(name: str, roots: Iterable[Path]) -> Path | None:
+    """File of a module of the package that lives in `roots`; None for anything else, such as a name inside a module."""
+    for root in roots:
+        base = root.joinpath(*name.split(".")[1:])
+        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None
 
 
 def _imported(text: str) -> list[str]:
@@ -80,17 +99,12 @@ def _imported(text: str) -> list[str]:
     return names
 
 
-def _is_module(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # a name inside a module, not a module
-        return False
-
-
 def _generator_sources() -> str:
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi"}):
+    for path in sorted(
+        p for p in root.rglob("*") if p.is_file() and p.suffix in {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi"}
+    ):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.friction_adaptation import FrictionAdaptation
 from thunder_controllers.pose_error import inverse_3x3, orientation_error
 from thunder_controllers.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
@@ -40,9 +41,10 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose" (default)
-            or "position", which leaves the orientation free.
+            or "position", which leaves the orientation free; `friction`, "none" (default) or "adapted", which adds
+            Y_f φ̂ with estimated viscous and Coulomb friction of every joint.
     """
-    check_options("cartesian_backstepping", options, ("adapted_links", "task"))
+    check_options("cartesian_backstepping", options, ("adapted_links", "task", "friction"))
     links = adapted_links(robot.model, options.get("adapted_links"))
     known = [i for i in range(robot.n) if i not in links]
     signals = Signals(robot, ReferenceKind.CARTESIAN)
@@ -61,14 +63,26 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
     effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
+    next_state = adaptation.step(Y_u, s)
+    if _adapts_friction(options):
+        friction = FrictionAdaptation(robot, signals)
+        effort += friction.torque(loop.qd_r)
+        next_state |= friction.step(loop.qd_r, s)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",
         effort=effort,
-        next_state=adaptation.step(Y_u, s),
+        next_state=next_state,
         telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry},
         **{"adapted_links": [robot.model.links[i].name for i in links], "task": options.get("task", "pose")},
     )
+
+
+def _adapts_friction(options: Mapping[str, Any]) -> bool:
+    choice = options.get("friction", "none")
+    if choice not in ("none", "adapted"):
+        raise LawError(f"friction '{choice}'", where="law cartesian_backstepping", valid="none, adapted")
+    return bool(choice == "adapted")
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,12 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _Ki
         "Lambda", size=rows, default=10.0, bounds=(0.0, 200.0), unit="1/s", doc="Bandwidth of the pose error, per axis."
     )
     K_p = signals.gain(
-        "K_p", size=rows, default=50.0, bounds=(0.0, 5000.0), unit="N/m, N·m", doc="Stiffness on the pose error, per axis."
+        "K_p",
+        size=rows,
+        default=50.0,
+        bounds=(0.0, 5000.0),
+        unit="N/m, N·m",
+        doc="Stiffness on the pose error, per axis.",
     )
     z, z_dot = _null_space_velocity(robot, signals)
     e, v_c, L = _task_velocity(robot, signals, Lambda, task)
