@@ -53,7 +53,9 @@ def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
     world_aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     assert_close(evaluate(robot, "J_ee", state), pin.computeFrameJacobian(reference, data, q, ee, world_aligned))
     pin.computeJointJacobiansTimeVariation(reference, data, q, dq)
-    assert_close(evaluate(robot, "J_ee_dot", state), pin.getFrameJacobianTimeVariation(reference, data, ee, world_aligned))
+    assert_close(
+        evaluate(robot, "J_ee_dot", state), pin.getFrameJacobianTimeVariation(reference, data, ee, world_aligned)
+    )
     for i in range(model.n):
         assert_close(evaluate(robot, f"T_0_{i + 1}", state), data.oMi[i + 1].homogeneous)
         J_i = pin.getJointJacobian(reference, data, i + 1, world_aligned)

@@ -88,7 +88,9 @@ def load(folder: str | Path) -> Any:
     with _locked(path, exclusive=False):
         manifest = _read_manifest(path)
         if manifest is None:
-            raise BuildError("no generated library", where=str(path), valid="a folder that build() or `thunder gen` made")
+            raise BuildError(
+                "no generated library", where=str(path), valid="a folder that build() or `thunder gen` made"
+            )
         name = f"thunder_{manifest['robot']}"
         if not manifest["module"]:
             raise BuildError("built without its Python module", where=str(path), valid="build(..., python=True), or -p")
@@ -123,7 +125,9 @@ class _Request:
 
     def digest(self) -> str:
         if self.user_functions is not None and not self.user_functions.is_file():
-            raise BuildError("no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)")
+            raise BuildError(
+                "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
+            )
         settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
         modules = [entry.module for entry in self.law_entries()]
         return content_hash(self.model, self.laws, modules, self.user_functions, settings)
@@ -230,7 +234,9 @@ def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError:
         if exclusive:
-            raise BuildError("the folder cannot be written", where=str(target.parent), valid="a writable folder") from None
+            raise BuildError(
+                "the folder cannot be written", where=str(target.parent), valid="a writable folder"
+            ) from None
         yield
         return
     try:
@@ -251,7 +257,9 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 def _is_current(folder: Path, digest: str) -> bool:
     manifest = _read_manifest(folder)
     return (
-        manifest is not None and manifest.get("hash") == digest and all((folder / f).is_file() for f in manifest["files"])
+        manifest is not None
+        and manifest.get("hash") == digest
+        and all((folder / f).is_file() for f in manifest["files"])
     )
 
 

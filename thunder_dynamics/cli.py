@@ -67,7 +67,12 @@ def gen(
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
     locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
-    given = {"base_link": base_link, "ee_link": ee_link, "locked_joints": locked, "xacro_args": dict(map(_pair, xacro_args))}
+    given = {
+        "base_link": base_link,
+        "ee_link": ee_link,
+        "locked_joints": locked,
+        "xacro_args": dict(map(_pair, xacro_args)),
+    }
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
     requests = [parse_law(text) for text in laws]

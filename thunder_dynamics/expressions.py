@@ -247,7 +247,9 @@ class RobotExpressions:
             self._declare(
                 f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", lambda i=i: self._kinematics.transform(i)
             )
-        self._declare("T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee())
+        self._declare(
+            "T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee()
+        )
         for i in range(1, self.n + 1):
             self._declare(
                 f"J_{i}",
@@ -259,13 +261,19 @@ class RobotExpressions:
             "J_ee", "q", "Jacobian of the end effector, world frame, linear first, 6×n.", self._kinematics.jacobian_ee
         )
         self._declare(
-            "J_ee_dot", "q dq", "Time derivative of J_ee, 6×n.", lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq"))
+            "J_ee_dot",
+            "q dq",
+            "Time derivative of J_ee, 6×n.",
+            lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
 
     def _declare_dynamics(self) -> None:
         self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
         self._declare(
-            "C", "q dq", "Coriolis matrix in Christoffel form, n×n.", lambda: self._dynamics.coriolis_matrix(self.symbol("dq"))
+            "C",
+            "q dq",
+            "Coriolis matrix in Christoffel form, n×n.",
+            lambda: self._dynamics.coriolis_matrix(self.symbol("dq")),
         )
         self._declare(
             "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
@@ -300,7 +308,10 @@ class RobotExpressions:
         self._declare("dl", "dq", "Joint friction torque, n.", lambda: friction_torque(self.model, dq, self.parameters))
         if self.model.friction_order:
             self._declare(
-                "reg_dl", "dq", "reg_dl·par_Dl = viscous friction, n×(n·Dl_order).", lambda: friction_regressor(self.model, dq)
+                "reg_dl",
+                "dq",
+                "reg_dl·par_Dl = viscous friction, n×(n·Dl_order).",
+                lambda: friction_regressor(self.model, dq),
             )
 
     def _declare_elastic(self) -> None:
@@ -326,9 +337,7 @@ class RobotExpressions:
         indices = [k for k, symbolic in enumerate(mask) if symbolic]
         reg = SX.sym("par_REG", len(indices))
         self.arguments["par_REG"] = Argument("par_REG", reg, "SI", "REG form of the symbolic entries of par_DYN.")
-        self._declare(
-            "par_REG_from_DYN", "par_DYN", "par_REG of the present par_DYN.", lambda: self.pi[indices]
-        )
+        self._declare("par_REG_from_DYN", "par_DYN", "par_REG of the present par_DYN.", lambda: self.pi[indices])
         self._declare(
             "par_DYN_from_REG",
             "par_REG",

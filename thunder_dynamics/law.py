@@ -95,7 +95,9 @@ def make_entry(
         raise LawError("no unit or no description", where=where, valid="both, with unit '1' for pure numbers")
     values = [_broadcast(value, shape, where) for value in (default, *bounds)]
     if not np.isfinite(values[0]).all() or not ((values[1] <= values[0]) & (values[0] <= values[2])).all():
-        raise LawError(f"the default {default} is not within {bounds}", where=where, valid="finite, lower ≤ default ≤ upper")
+        raise LawError(
+            f"the default {default} is not within {bounds}", where=where, valid="finite, lower ≤ default ≤ upper"
+        )
     return Entry(name, shape, unit, description, *values, flags)
 
 
@@ -198,7 +200,9 @@ class Signals:
         forbidden += [("ξ̇_d", self.reference.acceleration)] if self.reference_kind is ReferenceKind.CARTESIAN else []
         for label, symbol in forbidden:
             if ca.depends_on(expression, symbol):
-                raise LawError(f"time_derivative of an expression of {label}", valid="expressions of q and the reference")
+                raise LawError(
+                    f"time_derivative of an expression of {label}", valid="expressions of q and the reference"
+                )
         return ca.jtimes(expression, variables, rates)
 
     def law(
@@ -217,7 +221,9 @@ class Signals:
         graph = ca.vertcat(effort, *states, *values)
         self._add_parameter_groups(graph)
         inputs = [self.q, self.qd, *(self._flat(kind) for kind in ("reference", "state", "gains")), self.dt]
-        outputs = ca.cse([ca.densify(v) for v in (effort, ca.vertcat(SX(0, 1), *states), ca.vertcat(SX(0, 1), *values))])
+        outputs = ca.cse(
+            [ca.densify(v) for v in (effort, ca.vertcat(SX(0, 1), *states), ca.vertcat(SX(0, 1), *values))]
+        )
         names = (["q", "qd", "reference", "state", "gains", "dt"], ["effort", "next_state", "telemetry"])
         try:
             step = ca.Function(f"law_{name}", inputs, outputs, *names)
@@ -300,6 +306,8 @@ def _broadcast(value: ArrayLike, shape: tuple[int, int], where: str) -> FloatArr
     try:
         result = np.array(np.broadcast_to(array, shape))
     except ValueError as error:
-        raise LawError(f"a value of shape {array.shape}", where=where, valid=f"one that broadcasts to {shape}") from error
+        raise LawError(
+            f"a value of shape {array.shape}", where=where, valid=f"one that broadcasts to {shape}"
+        ) from error
     result.setflags(write=False)
     return result

@@ -210,14 +210,18 @@ class RobotModel:
         for index, link in enumerate(self.links):
             if not -1 <= link.parent < index:
                 raise ModelError(
-                    f"parent {link.parent} of link {index} does not precede it", where=link.name, valid=f"-1…{index - 1}"
+                    f"parent {link.parent} of link {index} does not precede it",
+                    where=link.name,
+                    valid=f"-1…{index - 1}",
                 )
             if len(link.friction) != len(self.links[0].friction):
                 raise ModelError("links have friction of different orders", where=link.name, valid="one order for all")
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):
             for entity in names:
                 if not ENTITY_NAME.fullmatch(entity):
-                    raise ModelError(f"{kind} name {entity!r}", where=self.name, valid=f"a match of {ENTITY_NAME.pattern}")
+                    raise ModelError(
+                        f"{kind} name {entity!r}", where=self.name, valid=f"a match of {ENTITY_NAME.pattern}"
+                    )
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
 

@@ -53,7 +53,9 @@ def eigen_include() -> Path:
         if (candidate / "Eigen" / "Core").is_file():
             return candidate
     raise BuildError(
-        "Eigen's headers are nowhere", where=", ".join(map(str, candidates)), valid="pip install cmeel-eigen, or libeigen3-dev"
+        "Eigen's headers are nowhere",
+        where=", ".join(map(str, candidates)),
+        valid="pip install cmeel-eigen, or libeigen3-dev",
     )
 
 

@@ -27,7 +27,8 @@ PIECE_SIZE = 2000
 _RESULT_GUARD = re.compile(r"if \(res\[(\d+)\]!=0\) res\[\1\]")
 _ARGUMENT_GUARD = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
 _FUNCTION = re.compile(
-    r"^(?P<comment>/\*[^\n]*\*/\n)?(?P<head>static int (?P<symbol>casadi_f\d+)\([^\n]*\) \{\n)(?P<body>.*?)^\}\n", re.M | re.S
+    r"^(?P<comment>/\*[^\n]*\*/\n)?(?P<head>static int (?P<symbol>casadi_f\d+)\([^\n]*\) \{\n)(?P<body>.*?)^\}\n",
+    re.M | re.S,
 )
 _LOCAL = re.compile(r"\ba\d+\b")
 _ASSIGNMENT = re.compile(r"\s*(a\d+)=(.*);")
@@ -43,8 +44,12 @@ _NOINLINE = """
 """
 
 # fmin and fmax of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in x through.
-_MINIMUM = re.compile(r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x<y \? x : y;\n#else\n  return fmin\(x, y\);\n#endif\n?")
-_MAXIMUM = re.compile(r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x>y \? x : y;\n#else\n  return fmax\(x, y\);\n#endif\n?")
+_MINIMUM = re.compile(
+    r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x<y \? x : y;\n#else\n  return fmin\(x, y\);\n#endif\n?"
+)
+_MAXIMUM = re.compile(
+    r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x>y \? x : y;\n#else\n  return fmax\(x, y\);\n#endif\n?"
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,9 @@ def generate_c_core(robot: str, functions: Mapping[str, ca.Function]) -> CCore:
     return CCore(*_finish(robot, generator, functions))
 
 
-def _finish(robot: str, generator: ca.CodeGenerator, functions: Mapping[str, ca.Function]) -> tuple[str, str, dict[str, int]]:
+def _finish(
+    robot: str, generator: ca.CodeGenerator, functions: Mapping[str, ca.Function]
+) -> tuple[str, str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as folder:
         generator.generate(folder + "/")
         source, header = ((Path(folder) / f"{robot}_gen{suffix}").read_text() for suffix in (".c", ".h"))

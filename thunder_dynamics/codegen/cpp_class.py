@@ -64,7 +64,9 @@ def source(package: Package) -> str:
         conversions=_conversions(package) if has_conversions(package) else "",
         getters="\n".join(_getter(package, f) for f in visible_functions(package)),
         save="".join(f'  write_group(text, "{g}", {g}_);\n' for g in package.groups),
-        load="".join(f'  if (const auto* values = find(groups, "{g}")) set_{g}(map(*values));\n' for g in package.groups),
+        load="".join(
+            f'  if (const auto* values = find(groups, "{g}")) set_{g}(map(*values));\n' for g in package.groups
+        ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
     )
 

@@ -123,7 +123,10 @@ class Package:
 
 def conf_text(package: Package) -> str:
     """<robot>_conf.yaml: the run-time parameters, one flow list a line, as load_conf and save_conf have them."""
-    lines = [f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.", f"robot: {package.name}"]
+    lines = [
+        f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.",
+        f"robot: {package.name}",
+    ]
     lines += [f"{name}: [{', '.join(repr(float(v)) for v in e.default.ravel())}]" for name, e in package.groups.items()]
     return "\n".join(lines) + "\n"
 
@@ -135,8 +138,15 @@ def cmake_text(package: Package) -> str:
 
 def readme_text(package: Package) -> str:
     """README.md of the package: what it holds and how to use it."""
-    rows = [f"| `get_{f.name}` | {', '.join(f.arguments)} | {f.rows}×{f.cols} | {comment_text(f.description)} |" for f in package.functions]
-    laws = [f"## Law `{law.name}`\n\n{comment_text(law.description)} Reference: {law.reference_kind.name.lower()}.\n\n" + _law_table(law) for law in package.laws]
+    rows = [
+        f"| `get_{f.name}` | {', '.join(f.arguments)} | {f.rows}×{f.cols} | {comment_text(f.description)} |"
+        for f in package.functions
+    ]
+    laws = [
+        f"## Law `{law.name}`\n\n{comment_text(law.description)} Reference: {law.reference_kind.name.lower()}.\n\n"
+        + _law_table(law)
+        for law in package.laws
+    ]
     groups = [f"| `{name}` | {entry.size} |" for name, entry in package.groups.items()]
     return template("README.md").substitute(
         robot=package.name,
@@ -144,7 +154,9 @@ def readme_text(package: Package) -> str:
         joints=", ".join(package.model.joint_names),
         hash=package.content_hash,
         functions="\n".join(rows),
-        groups="\n".join(["| group | entries |", "|---|---|", *groups]) if groups else "None: every parameter is numeric.",
+        groups="\n".join(["| group | entries |", "|---|---|", *groups])
+        if groups
+        else "None: every parameter is numeric.",
         laws="\n".join(laws) or "No law was compiled in.",
     )
 
@@ -156,5 +168,7 @@ def _law_table(law: Law) -> str:
             values = np.unique(entry.default)
             default = f"{values[0]:g}" if values.size == 1 else "per element"
             shape = "×".join(str(k) for k in entry.shape)
-            rows.append(f"| {kind} | `{entry.name}` | {shape} | {entry.unit} | {default} | {comment_text(entry.description)} |")
+            rows.append(
+                f"| {kind} | `{entry.name}` | {shape} | {entry.unit} | {default} | {comment_text(entry.description)} |"
+            )
     return "\n".join(rows) + "\n"

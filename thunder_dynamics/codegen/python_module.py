@@ -42,4 +42,4 @@ def stub(package: Package) -> str:
         shape = f"({f.rows},)" if f.cols == 1 else f"({f.rows}, {f.cols})"
         lines += [f"    def get_{f.name}(self) -> NDArray[np.float64]:"]
         lines += [f'        """{comment_text(f.description)} Shape {shape}."""']
-    return template("module.pyi").substitute(robot=package.name, n=package.model.n, methods="\n".join(lines))
+    return template("module_pyi.txt").substitute(robot=package.name, n=package.model.n, methods="\n".join(lines))

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peer.hpp"
+
+#include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/frames.hpp>
+#include <pinocchio/algorithm/jacobian.hpp>
+#include <pinocchio/algorithm/regressor.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+#include <pinocchio/multibody.hpp>
+
+namespace bench {
+namespace {
+
+using pinocchio::Data;
+using pinocchio::Model;
+using pinocchio::SE3;
+
+constexpr auto kWorldAxes = pinocchio::LOCAL_WORLD_ALIGNED;
+
+/// Pinocchio is fastest with joints about a coordinate axis, which is what DH rows give.
+Model::JointModel joint_model(const Link& link) {
+  if (link.axis == Eigen::Vector3d::UnitZ()) {
+    if (link.is_revolute) return pinocchio::JointModelRZ();
+    return pinocchio::JointModelPZ();
+  }
+  if (link.is_revolute) return pinocchio::JointModelRevoluteUnaligned(link.axis);
+  return pinocchio::JointModelPrismaticUnaligned(link.axis);
+}
+
+Model make_model(const Robot& robot) {
+  Model model;
+  model.gravity = pinocchio::Motion(robot.gravity, Eigen::Vector3d::Zero());
+  std::vector<pinocchio::JointIndex> ids;
+  for (std::size_t i = 0; i < robot.links.size(); ++i) {
+    const Link& link = robot.links[i];
+    const auto parent = link.parent < 0 ? 0 : ids[static_cast<std::size_t>(link.parent)];
+    const SE3 placement(link.rotation, link.translation);
+    ids.push_back(model.addJoint(parent, joint_model(link), placement, "joint" + std::to_string(i)));
+    model.appendBodyToJoint(ids.back(), pinocchio::Inertia(link.mass, link.com, link.inertia), SE3::Identity());
+  }
+  const SE3 ee(robot.ee_rotation, robot.ee_translation);
+  model.addFrame(pinocchio::Frame("ee", ids[static_cast<std::size_t>(robot.ee_link)], ee, pinocchio::OP_FRAME));
+  return model;
+}
+
+}  // namespace
+
+struct Peer::Parts {
+  explicit Parts(const Robot& robot) : model(make_model(robot)), data(model), ee(model.getFrameId("ee")) {
+    J.setZero(6, model.nv);
+  }
+
+  Model model;
+  Data data;
+  pinocchio::FrameIndex ee;
+  Data::Matrix6x J;
+};
+
+Peer::Peer(const Robot& robot) : parts_(std::make_unique<Parts>(robot)) {}
+Peer::~Peer() = default;
+
+std::vector<Row> Peer::rows(const States& s) {
+  Parts& p = *parts_;
+  const auto column = [](std::size_t k) { return static_cast<Eigen::Index>(k); };
+  return {
+      {"J_ee: computeFrameJacobian",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::computeFrameJacobian(p.model, p.data, s.q.col(column(k)), p.ee, kWorldAxes, p.J);
+       }},
+      {"J_ee: computeJointJacobians + getFrameJacobian",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::computeJointJacobians(p.model, p.data, s.q.col(column(k)));
+         pinocchio::getFrameJacobian(p.model, p.data, p.ee, kWorldAxes, p.J);
+       }},
+      {"J_ee_dot: computeJointJacobiansTimeVariation + getFrameJacobianTimeVariation",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::computeJointJacobiansTimeVariation(p.model, p.data, s.q.col(column(k)), s.qd.col(column(k)));
+         pinocchio::getFrameJacobianTimeVariation(p.model, p.data, p.ee, kWorldAxes, p.J);
+       }},
+      {"M: crba, local convention",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::crba(p.model, p.data, s.q.col(column(k)), pinocchio::Convention::LOCAL);
+       }},
+      {"M: crba, world convention",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::crba(p.model, p.data, s.q.col(column(k)), pinocchio::Convention::WORLD);
+       }},
+      {"C: computeCoriolisMatrix",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::computeCoriolisMatrix(p.model, p.data, s.q.col(column(k)), s.qd.col(column(k)));
+       }},
+      {"G: computeGeneralizedGravity",
+       [&p, &s, column](std::size_t k) {
+         pinocchio::computeGeneralizedGravity(p.model, p.data, s.q.col(column(k)));
+       }},
+      {"Y: computeJointTorqueRegressor",
+       [&p, &s, column](std::size_t k) {
+         const auto c = column(k);
+         pinocchio::computeJointTorqueRegressor(p.model, p.data, s.q.col(c), s.qd.col(c), s.qdd.col(c));
+       }},
+      {"rnea",
+       [&p, &s, column](std::size_t k) {
+         const auto c = column(k);
+         pinocchio::rnea(p.model, p.data, s.q.col(c), s.qd.col(c), s.qdd.col(c));
+       }},
+  };
+}
+
+Eigen::MatrixXd Peer::jacobian(const Vector& q) {
+  Parts& p = *parts_;
+  p.J.setZero();
+  pinocchio::computeFrameJacobian(p.model, p.data, q, p.ee, kWorldAxes, p.J);
+  return p.J;
+}
+
+Eigen::MatrixXd Peer::jacobian_dot(const Vector& q, const Vector& qd) {
+  Parts& p = *parts_;
+  p.J.setZero();
+  pinocchio::computeJointJacobiansTimeVariation(p.model, p.data, q, qd);
+  pinocchio::getFrameJacobianTimeVariation(p.model, p.data, p.ee, kWorldAxes, p.J);
+  return p.J;
+}
+
+Eigen::MatrixXd Peer::mass(const Vector& q) {
+  Parts& p = *parts_;
+  pinocchio::crba(p.model, p.data, q, pinocchio::Convention::LOCAL);
+  return p.data.M.selfadjointView<Eigen::Upper>();
+}
+
+Eigen::MatrixXd Peer::mass_dot(const Vector& q, const Vector& qd) {
+  Parts& p = *parts_;
+  const Eigen::MatrixXd C = pinocchio::computeCoriolisMatrix(p.model, p.data, q, qd);
+  return C + C.transpose();
+}
+
+Eigen::VectorXd Peer::gravity(const Vector& q) {
+  return pinocchio::computeGeneralizedGravity(parts_->model, parts_->data, q);
+}
+
+Eigen::MatrixXd Peer::regressor(const Vector& q, const Vector& qd, const Vector& qdd) {
+  Parts& p = *parts_;
+  const Eigen::MatrixXd Y = pinocchio::computeJointTorqueRegressor(p.model, p.data, q, qd, qdd);
+  constexpr int kOrder[] = {0, 1, 2, 3, 4, 5, 7, 6, 8, 9};  // Pinocchio has xx, xy, yy, xz, yz, zz
+  Eigen::MatrixXd ours(Y.rows(), Y.cols());
+  for (Eigen::Index j = 0; j < Y.cols(); ++j) ours.col(j) = Y.col(j - j % 10 + kOrder[j % 10]);
+  return ours;
+}
+
+Eigen::MatrixXd Peer::christoffel(const Vector& q, const Vector& qd) {
+  Parts& p = *parts_;
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.model.nv), G = gravity(q);
+  const auto bias = [&](const Eigen::VectorXd& v) -> Eigen::VectorXd {
+    return pinocchio::rnea(p.model, p.data, q, v, zero) - G;
+  };
+  const Eigen::VectorXd own = bias(qd);
+  Eigen::MatrixXd C(p.model.nv, p.model.nv);
+  for (Eigen::Index j = 0; j < C.cols(); ++j) {
+    const Eigen::VectorXd unit = Eigen::VectorXd::Unit(C.cols(), j);
+    C.col(j) = 0.5 * (bias(qd + unit) - own - bias(unit));
+  }
+  return C;
+}
+
+Eigen::MatrixXd Peer::slotine_li_regressor(const Vector& q, const Vector& qd, const Vector& qd_r,
+                                           const Vector& qdd_r) {
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(q.size());
+  const Eigen::MatrixXd rest = regressor(q, zero, zero);
+  const auto bias = [&](const Eigen::VectorXd& v) -> Eigen::MatrixXd { return regressor(q, v, zero) - rest; };
+  return regressor(q, zero, qdd_r) + 0.5 * (bias(qd + qd_r) - bias(qd) - bias(qd_r));
+}
+
+}  // namespace bench
