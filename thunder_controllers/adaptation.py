@@ -48,8 +48,8 @@ def check_options(law: str, options: Mapping[str, Any], known: Sequence[str]) ->
 class BoundedAdaptation:
     """π̂̇ = Γ⁻¹ Yᵀ s with component-wise projection on [pi_lower, pi_upper]   [Slotine & Li 1987, eq. 12].
 
-    Γ_i = γ_i · diag(γ_m, γ_c 1₃, γ_I 1₆) per adapted link i, so a larger Γ adapts more slowly. Projection in discrete time:
-    the Euler step is clamped, which freezes a component on its bound while its derivative points outward.
+    Γ_i = γ_i · diag(γ_m, γ_c 1₃, γ_I 1₆) per adapted link i, so a larger Γ adapts more slowly. Projection in discrete
+    time: the Euler step is clamped, which freezes a component on its bound while its derivative points outward.
 
     Args:
         signals: Where state and gains are declared: state `pi_hat`, gains gamma, gamma_mass, gamma_com, gamma_inertia,

@@ -1,7 +1,7 @@
 """Resolution of redundancy: the damped pseudo-inverse, its exact time derivative, and the ramp of the damping.
 
-x = J⁺ c with J⁺ = Jᵀ(JJᵀ + λ²1)⁻¹, for J of full row rank or damped where it is not. λ² is zero where the smallest pivot
-of the factored JJᵀ exceeds a threshold and grows smoothly below it, so that it costs no tracking elsewhere.
+x = J⁺ c with J⁺ = Jᵀ(JJᵀ + λ²1)⁻¹, for J of full row rank or damped where it is not. λ² is zero where the smallest
+pivot of the factored JJᵀ exceeds a threshold and grows smoothly below it, so that it costs no tracking elsewhere.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class SingularityRamp:
 def singularity_ramp(J: SX, J_dot: SX, A: SX, threshold: SX, maximum: SX) -> SingularityRamp:
     """λ² = maximum·(1 − d/threshold)² for d below the threshold and 0 above, d the smallest pivot of A = JJᵀ.
 
-    A pivot is d_k = w_kᵀ A w_k with Lᵀ w_k = unit vector k, stationary in w_k, so ḋ_k = 2 (Jᵀw_k)·(J̇ᵀw_k): exact and cheap.
+    A pivot is d_k = w_kᵀ A w_k with Lᵀ w_k = unit vector k, stationary in w_k, so ḋ_k = 2 (Jᵀw_k)·(J̇ᵀw_k): exact
+    and cheap.
     """
     factors = factor_ldl(A)
     smallest = factors.pivots[0]

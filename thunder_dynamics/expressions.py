@@ -54,8 +54,8 @@ class RobotExpressions:
     Args:
         model: The robot. Its symbolic parameter groups become arguments; everything else is folded into constants.
 
-    `robot["M"]` is an SX expression, `robot.function("M")` a CasADi function of its declared arguments. Control laws use
-    the methods that take signals (`pose`, `jacobian`, `slotine_li_regressor`, …).
+    `robot["M"]` is an SX expression, `robot.function("M")` a CasADi function of its declared arguments. Control laws
+    use the methods that take signals (`pose`, `jacobian`, `slotine_li_regressor`, …).
     """
 
     def __init__(self, model: RobotModel) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sysconfig
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -44,10 +45,8 @@ def eigen_include() -> Path:
         BuildError: naming what was searched.
     """
     candidates = [Path(os.environ["EIGEN3_INCLUDE_DIR"])] if os.environ.get("EIGEN3_INCLUDE_DIR") else []
-    try:
+    with suppress(metadata.PackageNotFoundError):  # the system's headers are tried next
         candidates.append(Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3"))))
-    except metadata.PackageNotFoundError:
-        pass  # the system's headers are tried next
     candidates += [Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3")]
     for candidate in candidates:
         if (candidate / "Eigen" / "Core").is_file():

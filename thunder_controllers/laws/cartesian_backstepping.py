@@ -11,6 +11,7 @@ import numpy as np
 
 from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
 from thunder_controllers.friction_adaptation import FrictionAdaptation
+from thunder_controllers.gains import joint_damping_gain
 from thunder_controllers.pose_error import inverse_3x3, orientation_error
 from thunder_controllers.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
@@ -40,9 +41,9 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
-        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose" (default)
-            or "position", which leaves the orientation free; `friction`, "none" (default) or "adapted", which adds
-            Y_f φ̂ with estimated viscous and Coulomb friction of every joint.
+        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose"
+            (default) or "position", which leaves the orientation free; `friction`, "none" (default) or "adapted",
+            which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint.
     """
     check_options("cartesian_backstepping", options, ("adapted_links", "task", "friction"))
     links = adapted_links(robot.model, options.get("adapted_links"))
@@ -51,14 +52,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     q, qd = signals.q, signals.qd
     adaptation = BoundedAdaptation(robot, signals, links)
     loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")))
-    K_d = signals.gain(
-        "K_d",
-        size=robot.n,
-        default=_joint_damping(robot.n),
-        bounds=(0.0, 500.0),
-        unit="N·m·s/rad",
-        doc="Feedback on s per joint; the sampling rate bounds it (10 on the last joint of a Panda is unstable at 1 kHz).",
-    )
+    K_d = joint_damping_gain(robot, signals)
     s = loop.qd_r - qd
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
@@ -202,8 +196,3 @@ def _task_rows(robot: RobotExpressions, task: str) -> int:
 def _middle_of_range(robot: RobotExpressions) -> np.ndarray:
     ranges = [(link.joint.limits.lower, link.joint.limits.upper) for link in robot.model.links]
     return np.array([0.5 * (a + b) if np.isfinite([a, b]).all() else 0.0 for a, b in ranges])
-
-
-def _joint_damping(n: int) -> np.ndarray:
-    """Falls from 30 at the base to 2 at the last joint, geometrically: distal joints move less inertia."""
-    return np.geomspace(30.0, 2.0, n) if n > 1 else np.array([10.0])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.gains import joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -33,9 +34,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         unit="1/s",
         doc="Bandwidth of the position error, per joint.",
     )
-    K_d = signals.gain(
-        "K_d", size=n, default=10.0, bounds=(0.0, 500.0), unit="N·m·s/rad", doc="Feedback on s, per joint."
-    )
+    K_d = joint_damping_gain(robot, signals)
     far = 0.5  # a host refuses to activate with a larger error of any joint [rad] or [m]
     signals.describe_telemetry("joint_error", size=n, unit="rad|m", doc="q_d − q.", activation_bounds=(-far, far))
     signals.describe_telemetry("s", size=n, unit="rad/s", doc="s = q̇_r − q̇.")

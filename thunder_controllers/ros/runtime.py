@@ -1,0 +1,190 @@
+"""Runs nodes as the program of a process: initialise, spin, stop on a signal, clean up, exit status.
+
+    def main() -> None:
+        sys.exit(run(ControllerNode))
+
+SIGINT and SIGTERM end the spinning, not the context: a node that has `begin_stop()` and `is_stopped` goes on
+receiving and publishing until it says that it has stopped, at most `STOP_TIME_LIMIT` seconds. A second signal ends at once.
+No signal ever raises KeyboardInterrupt inside a callback, so no callback is left half done and no traceback appears.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType, TracebackType
+from typing import Any, Protocol, runtime_checkable
+
+import rclpy
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from thunder_dynamics.errors import ThunderError
+
+STOP_TIME_LIMIT = 2.0
+"""Longest time between the first signal and the end of the spinning [s]."""
+
+EXIT_SUCCESS = 0
+EXIT_FAILURE = 1
+EXIT_USAGE = 2
+
+NodeFactory = Callable[[], Node]
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A node that needs to spin on for a while before it may end, such as one that ramps an effort down."""
+
+    def begin_stop(self) -> None:
+        """Start to stop; returns at once. Called in the thread that spins."""
+        ...
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the node may be destroyed now."""
+        ...
+
+
+class ArgumentError(ThunderError):
+    """The command line of an executable is wrong."""
+
+
+def run(
+    *factories: NodeFactory,
+    arguments: Sequence[str] | None = None,
+    executor: Callable[[], Executor] = SingleThreadedExecutor,
+) -> int:
+    """Make the nodes, spin them until a signal or a shutdown of the context, and clean up.
+
+    Args:
+        factories: Called in order after `rclpy.init`; a node class without arguments is one.
+        arguments: Command line with ROS arguments; None: that of the process.
+        executor: Makes the executor; single-threaded by default.
+
+    Returns:
+        Exit status: 0 after a signal or shutdown, 1 if a node cannot be made or ends with one of our errors, 2 for a
+        wrong command line. The reason goes to the log. Other exceptions pass: they are defects.
+    """
+    with StopSignals() as signals:
+        try:
+            initialise(arguments)
+            return _spin(factories, executor(), signals)
+        except ArgumentError as error:
+            sys.stderr.write(f"{error}\n")
+            return EXIT_USAGE
+        except ThunderError as error:
+            rclpy.logging.get_logger("thunder").fatal(str(error))
+            return EXIT_FAILURE
+        finally:
+            rclpy.try_shutdown()
+
+
+def initialise(arguments: Sequence[str] | None = None) -> None:
+    """Initialise rclpy without its signal handlers; see the module for what handles signals instead.
+
+    Raises:
+        ArgumentError: if the ROS arguments cannot be parsed.
+    """
+    given = None if arguments is None else list(arguments)
+    try:
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # RCLInvalidROSArgsError and its kin derive from it
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ArgumentError(what, where="command line", valid="--ros-args -p NAME:=VALUE -r FROM:=TO") from None
+
+
+def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSignals) -> int:
+    nodes: list[Node] = []
+    try:
+        for factory in factories:
+            nodes.append(factory())
+            executor.add_node(nodes[-1])
+        stop: Future = Future(executor=executor)
+        signals.on_first(lambda: stop.set_result(None))
+        executor.spin_until_future_complete(stop)
+        _let_stop(nodes, executor, signals)
+    except ExternalShutdownException:
+        pass
+    finally:
+        # An executor that still waits on entities of a destroyed node would raise: it goes first.
+        executor.shutdown(timeout_sec=1.0)
+        for node in reversed(nodes):
+            node.destroy_node()
+    return EXIT_SUCCESS
+
+
+def _let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
+    """Spin on until every stoppable node has stopped, the time limit or a second signal."""
+    stopping = [node for node in nodes if isinstance(node, Stoppable)]
+    for node in stopping:
+        node.begin_stop()
+    end = time.monotonic() + STOP_TIME_LIMIT
+    while not all(node.is_stopped for node in stopping) and rclpy.ok():
+        if signals.count > 1 or time.monotonic() > end:
+            return
+        executor.spin_once(timeout_sec=0.01)
+
+
+class StopSignals:
+    """SIGINT and SIGTERM as events, for as long as the context lasts.
+
+    A Python signal handler runs only when the main thread is back in Python, which it is not while an executor waits.
+    The interpreter does write a byte to a file descriptor at once; a thread reads it and calls back.
+    Handlers can be installed in the main thread only.
+    """
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Signals received so far."""
+        self._lock = threading.Lock()
+        self._callback: Callable[[], None] | None = None
+        self._reader, self._writer = socket.socketpair()
+        self._thread = threading.Thread(target=self._read, name="stop_signals", daemon=True)
+        self._previous: dict[signal.Signals, Any] = {}
+        self._previous_fd = -1
+
+    def on_first(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, in another thread: at the first signal, or now if there has been one."""
+        with self._lock:
+            self._callback = callback if self.count == 0 else None
+            late = self.count > 0
+        if late:
+            callback()
+
+    def __enter__(self) -> StopSignals:
+        self._writer.setblocking(False)  # a requirement of set_wakeup_fd
+        self._previous_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        self._previous = {number: signal.signal(number, _ignore) for number in self.SIGNALS}
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.set_wakeup_fd(self._previous_fd)
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._writer.close()  # ends the thread's reading
+        self._thread.join()
+        self._reader.close()
+
+    def _read(self) -> None:
+        while received := self._reader.recv(16):
+            stops = sum(number in self.SIGNALS for number in received)
+            with self._lock:
+                self.count += stops
+                callback, self._callback = (self._callback, None) if self.count else (None, self._callback)
+            if callback is not None:
+                callback()
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Handle a signal by nothing: the wake-up file descriptor has told the thread."""
