@@ -43,6 +43,11 @@ Model make_model(const Robot& robot) {
   return model;
 }
 
+/// Vectors of their own, as Pinocchio's benchmarks have them.
+std::vector<Eigen::VectorXd> columns(const Eigen::MatrixXd& matrix) {
+  return {matrix.colwise().begin(), matrix.colwise().end()};
+}
+
 }  // namespace
 
 struct Peer::Parts {
@@ -54,54 +59,55 @@ struct Peer::Parts {
   Data data;
   pinocchio::FrameIndex ee;
   Data::Matrix6x J;
+  std::vector<Eigen::VectorXd> q, qd, qdd;
 };
 
 Peer::Peer(const Robot& robot) : parts_(std::make_unique<Parts>(robot)) {}
 Peer::~Peer() = default;
 
-std::vector<Row> Peer::rows(const States& s) {
+std::vector<Row> Peer::rows(const States& states) {
   Parts& p = *parts_;
-  const auto column = [](std::size_t k) { return static_cast<Eigen::Index>(k); };
+  p.q = columns(states.q);
+  p.qd = columns(states.qd);
+  p.qdd = columns(states.qdd);
   return {
       {"J_ee: computeFrameJacobian",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::computeFrameJacobian(p.model, p.data, s.q.col(column(k)), p.ee, kWorldAxes, p.J);
+       [&p](std::size_t k) {
+         pinocchio::computeFrameJacobian(p.model, p.data, p.q[k], p.ee, kWorldAxes, p.J);
        }},
       {"J_ee: computeJointJacobians + getFrameJacobian",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::computeJointJacobians(p.model, p.data, s.q.col(column(k)));
+       [&p](std::size_t k) {
+         pinocchio::computeJointJacobians(p.model, p.data, p.q[k]);
          pinocchio::getFrameJacobian(p.model, p.data, p.ee, kWorldAxes, p.J);
        }},
       {"J_ee_dot: computeJointJacobiansTimeVariation + getFrameJacobianTimeVariation",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::computeJointJacobiansTimeVariation(p.model, p.data, s.q.col(column(k)), s.qd.col(column(k)));
+       [&p](std::size_t k) {
+         pinocchio::computeJointJacobiansTimeVariation(p.model, p.data, p.q[k], p.qd[k]);
          pinocchio::getFrameJacobianTimeVariation(p.model, p.data, p.ee, kWorldAxes, p.J);
        }},
       {"M: crba, local convention",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::crba(p.model, p.data, s.q.col(column(k)), pinocchio::Convention::LOCAL);
+       [&p](std::size_t k) {
+         pinocchio::crba(p.model, p.data, p.q[k], pinocchio::Convention::LOCAL);
        }},
       {"M: crba, world convention",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::crba(p.model, p.data, s.q.col(column(k)), pinocchio::Convention::WORLD);
+       [&p](std::size_t k) {
+         pinocchio::crba(p.model, p.data, p.q[k], pinocchio::Convention::WORLD);
        }},
       {"C: computeCoriolisMatrix",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::computeCoriolisMatrix(p.model, p.data, s.q.col(column(k)), s.qd.col(column(k)));
+       [&p](std::size_t k) {
+         pinocchio::computeCoriolisMatrix(p.model, p.data, p.q[k], p.qd[k]);
        }},
       {"G: computeGeneralizedGravity",
-       [&p, &s, column](std::size_t k) {
-         pinocchio::computeGeneralizedGravity(p.model, p.data, s.q.col(column(k)));
+       [&p](std::size_t k) {
+         pinocchio::computeGeneralizedGravity(p.model, p.data, p.q[k]);
        }},
       {"Y: computeJointTorqueRegressor",
-       [&p, &s, column](std::size_t k) {
-         const auto c = column(k);
-         pinocchio::computeJointTorqueRegressor(p.model, p.data, s.q.col(c), s.qd.col(c), s.qdd.col(c));
+       [&p](std::size_t k) {
+         pinocchio::computeJointTorqueRegressor(p.model, p.data, p.q[k], p.qd[k], p.qdd[k]);
        }},
       {"rnea",
-       [&p, &s, column](std::size_t k) {
-         const auto c = column(k);
-         pinocchio::rnea(p.model, p.data, s.q.col(c), s.qd.col(c), s.qdd.col(c));
+       [&p](std::size_t k) {
+         pinocchio::rnea(p.model, p.data, p.q[k], p.qd[k], p.qdd[k]);
        }},
   };
 }

@@ -16,10 +16,10 @@ class Peer {
   explicit Peer(const Robot& robot);
   ~Peer();
 
-  /// One row per function, each writing into Pinocchio's preallocated data. The states must outlive the rows.
+  /// One row per function, each writing into Pinocchio's preallocated data. Rows must not outlive this object.
   std::vector<Row> rows(const States& states);
 
-  using Vector = Eigen::Ref<const Eigen::VectorXd>;
+  using Vector = Eigen::VectorXd;
   Eigen::MatrixXd jacobian(const Vector& q);
   Eigen::MatrixXd jacobian_dot(const Vector& q, const Vector& qd);
   Eigen::MatrixXd mass(const Vector& q);

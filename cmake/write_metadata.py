@@ -4,6 +4,9 @@
 
 FOLDER/setup.cfg is what `ament_python_install_package` installs from; FOLDER/thunder_controllers.egg-info lets the
 generator find laws and readers while the package is not installed yet, with FOLDER on PYTHONPATH.
+
+Console scripts are named thunder_<name> in bin/, which all packages share, but <name> in lib/<package>/, where
+`ros2 run <package> <name>` looks: setup.cfg has the latter names.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from setuptools.config.pyprojecttoml import load_file
 
 
 def read_entry_points(pyproject: Path) -> dict[str, Mapping[str, str]]:
-    """Read every group of entry points, console scripts included: group → name → object reference."""
+    """Read every group of entry points, console scripts included, these without prefix: group → name → reference."""
     project = load_file(pyproject)["project"]
-    return {"console_scripts": project["scripts"], **project["entry-points"]}
+    scripts = {name.removeprefix("thunder_"): reference for name, reference in project["scripts"].items()}
+    return {"console_scripts": scripts, **project["entry-points"]}
 
 
 def write_metadata(pyproject: Path, version: str, folder: Path) -> None:

@@ -1,6 +1,42 @@
-"""Shared test set-up: helpers beside the tests are importable by name."""
+"""Shared test set-up: helpers beside the tests are importable by name; builds go to a cache of the session."""
 
+from __future__ import annotations
+
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folder that `build` caches in instead of the user's; the processes of a parallel run share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder / "thunder"
+
+
+@pytest.fixture(scope="session")
+def panda_folder(build_cache: Path) -> Path:
+    """The Panda with its Cartesian law, compiled."""
+    from evaluation import load_robot
+
+    import thunder_dynamics
+
+    return thunder_dynamics.build(load_robot("panda"), laws=["cartesian_backstepping"])
+
+
+@pytest.fixture(scope="session")
+def sea2_folder(build_cache: Path) -> Path:
+    """The elastic arm with run-time parameters of most groups, compiled."""
+    from evaluation import load_robot
+
+    import thunder_dynamics
+
+    return thunder_dynamics.build(load_robot("sea2"))

@@ -6,31 +6,36 @@ import casadi as ca
 import numpy as np
 import pinocchio as pin
 import pytest
+from evaluation import ROOT, evaluate, load_robot
+from evaluation import assert_close as assert_relatively_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from robots import PINOCCHIO_ORDER, pinocchio_model, random_robot, random_state
+
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.inertia import Inertia, pi_from_pseudo_inertia, pseudo_inertia
+from thunder_dynamics.model import Joint, JointKind, Link, Pose, RobotModel
+from thunder_dynamics.readers import load_model
 
 RELATIVE = 1e-9  # the acceptance limit; both sides are double precision with a few thousand operations behind them
 
 
-def evaluate(robot: RobotExpressions, name: str, state: dict[str, np.ndarray]) -> np.ndarray:
-    arguments = [state[a] for a in robot.signature(name)]
-    return np.asarray(robot.function(name)(*arguments))
-
-
 def assert_close(actual: np.ndarray, expected: np.ndarray, relative: float = RELATIVE) -> None:
-    scale = max(np.abs(expected).max(), 1e-3)
-    np.testing.assert_allclose(actual, expected.reshape(actual.shape), rtol=0, atol=relative * scale)
+    assert_relatively_close(actual, expected, relative)
 
 
 SEEDS = range(20)
 
 
-@pytest.fixture(scope="module", params=[*SEEDS, "tree1", "tree2"], ids=str)
+NAMED = ("panda", "panda.urdf", "ur5", "planar3r", "rpr")
+
+
+@pytest.fixture(scope="module", params=[*SEEDS, "tree1", "tree2", *NAMED], ids=str)
 def model(request: pytest.FixtureRequest) -> RobotModel:
+    if request.param == "panda.urdf":
+        return load_model(ROOT / "urdf" / "panda.urdf.xacro")
+    if request.param in NAMED:
+        return load_robot(request.param)
     if isinstance(request.param, str):
         return random_robot(100 + int(request.param[-1]), 9, tree=True, dh=False)
     return random_robot(request.param)
@@ -67,6 +72,7 @@ def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
     C = evaluate(robot, "C", state)
     G = evaluate(robot, "G", state).ravel()
     assert_close(evaluate(robot, "M", state) @ ddq + C @ dq + G, tau)
+    assert_close(C, pin.computeCoriolisMatrix(reference, data, q, dq))
     Y = pin.computeJointTorqueRegressor(reference, data, q, dq, ddq)
     ours = Y.reshape(model.n, model.n, 10)[:, :, PINOCCHIO_ORDER].reshape(model.n, -1)
     assert_close(evaluate(robot, "Y", state), ours)
@@ -138,3 +144,68 @@ def test_inverse_dynamics_of_all_links_is_the_regressor_times_pi(robot: RobotExp
 def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
     robot = RobotExpressions(random_robot(seed, n, tree=tree, dh=False if tree else None))
     check_against_pinocchio(robot, seed)
+
+
+def test_panda_from_yaml_and_from_urdf_move_alike() -> None:
+    robots = [RobotExpressions(load_robot("panda")), RobotExpressions(load_model(ROOT / "urdf" / "panda.urdf.xacro"))]
+    state = random_state(robots[0].model, 7)
+    for name in ("M", "C", "G", "T_0_ee", "J_ee", "Yr"):
+        ours, theirs = (evaluate(robot, name, state) for robot in robots)
+        assert_close(ours, theirs, 1e-12)  # the same decimal numbers; only rounding differs
+
+
+def planar_elbow(a1: float, a2: float, masses: tuple[float, float]) -> RobotModel:
+    """Point masses at the ends of two links in the x-y plane, gravity along −y; link frames at the joints."""
+    joints = [
+        Joint("joint1", JointKind.REVOLUTE),
+        Joint("joint2", JointKind.REVOLUTE, Pose(np.eye(3), np.array([a1, 0.0, 0.0]))),
+    ]
+    bodies = [Inertia(m, np.array([a, 0.0, 0.0])) for m, a in zip(masses, (a1, a2), strict=True)]
+    links = tuple(Link(f"link{i + 1}", i - 1, joints[i], bodies[i]) for i in range(2))
+    return RobotModel("elbow", links, gravity=(0.0, -9.81, 0.0))
+
+
+A1, A2 = 0.7, 0.4
+
+
+def test_planar_elbow_has_the_mass_matrix_and_coriolis_torque_of_the_textbook() -> None:
+    robot = RobotExpressions(planar_elbow(A1, A2, (0.0, 1.0)))
+    state = random_state(robot.model, 8)
+    q2, dq, dq_r = state["q"][1], state["dq"], state["dq_r"]
+    gamma2, gamma3 = A1 * A2 * np.cos(q2), -A1 * A2 * np.sin(q2)
+    M = np.array([[A1**2 + A2**2 + 2 * gamma2, A2**2 + gamma2], [A2**2 + gamma2, A2**2]])
+    C_dq_r = gamma3 * np.array([dq[0] * dq_r[1] + dq[1] * dq_r[0] + dq[1] * dq_r[1], -dq[0] * dq_r[0]])
+    assert_close(evaluate(robot, "M", state), M, 1e-14)  # a dozen operations each
+    assert_close(evaluate(robot, "C", state) @ dq_r, C_dq_r, 1e-14)
+
+
+def test_planar_elbow_has_the_gravity_torque_of_the_textbook() -> None:
+    robot = RobotExpressions(planar_elbow(A1, A2, (2.0, 3.0)))
+    state = random_state(robot.model, 9)
+    first, second = state["q"][0], state["q"].sum()
+    outer = 3.0 * 9.81 * A2 * np.cos(second)
+    inner = (2.0 + 3.0) * 9.81 * A1 * np.cos(first) + outer
+    assert_close(evaluate(robot, "G", state), np.array([inner, outer]), 1e-14)
+
+
+def acting_parameters(Yr: list[np.ndarray]) -> set[int]:
+    return set(np.flatnonzero(np.any([np.abs(Y).max(axis=0) > 1e-12 for Y in Yr], axis=0)).tolist())
+
+
+def moved_along_x(a: float) -> np.ndarray:
+    """Map (10, 10) from π about a point at x = a to π about the origin: P ↦ H P Hᵀ."""
+    H = np.eye(4)
+    H[0, 3] = a
+    return np.column_stack([pi_from_pseudo_inertia(H @ pseudo_inertia(unit) @ H.T) for unit in np.eye(10)])
+
+
+def test_eight_of_twenty_parameters_of_a_planar_elbow_act() -> None:
+    """m, m·cx, m·cy, Izz of both links with frames at the link ends; at the joints, the first mass does not move."""
+    robot = RobotExpressions(planar_elbow(A1, A2, (2.0, 3.0)))
+    at_joints = [evaluate(robot, "Yr", random_state(robot.model, seed)) for seed in range(5)]
+    assert acting_parameters(at_joints) == {1, 2, 9, 10, 11, 12, 19}
+    to_joints = np.kron(np.diag([1.0, 0.0]), moved_along_x(A1)) + np.kron(np.diag([0.0, 1.0]), moved_along_x(A2))
+    at_ends = [Y @ to_joints for Y in at_joints]
+    assert acting_parameters(at_ends) == {0, 1, 2, 9, 10, 11, 12, 19}
+    for Y in at_joints:
+        assert not np.delete(Y, [1, 2, 9, 10, 11, 12, 19], axis=1).any()  # structural: exactly zero, not rounded to it

@@ -305,3 +305,43 @@ def test_an_impossible_payload_is_refused() -> None:
         Payload(link="tool", mass=1.0, inertia=(1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Payload(link="tool", mass=-1.0)
+
+
+def test_brake_stops_the_arm_where_it_is_and_fills_the_delay_with_what_holds_it() -> None:
+    plant = _arm(torque_delay=0.003)
+    plant.reset([0.2, 0.3, 0.1], [1.0, -1.0, 0.5])
+    for _ in range(10):
+        plant.step(np.zeros(3))
+    q = plant.q
+    plant.brake()
+    np.testing.assert_array_equal(plant.q, q)
+    np.testing.assert_array_equal(plant.qd, np.zeros(3))
+    np.testing.assert_array_equal(plant.effort, plant.holding_effort())
+    plant.step(np.full(3, 50.0))  # acts three steps later
+    np.testing.assert_allclose(plant.qd, np.zeros(3), atol=1e-9)  # one step of rk4 beside an equilibrium
+
+
+def test_effort_is_the_command_that_acts_and_no_view_of_the_callers_array() -> None:
+    plant = _arm(torque_delay=0.002)
+    plant.reset(np.zeros(3))
+    held, command = plant.holding_effort(), np.array([1.0, 2.0, 3.0])
+    for _ in range(2):
+        plant.step(command)
+        np.testing.assert_allclose(plant.effort, held, atol=1e-12)
+    plant.step(np.zeros(3))
+    command[:] = 9.0
+    np.testing.assert_array_equal(plant.effort, [1.0, 2.0, 3.0])
+
+
+def test_a_detached_payload_is_gone_and_the_state_stays() -> None:
+    plant = _arm()
+    plant.reset([0.2, 0.3, 0.1], [0.1, 0.2, 0.3])
+    holding, own = plant.holding_effort(), plant.true_inertia("tool")
+    plant.attach(BOX)
+    assert np.abs(plant.holding_effort() - holding).max() > 1.0
+    q, qd = plant.q, plant.qd
+    plant.detach()
+    np.testing.assert_array_equal(plant.q, q)
+    np.testing.assert_array_equal(plant.qd, qd)
+    np.testing.assert_allclose(plant.holding_effort(), holding, rtol=RTOL)
+    np.testing.assert_allclose(plant.true_inertia("tool").pi, own.pi, atol=1e-12)

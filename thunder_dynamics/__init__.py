@@ -27,7 +27,6 @@ __all__ = ["RobotExpressions", "RobotModel", "ThunderError", "__version__", "bui
 _HOMES = {
     "RobotExpressions": "thunder_dynamics.expressions",
     "RobotModel": "thunder_dynamics.model",
-    "build": "thunder_dynamics.build",
     "load": "thunder_dynamics.build",
     "load_model": "thunder_dynamics.readers",
 }
@@ -37,5 +36,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'thunder_dynamics' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value  # a function may share its module's name: the import has bound the module here
+    globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:
+    # Not lazily: a function that shares its module's name must be bound after the module, whoever imports that first.
+    build = import_module("thunder_dynamics.build").build

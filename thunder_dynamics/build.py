@@ -94,7 +94,8 @@ def load(folder: str | Path) -> Any:
         name = f"thunder_{manifest['robot']}"
         if not manifest["module"]:
             raise BuildError("built without its Python module", where=str(path), valid="build(..., python=True), or -p")
-        module = _import(name, path / manifest["module"])
+        # pybind11 keeps one module per name in a process: robots of one name need the hash in front of it
+        module = _import(f"_{manifest['hash']}.{name}", path / manifest["module"])
     return getattr(module, name)()
 
 
@@ -228,10 +229,10 @@ def _cache_folder() -> Path:
 
 @contextmanager
 def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
-    """Hold the lock of a generated folder: alone to build, together to load. Read-only places need no lock."""
+    """Hold the lock of a generated folder: alone to build, together to load. Where none was built, none is needed."""
     lock = target.parent / f".{target.name}.lock"
     try:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(lock, (os.O_RDWR | os.O_CREAT if exclusive else os.O_RDONLY) | os.O_CLOEXEC, 0o644)
     except OSError:
         if exclusive:
             raise BuildError(
@@ -251,7 +252,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) else None
+    return manifest if isinstance(manifest, dict) and {"robot", "hash", "module", "files"} <= manifest.keys() else None
 
 
 def _is_current(folder: Path, digest: str) -> bool:

@@ -5,8 +5,8 @@ that the force that moves a mass at the point r of a link as M q̈_r + C q̇_r +
 
     B = S(α) + ω ω_rᵀ − (ω·ω_r) 1.
 
-The linear velocities cancel out of a, by the Jacobi identity, so neither v nor v_r is ever formed: this is the recursion
-of theory.md §2, expanded once by hand. With q̇_r = q̇ it is the classical recursive Newton–Euler algorithm.
+The linear velocities cancel out of a, by the Jacobi identity, so neither v nor v_r is ever formed: this is the
+recursion of theory.md §2, expanded once by hand. With q̇_r = q̇ it is the classical recursive Newton–Euler algorithm.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ class LinkMotion:
 def field_gradient(alpha: SX, omega: SX, omega_r: SX) -> SX:
     """B = S(α) + ω ω_rᵀ − (ω·ω_r) 1, shape (3, 3)."""
     o = [[omega[i] * omega_r[j] for j in range(3)] for i in range(3)]
-    return matrix(
+    gradient = matrix(
         [
             [-(o[1][1] + o[2][2]), o[0][1] - alpha[2], o[0][2] + alpha[1]],
             [o[1][0] + alpha[2], -(o[0][0] + o[2][2]), o[1][2] - alpha[0]],
             [o[2][0] - alpha[1], o[2][1] + alpha[0], -(o[0][0] + o[1][1])],
         ]
     )
+    return SX(gradient)
 
 
 def propagate(kinematics: Kinematics, qd: SX, qd_r: SX, qdd_r: SX, gravity: Sequence[SX | float]) -> list[LinkMotion]:
@@ -74,7 +75,7 @@ def propagate(kinematics: Kinematics, qd: SX, qd_r: SX, qdd_r: SX, gravity: Sequ
             alpha = alpha + u * qdd_r[i] + cross(omega, u) * qd_r[i]
         else:
             a = a + u * qdd_r[i] + cross(omega, u) * qd_r[i] + cross(omega_r, u) * qd[i]
-        motions.append(LinkMotion(a, alpha, omega, omega_r, SX(field_gradient(alpha, omega, omega_r))))
+        motions.append(LinkMotion(a, alpha, omega, omega_r, field_gradient(alpha, omega, omega_r)))
     return motions
 
 
@@ -152,10 +153,8 @@ class Dynamics:
         for i in reversed(range(self.model.n)):
             parent = self.model.links[i].parent
             if parent >= 0:
-                bodies[parent] = tuple(
-                    mine + moved
-                    for mine, moved in zip(bodies[parent], self._moved_to_parent(i, *bodies[i]), strict=True)
-                )
+                mine, moved = bodies[parent], self._moved_to_parent(i, *bodies[i])
+                bodies[parent] = (mine[0] + moved[0], mine[1] + moved[1], mine[2] + moved[2])
         return bodies
 
     def _moved_to_parent(self, i: int, mass: SX, h: SX, second: SX) -> tuple[SX, SX, SX]:
@@ -272,4 +271,4 @@ def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:
 
 def _power(screw: tuple[SX, SX], wrench: tuple[SX, SX]) -> SX:
     """Sᵀ F of a motion and a force vector."""
-    return dot(screw[0], wrench[0]) + dot(screw[1], wrench[1])
+    return SX(dot(screw[0], wrench[0]) + dot(screw[1], wrench[1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 
@@ -19,13 +19,13 @@ from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.friction import friction_regressor, friction_torque
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.kinematics import Kinematics, Parameters
-from thunder_dynamics.model import C_KEYWORDS, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 from thunder_dynamics.regressors import slotine_li_regressor
 
 SX = ca.SX
 
-FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
-"""What a function or an argument may be called: it becomes part of a C name."""
+RESERVED = re.compile(r"(par_|law_).*|numJoints|work")
+"""Names that the generated code gives a meaning of its own: parameter groups, laws, members of the class."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +108,20 @@ class RobotExpressions:
         return declared + tuple(g for g in groups if ca.depends_on(expression, self.parameters.symbols[g]))
 
     def function(self, name: str) -> ca.Function:
-        """The function as a CasADi function of `signature(name)`, dense result, output named `name`."""
+        """The function as a CasADi function of `signature(name)`, dense result, output named `out`."""
         names = self.signature(name)
-        return ca.Function(name, [self.arguments[a].symbol for a in names], [self[name]], list(names), ["out"])
+        return ca.Function(f"get_{name}", [self.arguments[a].symbol for a in names], [self[name]], list(names), ["out"])
 
     def add_argument(self, name: str, size: int | tuple[int, int], unit: str = "", descr: str = "") -> SX:
         """Declare an argument of one's own and return its symbol.
 
         Raises:
-            ExpressionError: if the name is taken or no identifier.
+            ExpressionError: if the name is taken, reserved or no identifier, or the size not positive.
         """
         self._check_name(name, self.arguments, "argument")
         rows, cols = (size, 1) if isinstance(size, int) else size
+        if rows < 1 or cols < 1:
+            raise ExpressionError(f"size {size}", where=f"argument '{name}'", valid="at least one element")
         symbol = SX.sym(name, rows, cols)
         self.arguments[name] = Argument(name, symbol, unit, descr)
         return symbol
@@ -133,30 +135,40 @@ class RobotExpressions:
             f_args: Names of the arguments, in order. Parameter groups it depends on are added by themselves.
 
         Raises:
-            ExpressionError: if the name is taken, or `expr` depends on something that `f_args` does not list.
+            ExpressionError: if the name is taken or reserved, `expr` is no SX expression, or it depends on something
+                that `f_args` does not list.
         """
         self._check_name(f_name, self._specs, "function")
-        expr = SX(expr)
+        where = f"function '{f_name}'"
+        for name in f_args:
+            if list(f_args).count(name) > 1:
+                raise ExpressionError(f"f_args name '{name}' twice", where=where, valid="each argument once")
+        try:
+            expr = SX(expr)
+        except (TypeError, NotImplementedError) as error:
+            kind = type(expr).__name__
+            raise ExpressionError(f"a {kind} is no expression", where=where, valid="casadi.SX or numbers") from error
         if expr.numel() == 0:
-            raise ExpressionError("the expression is empty", where=f"function '{f_name}'", valid="at least one element")
-        symbols = [self.symbol(a) for a in f_args]
-        free = [s.name() for s in ca.symvar(expr)]
-        known = {s.name() for group in (symbols, self.parameters.symbols.values()) for v in group for s in ca.symvar(v)}
-        missing = sorted(set(free) - known)
+            raise ExpressionError("the expression is empty", where=where, valid="at least one element")
+        symbols = [*(self.symbol(a) for a in f_args), *self.parameters.symbols.values()]
+        known = {s.element_hash() for v in symbols for s in ca.symvar(v)}
+        missing = sorted(s.name() for s in ca.symvar(expr) if s.element_hash() not in known)
         if missing:
             raise ExpressionError(
                 f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide",
-                where=f"function '{f_name}'",
+                where=where,
                 valid=f"arguments among {', '.join(self.arguments)}",
             )
         self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
 
     @staticmethod
     def _check_name(name: str, taken: Iterable[str], kind: str) -> None:
-        if not FUNCTION_NAME.fullmatch(name) or name in C_KEYWORDS:
-            raise ExpressionError(f"{kind} name {name!r}", valid=f"a match of {FUNCTION_NAME.pattern}, no C++ keyword")
+        if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS:
+            raise ExpressionError(f"{kind} name {name!r}", valid=f"a match of {IDENTIFIER.pattern}, no C++ keyword")
         if name in taken:
             raise ExpressionError(f"{kind} '{name}' exists already", valid="a new name")
+        if RESERVED.fullmatch(name):
+            raise ExpressionError(f"{kind} name '{name}' is reserved", valid=f"no match of {RESERVED.pattern}")
 
     # --- parts that control laws are written with -----------------------------------------------------------------
 
@@ -244,9 +256,7 @@ class RobotExpressions:
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):
             what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
-            self._declare(
-                f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", lambda i=i: self._kinematics.transform(i)
-            )
+            self._declare(f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", partial(self._kinematics.transform, i))
         self._declare(
             "T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee()
         )
@@ -255,7 +265,7 @@ class RobotExpressions:
                 f"J_{i}",
                 "q",
                 f"Jacobian of the origin of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
-                lambda i=i: self._kinematics.jacobian_link(i),
+                partial(self._kinematics.jacobian_link, i),
             )
         self._declare(
             "J_ee", "q", "Jacobian of the end effector, world frame, linear first, 6×n.", self._kinematics.jacobian_ee
@@ -329,7 +339,7 @@ class RobotExpressions:
         }
         for name, (arguments, descr) in described.items():
             if terms[name].numel():
-                self._declare(name, arguments, descr, lambda name=name: terms[name])
+                self._declare(name, arguments, descr, partial(terms.__getitem__, name))
 
     def _declare_conversions(self) -> None:
         """REG values at the symbolic entries from DYN ones, and back: m first, then c = h/m, then I about the CoM."""

@@ -75,7 +75,8 @@ def source_closure(module: str) -> dict[str, str]:
             continue
         text = path.read_text(encoding="utf-8")
         found[name] = hashlib.sha256(text.encode()).hexdigest()
-        open_names += [n for n in _imported(text) if n.split(".")[0] == package]
+        own_package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        open_names += [n for n in _imported(text, own_package) if n.split(".")[0] == package]
     return found
 
 
@@ -89,13 +90,16 @@ def _source_file(name: str, roots: Iterable[Path]) -> Path | None:
     return None
 
 
-def _imported(text: str) -> list[str]:
+def _imported(text: str, own_package: str) -> list[str]:
     names = []
+    parents = own_package.split(".")
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            start = parents[: len(parents) - node.level + 1] if node.level else []
+            base = ".".join([*start, *filter(None, [node.module])])
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
     return names
 
 

@@ -117,11 +117,11 @@ class Kinematics:
 
     def transform(self, i: int) -> SX:
         """T_0_i, shape (4, 4); i = 0 is L0 and i = 1 … n the links, as in the established naming."""
-        return homogeneous(*self.poses[i])
+        return SX(homogeneous(*self.poses[i]))
 
     def transform_ee(self) -> SX:
         """T_0_ee, shape (4, 4)."""
-        return homogeneous(*self.ee_pose)
+        return SX(homogeneous(*self.ee_pose))
 
     def jacobian(self, link: int, point: SX) -> SX:
         """Jacobian (6, n) in the world frame of a point (given in the world) fixed to `link`, linear part first."""

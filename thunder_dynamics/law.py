@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.model import IDENTIFIER
 from thunder_dynamics.spatial import skew
 
 SX = ca.SX
@@ -91,14 +92,16 @@ def make_entry(
     where = f"signal entry {name!r}"
     if not ENTRY_NAME.fullmatch(name):
         raise LawError("not an identifier", where=where, valid=f"a match of {ENTRY_NAME.pattern}")
+    if min(shape) < 1:
+        raise LawError(f"shape {shape}", where=where, valid="at least one value")
     if not unit or not description:
         raise LawError("no unit or no description", where=where, valid="both, with unit '1' for pure numbers")
-    values = [_broadcast(value, shape, where) for value in (default, *bounds)]
-    if not np.isfinite(values[0]).all() or not ((values[1] <= values[0]) & (values[0] <= values[2])).all():
+    values, lower, upper = (_broadcast(value, shape, where) for value in (default, *bounds))
+    if not np.isfinite(values).all() or not ((lower <= values) & (values <= upper)).all():
         raise LawError(
-            f"the default {default} is not within {bounds}", where=where, valid="finite, lower ≤ default ≤ upper"
+            f"the default {default!r} is not within {bounds}", where=where, valid="finite, lower ≤ default ≤ upper"
         )
-    return Entry(name, shape, unit, description, *values, flags)
+    return Entry(name, shape, unit, description, values, lower, upper, flags)
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ class Signals:
         flags = EntryFlag.NONE if activation_bounds is None else EntryFlag.ACTIVATION
         bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf) if activation_bounds is None else activation_bounds
         middle = np.clip(np.zeros((size, 1)), *(_broadcast(b, (size, 1), name) for b in bounds))
-        self._entries["telemetry"].append(make_entry(name, (size, 1), unit, doc, middle, bounds, flags))
+        self._append("telemetry", make_entry(name, (size, 1), unit, doc, middle, bounds, flags))
 
     def time_derivative(self, expression: SX) -> SX:
         """Exact d/dt of an expression of q and the reference, along q̇ and the reference's own motion.
@@ -213,8 +216,11 @@ class Signals:
         Symbolic parameter groups of the robot on which the graph depends become gains of that name.
 
         Raises:
-            LawError: for a missing, unknown or wrongly shaped output, or a graph that depends on something undeclared.
+            LawError: for a name that is no identifier, a missing, unknown or wrongly shaped output, or a graph that
+                depends on something undeclared.
         """
+        if not IDENTIFIER.fullmatch(name):
+            raise LawError(f"law name {name!r}", valid=f"a match of {IDENTIFIER.pattern}")
         effort = self._shaped("effort", effort, self.robot.n)
         states = self._collect("state", next_state)
         values = self._collect("telemetry", telemetry)
@@ -236,6 +242,7 @@ class Signals:
 
     def _declare_reference(self) -> dict[str, SX]:
         n = self.robot.n
+        rows: list[tuple[str, tuple[int, int], str, str, ArrayLike]]
         if self.reference_kind is ReferenceKind.JOINT:
             rows = [
                 ("q", (n, 1), "rad|m", "Desired joint positions.", 0.0),
@@ -266,12 +273,15 @@ class Signals:
         ]
 
     def _add(self, kind: str, entry: Entry) -> SX:
-        if any(entry.name == other.name for other in self._entries[kind]):
-            raise LawError(f"two {kind} entries named '{entry.name}'", valid="unique names")
+        self._append(kind, entry)
         symbol = SX.sym(entry.name, *entry.shape)
-        self._entries[kind].append(entry)
         self._symbols[kind].append(symbol)
         return symbol
+
+    def _append(self, kind: str, entry: Entry) -> None:
+        if any(entry.name == other.name for other in self._entries[kind]):
+            raise LawError(f"two {kind} entries named '{entry.name}'", valid="unique names")
+        self._entries[kind].append(entry)
 
     def _add_parameter_groups(self, graph: SX) -> None:
         model = self.robot.model
@@ -279,7 +289,7 @@ class Signals:
             if ca.depends_on(graph, symbol):
                 values = np.array(model.parameters(group))[list(model.symbolic[group])]
                 doc = f"Symbolic entries of {group}, as in the robot file by default."
-                self._entries["gains"].append(make_entry(group, (len(values), 1), "SI", doc, values[:, None]))
+                self._append("gains", make_entry(group, (len(values), 1), "SI", doc, values[:, None]))
                 self._symbols["gains"].append(symbol)
 
     def _flat(self, kind: str) -> SX:

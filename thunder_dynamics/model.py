@@ -22,8 +22,8 @@ from thunder_dynamics.inertia import Inertia
 
 FloatArray = NDArray[np.float64]
 
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-"""What a robot may be called: it becomes part of C names and file names."""
+IDENTIFIER = re.compile(r"(?!.{64})[A-Za-z](_?[A-Za-z0-9])*")
+"""What a robot or a function may be called: it becomes part of C names, where C++ reserves `__` and a leading `_`."""
 
 ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
 """What a link or joint may be called: it becomes a C string and a topic name."""
@@ -145,7 +145,7 @@ class Joint:
     elastic: Elasticity | None = None
 
     def __post_init__(self) -> None:
-        if abs(float(np.linalg.norm(self.axis)) - 1.0) > 1e-12:
+        if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
             raise ModelError(f"axis {self.axis} is not a unit vector", where=f"joint {self.name}", valid="‖axis‖ = 1")
 
 
@@ -193,6 +193,7 @@ class RobotModel:
         if not self.links:
             raise ModelError("the robot has no moving link", where=self.name, valid="at least one joint")
         self._check_tree()
+        self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
         for group, mask in masks.items():
@@ -224,6 +225,25 @@ class RobotModel:
                     )
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
+
+    def _check_numbers(self) -> None:
+        if not -1 <= self.ee_link < self.n:
+            raise ModelError(f"the end effector is on link {self.ee_link}", where=self.name, valid=f"-1…{self.n - 1}")
+        for what, values, size in (
+            ("gravity", self.gravity, 3),
+            ("the base frame", self.base.parameters, 6),
+            ("the end-effector frame", self.ee.parameters, 6),
+        ):
+            if len(values) != size or not np.isfinite(values).all():
+                raise ModelError(f"{what} is {values}", where=self.name, valid=f"{size} finite numbers")
+        elastic = list(self.elasticities())
+        if len({(len(e.K), len(e.D), len(e.Dm)) for e in elastic}) > 1:
+            raise ModelError(
+                "elastic joints have terms of different orders", where=self.name, valid="one order for all"
+            )
+        coefficients = [v for group in ("par_Dl", "par_K", "par_D", "par_Dm", "par_Mm") for v in self.parameters(group)]
+        if not np.isfinite([*coefficients, *(link.coulomb for link in self.links)]).all():
+            raise ModelError("a coefficient of friction or elasticity is not finite", where=self.name, valid="numbers")
 
     @property
     def n(self) -> int:
@@ -282,7 +302,8 @@ class RobotModel:
     def parameters(self, group: str) -> tuple[float, ...]:
         """The full numeric vector of a parameter group, numeric and symbolic entries alike."""
         if group == "par_DHtable":
-            return tuple(v for link in self.links for v in (link.joint.dh or ()))
+            rows = [link.joint.dh for link in self.links]
+            return tuple(v for row in rows if row for v in row) if all(rows) else ()
         if group == "par_DYN":
             return tuple(float(v) for link in self.links for v in link.inertia.dyn)
         if group == "par_REG":
@@ -311,13 +332,15 @@ class RobotModel:
     def with_symbolic(self, group: str, mask: ArrayLike | bool) -> RobotModel:
         """Copy with the entries of a parameter group marked symbolic; True marks them all."""
         size = len(self.parameters(group))
+        if size == 0:
+            raise ModelError(f"{self.name} has no {group}", valid="a group with entries")
         flags = (mask,) * size if isinstance(mask, bool) else tuple(np.asarray(mask, dtype=bool).tolist())
         return replace(self, symbolic={**self.symbolic, group: flags})
 
 
 def check_robot_name(name: str, where: str) -> None:
     """Raise `ModelError` unless a robot may be called `name`: a C identifier and no keyword of C, C++ or Python."""
-    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS or keyword.iskeyword(name) or name.startswith("__"):
+    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS or keyword.iskeyword(name):
         raise ModelError(
             f"robot name {name!r} is not a C identifier",
             where=where,

@@ -70,7 +70,7 @@ def rot_z(angle: Any) -> Any:
 def rot_axis(axis: Sequence[float], angle: Any) -> Any:
     """Rotation by `angle` about a constant unit vector (Rodrigues), shape (3, 3)."""
     for k, rotation in enumerate((rot_x, rot_y, rot_z)):
-        if abs(axis[k]) == 1.0:
+        if abs(axis[k]) == 1.0 and axis[k - 1] == axis[k - 2] == 0.0:
             return rotation(angle * axis[k] if is_symbolic(angle) else angle * float(axis[k]))
     c, s = cos_sin(angle)
     x, y, z = axis

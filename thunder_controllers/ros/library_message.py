@@ -8,6 +8,8 @@
     generator: 0.1.0
     functions: [T_0_1, …]
     laws: {cartesian_backstepping: {adapted_links: [panda_link7]}}
+
+Paths are absolute; `robot_file` is the name of a topic where the description came from one.
 """
 
 from __future__ import annotations
@@ -120,7 +122,9 @@ def find_library(text: str) -> Path:
     if path.is_dir():
         path = path / _read_manifest(path)["library"]
     if not path.is_file():
-        raise LibraryMessageError("no such library", where=str(path), valid="lib<robot>.so, or the folder that holds it")
+        raise LibraryMessageError(
+            "no such library", where=str(path), valid="lib<robot>.so, or the folder that holds it"
+        )
     return path
 
 
@@ -129,7 +133,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         missing = {"robot", "library", "hash", "generator", "functions", "laws"} - set(manifest)
     except (OSError, ValueError, TypeError):
-        raise LibraryMessageError("no generated library", where=str(folder), valid=f"a folder with {MANIFEST}") from None
+        raise LibraryMessageError(
+            "no generated library", where=str(folder), valid=f"a folder with {MANIFEST}"
+        ) from None
     if missing:
         what = f"{MANIFEST} lacks {', '.join(sorted(missing))}"
         raise LibraryMessageError(what, where=str(folder), valid="a folder of this version; generate it again")

@@ -53,7 +53,7 @@ def _share_folder(package: str, uri: str) -> Path:
         ) from None
     try:
         return Path(get_package_share_directory(package))
-    except (PackageNotFoundError, LookupError, ValueError):
+    except (PackageNotFoundError, OSError, ValueError):  # OSError: no AMENT_PREFIX_PATH
         raise PackageUriError(
             f"no package '{package}'", where=uri, valid="a package in the ament index (AMENT_PREFIX_PATH)"
         ) from None

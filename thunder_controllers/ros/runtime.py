@@ -4,8 +4,8 @@
         sys.exit(run(ControllerNode))
 
 SIGINT and SIGTERM end the spinning, not the context: a node that has `begin_stop()` and `is_stopped` goes on
-receiving and publishing until it says that it has stopped, at most `STOP_TIME_LIMIT` seconds. A second signal ends at once.
-No signal ever raises KeyboardInterrupt inside a callback, so no callback is left half done and no traceback appears.
+receiving and publishing until it says that it has stopped, at most `STOP_TIME_LIMIT` seconds. A second signal ends
+it at once. No signal raises KeyboardInterrupt: no callback is left half done, and no traceback appears.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -37,7 +37,6 @@ EXIT_USAGE = 2
 NodeFactory = Callable[[], Node]
 
 
-@runtime_checkable
 class Stoppable(Protocol):
     """A node that needs to spin on for a while before it may end, such as one that ramps an effort down."""
 
@@ -105,13 +104,14 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
         for factory in factories:
             nodes.append(factory())
             executor.add_node(nodes[-1])
-        stop: Future = Future(executor=executor)
+        stop = Future()
         signals.on_first(lambda: stop.set_result(None))
         executor.spin_until_future_complete(stop)
         _let_stop(nodes, executor, signals)
     except ExternalShutdownException:
         pass
     finally:
+        signals.forget()  # the thread must not wake an executor that has gone
         # An executor that still waits on entities of a destroyed node would raise: it goes first.
         executor.shutdown(timeout_sec=1.0)
         for node in reversed(nodes):
@@ -121,7 +121,7 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
 
 def _let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
     """Spin on until every stoppable node has stopped, the time limit or a second signal."""
-    stopping = [node for node in nodes if isinstance(node, Stoppable)]
+    stopping = [cast(Stoppable, node) for node in nodes if hasattr(node, "begin_stop")]
     for node in stopping:
         node.begin_stop()
     end = time.monotonic() + STOP_TIME_LIMIT
@@ -132,14 +132,14 @@ def _let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -
 
 
 class StopSignals:
-    """SIGINT and SIGTERM as events, for as long as the context lasts.
+    """SIGINT, SIGTERM and SIGALRM (a limit on time) as events, for as long as the context lasts.
 
     A Python signal handler runs only when the main thread is back in Python, which it is not while an executor waits.
     The interpreter does write a byte to a file descriptor at once; a thread reads it and calls back.
     Handlers can be installed in the main thread only.
     """
 
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
     def __init__(self) -> None:
         self.count = 0
@@ -154,10 +154,15 @@ class StopSignals:
     def on_first(self, callback: Callable[[], None]) -> None:
         """Call `callback` once, in another thread: at the first signal, or now if there has been one."""
         with self._lock:
-            self._callback = callback if self.count == 0 else None
-            late = self.count > 0
-        if late:
-            callback()
+            if self.count:
+                callback()
+            else:
+                self._callback = callback
+
+    def forget(self) -> None:
+        """Make sure that the callback is neither running nor will run."""
+        with self._lock:
+            self._callback = None
 
     def __enter__(self) -> StopSignals:
         self._writer.setblocking(False)  # a requirement of set_wakeup_fd
@@ -181,9 +186,9 @@ class StopSignals:
             stops = sum(number in self.SIGNALS for number in received)
             with self._lock:
                 self.count += stops
-                callback, self._callback = (self._callback, None) if self.count else (None, self._callback)
-            if callback is not None:
-                callback()
+                if self.count and self._callback is not None:
+                    self._callback()
+                    self._callback = None
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:

@@ -81,6 +81,8 @@ class MujocoPlant:
         self._seed = seed
         self._noise = _MeasurementNoise(self.options, self.n, seed, where)
         self._own_inertia: dict[str, Inertia] = {}
+        self.effort = np.zeros(self.n)
+        """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
         """Times that a payload was attached: what a recorder of true parameters watches."""
         self.reset(np.zeros(self.n))
@@ -137,17 +139,22 @@ class MujocoPlant:
         """
         q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
         self._pending = sorted(self.options.payloads, key=lambda payload: payload.time)
-        self._detach_all()
+        self.detach()
         mujoco.mj_resetData(self.model, self.data)
         self._qpos[self._order] = q
         self._qvel[self._order] = qd
         self._slot = 0
         self._noise = _MeasurementNoise(self.options, self.n, self._seed, self.where)
         self._attach_due(0.0)
-        self._delay[:] = self.holding_effort()
+        self._delay[:] = self.effort = self.holding_effort()
 
-    def _detach_all(self) -> None:
-        """Give the links that carried payloads their own inertia back."""
+    def brake(self) -> None:
+        """Stop the joints where they are, delayed efforts holding the arm still from then on."""
+        self._qvel[:] = 0.0
+        self._delay[:] = self.effort = self.holding_effort()
+
+    def detach(self) -> None:
+        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
         if self._own_inertia:
             for link, inertia in self._own_inertia.items():
                 set_inertia(self._spec.body(link), inertia)
@@ -155,7 +162,7 @@ class MujocoPlant:
             self._own_inertia = {}
 
     def attach(self, payload: Payload) -> None:
-        """Fix a payload to its link now, keeping the state; `reset` takes it off again."""
+        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
         body = body_named(self._spec, payload.link, f"{self.where}: payload")
         carried = body_inertia(self.model, self.model.body(payload.link).id)
         self._own_inertia.setdefault(payload.link, carried)
@@ -190,6 +197,7 @@ class MujocoPlant:
         if len(self._delay):
             effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
             self._slot = (self._slot + 1) % len(self._delay)
+        self.effort[:] = effort
         if self._firmware is not None:
             effort = effort + self._firmware.gravity_effort(self._qpos[self._order])
         self._ctrl[:] = effort  # the motors were added in the order of `joints`

@@ -1,0 +1,89 @@
+"""Time to generate and compile libraries, and to simulate a second, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from thunder_dynamics.errors import BuildError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PANDA = REPOSITORY / "config" / "robots" / "panda.yaml"
+SCENARIO = REPOSITORY / "config" / "scenarios" / "panda_lissajous_wrong_last_link.yaml"
+THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
+CHAIN_JOINTS = 30
+
+
+def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[str, Any]:
+    """Time `thunder gen` into a fresh folder, Python module included, on one core or on all.
+
+    Returns:
+        Seconds: `total` of the whole command as its user waits for it, `generate` until the last source was written
+        (the start of Python included), `compile` for the rest; `processor` is the processor time of all of it, which
+        other work on the machine does not lengthen.
+    """
+    started, used = time.time(), _children_time()
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", "--law", law], core)
+    ended = time.time()
+    generated = folder / f"{robot.stem}_generatedFiles"
+    sources = json.loads((generated / "manifest.json").read_text(encoding="utf-8"))["files"]
+    written = max((generated / f).stat().st_mtime for f in sources if not f.endswith(".so"))
+    figures = {"total": ended - started, "generate": written - started, "compile": ended - written}
+    figures["processor"] = _children_time() - used
+    return {**figures, "cores": 1 if core is not None else len(os.sched_getaffinity(0))}
+
+
+def time_simulation(folder: Path, core: int) -> dict[str, Any]:
+    """Wall time per simulated second of each run of the demo scenario, plant, host and recording included."""
+    _run([*THUNDER, "run", str(SCENARIO), "--out", str(folder)], core)
+    runs = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["runs"]
+    return {name: run["wall_per_simulated_second"] for name, run in runs.items()}
+
+
+def write_chain(file: Path, joints: int = CHAIN_JOINTS) -> None:
+    """Write a robot of Panda's DH rows over and over, with inertias of random bodies (eight point masses each)."""
+    panda = yaml.safe_load(PANDA.read_text(encoding="utf-8"))
+    rows = np.reshape(panda["kinematics"]["DH"], (-1, 4))
+    rng = np.random.default_rng(30)
+    robot = {
+        "num_joints": joints,
+        "type_joints": ["R"] * joints,
+        "kinematics": {"DH": [float(v) for i in range(joints) for v in rows[i % len(rows)]]},
+        "gravity": {"value": [0.0, 0.0, -9.81]},
+        "Base_to_L0": {"tr": [0.0] * 3, "ypr": [0.0] * 3},
+        "Ln_to_EE": {"tr": [0.0, 0.0, 0.107], "ypr": [0.0] * 3},
+        "dynamics": {f"link{i + 1}": {"inertial": _random_body(rng)} for i in range(joints)},
+    }
+    file.write_text(yaml.safe_dump(robot, sort_keys=False), encoding="utf-8")
+
+
+def _random_body(rng: np.random.Generator) -> dict[str, float]:
+    points, masses = rng.normal(scale=0.1, size=(8, 3)), rng.uniform(0.05, 0.5, size=8)
+    com = masses @ points / masses.sum()
+    second = ((points - com) * masses[:, None]).T @ (points - com)
+    inertia = np.trace(second) * np.eye(3) - second
+    values = [masses.sum(), *com, *inertia[np.triu_indices(3)]]
+    names = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    return {name: float(value) for name, value in zip(names, values, strict=True)}
+
+
+def _children_time() -> float:
+    """Processor time of all child processes that have ended, [s]."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _run(command: list[str], core: int | None) -> None:
+    pin = [] if core is None else ["taskset", "-c", str(core)]
+    result = subprocess.run([*pin, *command], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise BuildError(f"'{' '.join(command)}' failed: {result.stderr.strip()[-2000:]}", valid="exit status 0")

@@ -1,0 +1,144 @@
+"""Speed of generated code beside Pinocchio, of builds and of the simulation; see docs/benchmarks.md.
+
+Prints a table and writes <out>/bench.json. Exit status 1 if a requirement is missed, 2 if a number differs from
+Pinocchio's or something fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import builds
+import instructions
+import machine
+import table
+from program import LAW, cores, make_program
+
+from thunder_dynamics import toolchain
+from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers import load_model
+
+PARTS = ("dynamics", "builds", "simulation", "instructions")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts asked for; returns the exit status."""
+    options = _options(arguments)
+    try:
+        document = measure(options)
+    except ThunderError as error:
+        print(f"bench: error: {error}", file=sys.stderr)
+        return 2
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "bench.json"
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(table.text(document))
+    print(f"written: {file}")
+    return 0 if all(r["kept"] for r in document["requirements"]) else 1
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure everything, one thing after the other; returns what bench.json holds."""
+    core = cores()[-1]
+    flags = toolchain.compile_flags(portable=False)
+    document: dict[str, Any] = {"machine": machine.describe(flags, core), "instructions": {}, "skipped": {}}
+    document["settings"] = {"batches": options.batches, "batch_ms": options.batch_ms, "cold_samples": options.samples}
+    _say("compiling the program (Pinocchio's headers take minutes the first time)")
+    program = make_program(load_model(builds.PANDA), options.work / "native")
+    _say("comparing and timing")
+    words = (str(options.batches), str(options.batch_ms * 1e6), str(options.samples), str(machine.buffer_bytes()))
+    lines = program.run("time", *words, core=core)
+    document["agreement"], document["timings"] = table.checks(lines), table.timings(lines)
+    document["builds"] = _builds(options, core)
+    document["simulation"] = _simulation(options, core)
+    document["instructions"] = _instructions(options, document["skipped"])
+    wanted = table.speed_requirements(document["timings"])
+    wanted += table.other_requirements(document["builds"], document["simulation"])
+    document["requirements"] = [requirement.as_dict() for requirement in wanted]
+    return document
+
+
+def _builds(options: argparse.Namespace, core: int) -> dict[str, Any]:
+    if "builds" not in options.parts:
+        return {}
+    result: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="thunder_bench_") as name:
+        folder = Path(name)
+        chain = folder / "chain30.yaml"
+        builds.write_chain(chain)
+        for robot in (builds.PANDA, chain):
+            _say(f"building {robot.stem}, on one core and on all")
+            ways = {"one core": core, "all cores": None}
+            result[robot.stem] = {
+                how: builds.time_build(robot, LAW, folder / f"{robot.stem}_{how.split()[0]}", pin)
+                for how, pin in ways.items()
+            }
+    return result
+
+
+def _simulation(options: argparse.Namespace, core: int) -> dict[str, float]:
+    if "simulation" not in options.parts:
+        return {}
+    _say("simulating the demo scenario")
+    return builds.time_simulation(options.work / "simulation", core)
+
+
+def _instructions(options: argparse.Namespace, skipped: dict[str, str]) -> dict[str, float]:
+    if "instructions" not in options.parts:
+        skipped["instruction counts"] = "not asked for: --parts instructions"
+        return {}
+    reason = instructions.why_not()
+    if reason is not None:
+        skipped["instruction counts"] = reason
+        return {}
+    _say("counting instructions of portable builds")
+    folder = options.work / "counted"
+    program = make_program(load_model(builds.PANDA), folder, portable=True)
+    return instructions.count_instructions(program, folder)
+
+
+def _say(what: str) -> None:
+    print(f"bench: {what}", file=sys.stderr, flush=True)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--out", type=Path, default=Path("results/bench"), help="where bench.json is written [%(default)s]"
+    )
+    parser.add_argument(
+        "--work", type=Path, default=Path("build/bench"), help="where programs are compiled and kept [%(default)s]"
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        choices=PARTS,
+        default=list(PARTS[:3]),
+        help="what to measure; dynamics always is [%(default)s]",
+    )
+    parser.add_argument("--batches", type=_positive, default=20, help="batches per row and pass [%(default)s]")
+    parser.add_argument("--batch-ms", type=float, default=2.0, help="least duration of a batch [ms, %(default)s]")
+    parser.add_argument("--samples", type=_positive, default=101, help="calls per row with cold caches [%(default)s]")
+    options = parser.parse_args(arguments)
+    options.out, options.work = options.out.resolve(), options.work.resolve()
+    if shutil.which("taskset") is None:
+        parser.error("taskset is missing; valid: the package util-linux")
+    return options
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value}; valid: at least 1")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""Write docs/ros-interface.md from the data that the nodes declare their interfaces from.
+
+python docs/generate_interface.py            # writes the page
+python docs/generate_interface.py --check    # exit status 1 if the page is not what would be written
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from thunder_controllers.ros import franka_parameters, qos
+from thunder_controllers.ros.bringups import BRINGUPS
+from thunder_controllers.ros.interface import Kind, NodeInterface, Parameter, Service, Topic
+from thunder_controllers.ros.names import CONTROLLER, NODES
+from thunder_controllers.ros.node_set import Bringup
+from thunder_controllers.ros.simulation_parameters import FAULTS
+from thunder_dynamics import load_model
+from thunder_dynamics.build import law_builders
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Entry, Law
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "ros-interface.md"
+EXAMPLE_ROBOT = ROOT / "config" / "robots" / "panda.yaml"
+
+HEAD = """# Nodes, topics, services, parameters
+
+This page is written by `python docs/generate_interface.py` from the tables that the nodes themselves declare their
+interfaces from; do not edit it. Names are relative: a namespace moves them all. `~` stands for the node's own name, a
+name in braces for the value of that parameter. SI units throughout.
+
+A parameter that is *fixed* can be given when the node starts, by file or command line, and not changed afterwards.
+The others can be changed with `ros2 param set` or rqt_reconfigure; their description says when that has an effect. A
+value out of its bounds is refused, with the reason."""
+
+
+def page() -> str:
+    """Compose the whole page."""
+    parts = [HEAD, _contents(), *map(_node_section, NODES.values()), _franka_section(), _fault_section()]
+    parts += [_gain_section(), _launch_section(), _qos_section()]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Format a Markdown table; bars in cells are escaped."""
+    lines = [list(header), ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _contents() -> str:
+    links = [f"[{name}](#{name})" for name in NODES]
+    others = ["Franka", "Faults of the simulation", "Gains of the laws", "Launch arguments", "Quality of service"]
+    links += [f"[{title}](#{title.lower().replace(' ', '-')})" for title in others]
+    return " · ".join(links)
+
+
+def _node_section(node: NodeInterface) -> str:
+    started = f"Executable `{node.executable}` (`ros2 run thunder_controllers {node.executable}`)."
+    parts = [f"## {node.name}", f"{node.description} {started}", _topics(node.topics)]
+    if node.services:
+        parts.append(_services(node.services))
+    parts.append(_parameters(node.parameters))
+    if node.name == CONTROLLER:
+        parts.append("On top of these come the [gains of its law](#gains-of-the-laws), as `gains.<name>`.")
+    return "\n\n".join(parts)
+
+
+def _franka_section() -> str:
+    text = (
+        "What the controller has in addition with `robot_interface: franka`; see [franka.md](franka.md). "
+        "All of the parameters take effect when the node is configured."
+    )
+    tables = (_topics(franka_parameters.TOPICS), _services(franka_parameters.SERVICES))
+    return "\n\n".join(["## Franka", text, *tables, _parameters(franka_parameters.PARAMETERS)])
+
+
+def _fault_section() -> str:
+    rows = [(f"`{name}`", text) for name, text in FAULTS.items()]
+    return "\n\n".join(
+        ["## Faults of the simulation", "Values of `fault.kind`.", table(("kind", "what it does"), rows)]
+    )
+
+
+def _topics(topics: Iterable[Topic]) -> str:
+    rows = [(f"`{t.name}`", t.direction.value, f"`{t.type}`", t.qos, t.description) for t in topics]
+    return table(("topic", "", "type", "QoS", "meaning"), rows)
+
+
+def _services(services: Iterable[Service]) -> str:
+    return table(("service", "type", "what it does"), [(f"`{s.name}`", f"`{s.type}`", s.description) for s in services])
+
+
+def _parameters(parameters: Iterable[Parameter]) -> str:
+    rows = [(f"`{p.name}`", p.kind.value, _default(p), p.unit, _valid(p), _meaning(p)) for p in parameters]
+    return table(("parameter", "type", "default", "unit", "valid", "meaning"), rows)
+
+
+def _meaning(parameter: Parameter) -> str:
+    return parameter.description + (" Fixed." if parameter.read_only else "")
+
+
+def _default(parameter: Parameter) -> str:
+    value = parameter.default
+    if parameter.kind is Kind.BOOL:
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return _numbers(value) if parameter.kind is Kind.DOUBLES else f"[{', '.join(map(str, value))}]"
+    if isinstance(value, str):
+        return f"`{value}`" if value else "empty"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _valid(parameter: Parameter) -> str:
+    parts = [", ".join(parameter.choices)] if parameter.choices else []
+    if parameter.size is not None:
+        parts.append(f"{parameter.size} values")
+    return ", ".join([*parts, *_bounds(parameter.lower, parameter.upper, parameter.positive)])
+
+
+def _bounds(lower: float, upper: float, positive: bool = False) -> list[str]:
+    bounds = [f"{'>' if positive else '≥'} {lower:g}"] if math.isfinite(lower) else []
+    return bounds + ([f"≤ {upper:g}"] if math.isfinite(upper) else [])
+
+
+def _numbers(values: Iterable[object]) -> str:
+    return f"[{', '.join(f'{value:.4g}' for value in values)}]"
+
+
+def _gain_section() -> str:
+    robot = RobotExpressions(load_model(EXAMPLE_ROBOT))
+    text = (
+        "Every gain of the law is a parameter `gains.<name>` of the controller while it is configured, declared from "
+        "the library's own metadata. It may be changed while the law runs; the effort then changes no faster than its "
+        "limit. Sizes and defaults below are those of the Panda with its last link adapted; `ros2 param describe` says "
+        "what holds for your robot."
+    )
+    parts = ["## Gains of the laws", text]
+    for name, entry in sorted(law_builders().items()):
+        if entry.module.startswith("thunder_controllers."):
+            law = entry.load()(robot, {})
+            parts += [
+                f"### {name}",
+                _law_text(law),
+                table(("gain", "size", "default", "unit", "bounds", "meaning"), map(_gain, law.gains)),
+            ]
+    return "\n\n".join(parts)
+
+
+def _law_text(law: Law) -> str:
+    reference = law.reference_kind.name.lower()
+    return f"{law.description} Its reference is of the kind *{reference}*."
+
+
+def _gain(entry: Entry) -> tuple[str, ...]:
+    bounds = _bounds(float(np.min(entry.lower)), float(np.max(entry.upper)))
+    size = str(entry.size) if entry.size > 1 else "1"
+    return (f"`gains.{entry.name}`", size, _gain_default(entry), entry.unit, ", ".join(bounds), entry.description)
+
+
+def _gain_default(entry: Entry) -> str:
+    values = entry.default.ravel()
+    if np.ptp(values) == 0.0:
+        return f"{values[0]:.4g}" + (" each" if entry.size > 1 else "")
+    return _numbers(values)
+
+
+def _launch_section() -> str:
+    text = (
+        "`ros2 launch thunder_controllers <name>.launch.py ARGUMENT:=VALUE…`, or without a distribution "
+        "`thunder ros <name> ARGUMENT:=VALUE…`: the same nodes with the same names and parameters."
+    )
+    return "\n\n".join(["## Launch arguments", text, *map(_bringup_section, BRINGUPS.values())])
+
+
+def _bringup_section(bringup: Bringup) -> str:
+    rows = [
+        (f"`{a.name}`", f"`{a.default}`" if a.default else "empty", ", ".join(a.choices), a.description)
+        for a in bringup.arguments
+    ]
+    header = ("argument", "default", "choices", "meaning")
+    return "\n\n".join([f"### {bringup.name}", bringup.description, table(header, rows)])
+
+
+def _qos_section() -> str:
+    rows = [
+        (
+            name,
+            profile.reliability.name.lower().replace("_", " "),
+            profile.durability.name.lower().replace("_", " "),
+            str(profile.depth),
+        )
+        for name, profile in qos.PROFILES.items()
+    ]
+    return "## Quality of service\n\n" + table(("profile", "reliability", "durability", "depth"), rows)
+
+
+def main() -> int:
+    """Write the page, or check it; the exit status."""
+    text = page()
+    if "--check" in sys.argv[1:]:
+        return int(PAGE.read_text(encoding="utf-8") != text)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""docs/ros-interface.md is what the nodes' own tables say."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from thunder_controllers.ros import franka_parameters
+from thunder_controllers.ros.names import NODES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "ros-interface.md"
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_interface", ROOT / "docs" / "generate_interface.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_script_writes(generator: ModuleType) -> None:
+    assert PAGE.read_text(encoding="utf-8") == generator.page(), "run: python docs/generate_interface.py"
+
+
+def test_every_row_has_the_columns_of_its_header() -> None:
+    for block in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block.splitlines()[0]
+
+
+def test_every_link_inside_the_page_has_its_heading() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    headings = {title.lower().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+    assert set(re.findall(r"\(#([^)]*)\)", text)) <= headings
+
+
+@pytest.mark.parametrize("node", NODES.values(), ids=NODES)
+def test_every_type_that_is_named_exists(node: object) -> None:
+    types = [t.type for t in (*node.topics, *node.services)]  # type: ignore[attr-defined]
+    for name in {name for text in types for name in text.split(" or ")}:
+        package, kind, message = name.split("/")
+        if package != "control_msgs":  # not among the wheels
+            assert hasattr(import_module(f"{package}.{kind}"), message), name
+
+
+@pytest.mark.parametrize("node", NODES.values(), ids=NODES)
+def test_every_parameter_in_a_topic_name_is_one_of_the_node(node: object) -> None:
+    declared = {parameter.name for parameter in node.parameters}  # type: ignore[attr-defined]
+    named = {name for topic in node.topics for name in re.findall(r"{(.*?)}", topic.name)}  # type: ignore[attr-defined]
+    assert named <= declared
+
+
+def test_franka_parameters_have_their_prefix_and_a_unit_where_they_are_numbers() -> None:
+    for parameter in franka_parameters.PARAMETERS:
+        assert parameter.name.startswith(franka_parameters.PREFIX)
+        assert bool(parameter.unit) == parameter.kind.value.startswith("double"), parameter.name

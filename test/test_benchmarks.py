@@ -1,0 +1,121 @@
+"""The benchmark program: both sides give the same numbers, bench.json says what it should. No test looks at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from robots import random_robot
+
+from thunder_dynamics.readers import load_model
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+import builds  # noqa: E402
+import run  # noqa: E402
+import table  # noqa: E402
+from robot_text import robot_text  # noqa: E402
+
+pytestmark = pytest.mark.xdist_group("bench")
+
+COMPARED = {"J_ee", "J_ee_dot", "M", "C", "G", "M_dot", "Y", "Yr"}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The whole program with as few calls as it can do with; Pinocchio's headers take a minute and a half to compile.
+
+    What was compiled stays under build/, named after all it was made of, as after `make bench`.
+    """
+    out = tmp_path_factory.mktemp("bench")
+    few = ["--parts", "dynamics", "--batches", "2", "--batch-ms", "0.01", "--samples", "2"]
+    status = run.main([*few, "--work", str(REPOSITORY / "build/bench"), "--out", str(out)])
+    assert status in (0, 1)  # 1 says that a requirement on time was missed, which is not for a test to say
+    found: dict[str, Any] = json.loads((out / "bench.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_generated_code_and_pinocchio_give_the_same_numbers(document: dict[str, Any]) -> None:
+    assert set(document["agreement"]) == COMPARED
+    for name, found in document["agreement"].items():
+        assert found["deviation"] <= 1e-9, name  # the program's own limit, which it enforces by its exit status
+
+
+def test_every_row_has_statistics_of_both_warm_passes_and_of_cold_calls(document: dict[str, Any]) -> None:
+    for name, row in document["timings"].items():
+        for kind in ("warm1", "warm2", "cold"):
+            assert len(row[kind]["samples"]) == 2, name
+            assert row[kind]["min"] <= row[kind]["median"] <= row[kind]["max"], name
+
+
+def test_rows_that_have_a_peer_are_compared_with_it(document: dict[str, Any]) -> None:
+    rows = document["timings"]
+    assert set(table.PEERS) <= set(rows)
+    assert rows["M_dot: C core"]["peer"] is None
+    steps = [name for name in rows if name.startswith("control step")]
+    assert len(steps) == 4  # two sets of adapted links, C ABI and host each
+    for name in [*steps, "Yr: C core"]:
+        ratio = rows[table.REGRESSOR]["cold"]["median"] / rows[name]["cold"]["median"]
+        assert math.isclose(rows[name]["times_faster"]["cold"], ratio, rel_tol=1e-12)
+
+
+def test_the_machine_is_described(document: dict[str, Any]) -> None:
+    machine = document["machine"]
+    assert {"Pinocchio", "CasADi", "Eigen"} <= set(machine["versions"])
+    assert "-O3" in machine["flags"]
+    assert machine["processor"]
+    assert machine["compiler"]["c++"]
+    assert machine["cores"] >= 1
+
+
+def test_requirements_on_speed_are_judged_by_the_worse_pass() -> None:
+    row = {"peer": table.REGRESSOR, "times_faster": {"warm1": 5.0, "warm2": 3.9}}
+    (found,) = table.speed_requirements({"Yr: C core": row})
+    assert found.value == 3.9
+    assert not found.kept
+
+
+def test_a_control_step_may_be_as_long_as_the_regressor_and_no_longer() -> None:
+    rows = {"control step, a: C ABI": {"peer": table.REGRESSOR, "times_faster": {"warm1": 1.0, "warm2": 1.2}}}
+    assert table.speed_requirements(rows)[0].kept
+    rows["control step, a: C ABI"]["times_faster"]["warm1"] = 0.9
+    assert not table.speed_requirements(rows)[0].kept
+
+
+def test_builds_and_simulation_have_their_bounds() -> None:
+    found = table.other_requirements({"panda": {"one core": {"total": 15.1}}}, {"a": 0.05, "b": 0.2})
+    assert [(r.bound, r.value, r.kept) for r in found] == [(15.0, 15.1, False), (0.1, 0.2, False)]
+
+
+def test_a_figure_that_is_not_finite_meets_no_requirement() -> None:
+    assert not table.Requirement("at least", math.nan, 4.0, at_least=True).kept
+    assert not table.Requirement("at most", math.nan, 1.0).kept
+
+
+def test_the_text_form_shows_every_row_and_requirement(document: dict[str, Any]) -> None:
+    text = table.text(document)
+    assert all(name in text for name in document["timings"])
+    assert all(requirement["requirement"] in text for requirement in document["requirements"])
+    assert "skipped: instruction counts" in text
+
+
+def test_the_long_chain_is_a_consistent_robot(tmp_path: Path) -> None:
+    file = tmp_path / "chain30.yaml"
+    builds.write_chain(file)
+    model = load_model(file)  # refuses inertias that no body has
+    assert model.n == 30
+    assert np.array_equal(model.links[7].joint.placement.translation, model.links[0].joint.placement.translation)
+
+
+def test_robot_text_holds_everything_the_program_reads() -> None:
+    model = random_robot(3)
+    words = robot_text(model).split()
+    # n, gravity, per link 2 + 3 + 9 + 3 + 1 + 3 + 9, end effector 1 + 9 + 3, three limits per joint
+    assert len(words) == 1 + 3 + 30 * model.n + 13 + 3 * model.n
+    assert np.isfinite([float(word) for word in words]).all()

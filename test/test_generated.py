@@ -1,0 +1,312 @@
+"""The generated package: compiled = symbolic, setters and files of parameters, stub, README, CMake, split functions."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
+from robots import random_robot, random_state
+
+import thunder_dynamics as td
+from thunder_controllers.host import Library
+from thunder_dynamics.codegen import c_core
+from thunder_dynamics.expressions import RobotExpressions
+
+RELATIVE = 1e-12  # the acceptance limit: one expression graph, compiled with other roundings
+CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
+
+
+def arguments_of(robot: RobotExpressions, seed: int) -> dict[str, np.ndarray]:
+    """Signals of order one; parameters 10 % off the file's values."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for name, argument in robot.arguments.items():
+        if name.startswith("par_"):
+            values[name] = symbolic_values(robot.model, name) * rng.uniform(0.9, 1.1, argument.symbol.numel())
+        else:
+            values[name] = rng.uniform(-2, 2, argument.symbol.numel())
+    return values
+
+
+def assert_compiled_equals_symbolic(folder: Path, robot: RobotExpressions) -> None:
+    instance, library = td.load(folder), Library(folder / f"lib{robot.model.name}.so")
+    assert library.functions == robot.functions
+    for seed in range(3):
+        values = arguments_of(robot, seed)
+        for name in set(values) - {"par_REG"}:
+            getattr(instance, f"set_{name}")(values[name])
+        for name in robot.functions:
+            expected = evaluate(robot, name, values)
+            compiled = library.evaluate(name, **{a: values[a] for a in robot.signature(name)})
+            assert_close(compiled, expected, RELATIVE)
+            if name not in CONVERSIONS:
+                assert_close(getattr(instance, f"get_{name}")(), expected, RELATIVE)
+
+
+@pytest.mark.xdist_group("panda")
+def test_compiled_panda_is_the_symbolic_one(panda_folder: Path) -> None:
+    assert_compiled_equals_symbolic(panda_folder, RobotExpressions(load_robot("panda")))
+
+
+@pytest.mark.xdist_group("sea2")
+def test_compiled_elastic_arm_is_the_symbolic_one(sea2_folder: Path) -> None:
+    assert_compiled_equals_symbolic(sea2_folder, RobotExpressions(load_robot("sea2")))
+
+
+def test_compiled_robot_with_every_parameter_symbolic_is_the_symbolic_one() -> None:
+    model = random_robot(4, 3, dh=True)
+    for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
+        model = model.with_symbolic(group, True)
+    assert_compiled_equals_symbolic(td.build(model), RobotExpressions(model))
+
+
+@pytest.mark.xdist_group("panda")
+def test_the_compiled_law_is_the_symbolic_one(panda_folder: Path) -> None:
+    from laws import packed
+
+    from thunder_controllers.host import Controller
+    from thunder_controllers.laws.cartesian_backstepping import cartesian_backstepping
+
+    robot = RobotExpressions(load_robot("panda"))
+    law = cartesian_backstepping(robot, {})
+    described = Library(panda_folder / "libpanda.so").law("cartesian_backstepping")
+    for kind in ("reference", "state", "gains", "telemetry"):
+        for ours, theirs in zip(getattr(law, kind), getattr(described, kind), strict=True):
+            assert (ours.name, ours.unit, ours.description) == (theirs.name, theirs.unit, theirs.description)
+            for values in ("default", "lower", "upper"):
+                compiled = getattr(theirs, "defaults" if values == "default" else values)
+                np.testing.assert_array_equal(compiled.ravel(order="F"), getattr(ours, values).ravel(order="F"))
+    assert packed(law.gains).size == sum(entry.size for entry in described.gains) and Controller is not None
+
+
+# --- the class -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sea2(sea2_folder: Path) -> Any:
+    return td.load(sea2_folder)
+
+
+pytestmark = pytest.mark.xdist_group("sea2")
+
+
+def test_parameters_start_at_the_files_values(sea2: Any) -> None:
+    model = load_robot("sea2")
+    for group in model.symbolic:
+        np.testing.assert_array_equal(getattr(sea2, f"get_{group}")(), symbolic_values(model, group))
+    np.testing.assert_allclose(sea2.get_par_REG(), symbolic_values(model, "par_REG"), rtol=1e-15)
+
+
+@pytest.mark.parametrize("setter", ["set_q", "set_x", "set_par_DYN", "set_par_REG"])
+@pytest.mark.parametrize("value", [[], [1.0] * 5, [[1.0, 2.0]], [np.nan, 1, 1, 1], [np.inf, 0, 0, 0]])
+def test_setters_refuse_wrong_values_and_keep_the_state(sea2: Any, setter: str, value: list[float]) -> None:
+    sea2.set_q([0.3, 0.4])
+    sea2.set_x([0.1])
+    before = (sea2.get_M(), sea2.get_G(), sea2.get_k(), sea2.get_par_DYN())
+    size = {"set_q": 2, "set_x": 1, "set_par_DYN": 4, "set_par_REG": 4}[setter]
+    value = value[:size] if np.ndim(value) == 1 and not np.isfinite(value).all() else value
+    with pytest.raises(
+        ValueError, match=rf"{setter}: .*; valid: ({size}|finite numbers)|2 dimensions; valid: one dimension"
+    ):
+        getattr(sea2, setter)(value)
+    for old, new in zip(before, (sea2.get_M(), sea2.get_G(), sea2.get_k(), sea2.get_par_DYN()), strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+def test_a_zero_mass_has_no_dyn_form(sea2: Any) -> None:
+    before = sea2.get_par_DYN()
+    with pytest.raises(ValueError, match="set_par_REG: a mass is zero; valid: masses that are not zero"):
+        sea2.set_par_REG([0.0, 0.1, 0.0, 0.01])
+    np.testing.assert_array_equal(sea2.get_par_DYN(), before)
+
+
+def test_set_arguments_sets_four_at_once_or_raises(sea2: Any) -> None:
+    state = random_state(load_robot("sea2"), 3)
+    sea2.setArguments(state["q"], state["dq"], state["dq_r"], state["ddq_r"])
+    expected = sea2.get_M() @ state["ddq_r"] + sea2.get_C() @ state["dq_r"] + sea2.get_G()
+    assert_close(sea2.get_Yr() @ load_robot("sea2").pi, expected, RELATIVE)
+    with pytest.raises(ValueError, match="set_dq_r: 3 values; valid: 2"):
+        sea2.setArguments(state["q"], state["dq"], np.zeros(3), state["ddq_r"])
+
+
+def test_results_are_the_callers_own(sea2: Any) -> None:
+    M = sea2.get_M()
+    M[:] = 0.0
+    assert sea2.get_M().any()
+
+
+def test_par_reg_is_another_view_of_par_dyn(sea2: Any) -> None:
+    sea2.set_par_DYN([2.0, 0.1, 0.05, 0.02])
+    reg = sea2.get_par_REG()
+    np.testing.assert_allclose(reg, [2.0, 0.2, 0.1, 0.02 + 2.0 * (0.1**2 + 0.05**2)], rtol=1e-14)
+    sea2.set_par_REG(reg)
+    np.testing.assert_allclose(sea2.get_par_DYN(), [2.0, 0.1, 0.05, 0.02], rtol=1e-13)
+
+
+# --- files of parameters -------------------------------------------------------------------------------------------
+
+
+def test_parameters_survive_a_file_bit_for_bit(sea2: Any, sea2_folder: Path, tmp_path: Path) -> None:
+    values = {"par_DYN": [1.1, 1 / 3, -1e-300, 5e-324], "par_K": [np.nextafter(120, 121)], "par_gravity": [0.1 + 0.2]}
+    for group, value in values.items():
+        getattr(sea2, f"set_{group}")(value)
+    sea2.save_conf(str(tmp_path / "conf.yaml"))
+    other = td.load(sea2_folder)
+    other.load_conf(str(tmp_path / "conf.yaml"))
+    for group in load_robot("sea2").symbolic:
+        np.testing.assert_array_equal(getattr(other, f"get_{group}")(), getattr(sea2, f"get_{group}")())
+    assert os.listdir(tmp_path) == ["conf.yaml"]
+
+
+def test_the_generated_file_holds_the_defaults(sea2: Any, sea2_folder: Path) -> None:
+    before = sea2.get_par_DYN()
+    sea2.set_par_DYN([9.0, 0.0, 0.0, 0.0])
+    sea2.load_conf(str(sea2_folder / "sea2_conf.yaml"))
+    np.testing.assert_array_equal(sea2.get_par_DYN(), before)
+
+
+def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Path) -> None:
+    (tmp_path / "conf.yaml").write_text("# only the stiffness\n\n par_K : [ 7 ]  # N·m/rad\r\n")
+    sea2.set_par_Mm([0.7])
+    sea2.load_conf(str(tmp_path / "conf.yaml"))
+    assert sea2.get_par_K().tolist() == [7.0] and sea2.get_par_Mm().tolist() == [0.7]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("par_K", "'par_K' is no 'group: .values.'"),
+        ("robot: panda", "parameters of robot 'panda'; valid: sea2"),
+        (
+            "par_X: [1]",
+            "no group 'par_X'; valid: robot, par_Ln2EE, par_gravity, par_DYN, par_Dl, par_K, par_Dm, par_Mm",
+        ),
+        ("par_Mm: [0.1]", "group 'par_Mm' stands twice"),
+        ("par_K: 7", "'7' is no list; valid: .number, number, ...."),
+        ("par_K: [7", "is no list"),
+        ("par_K: []", "'' is no finite number"),
+        ("par_K: [a]", "'a' is no finite number"),
+        ("par_K: [1e999]", "'1e999' is no finite number"),
+        ("par_K: [nan]", "'nan' is no finite number"),
+        ("par_K: [1, 2]", "2 values in 'par_K'; valid: 1"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_set(sea2: Any, tmp_path: Path, line: str, message: str) -> None:
+    file = tmp_path / "conf.yaml"
+    file.write_text(f"robot: sea2\npar_Mm: [0.7]\n{line}\n")
+    before = sea2.get_par_Mm()
+    with pytest.raises(RuntimeError, match=rf"conf\.yaml:3: {message}"):
+        sea2.load_conf(str(file))
+    np.testing.assert_array_equal(sea2.get_par_Mm(), before)
+
+
+def test_files_that_cannot_be_read_or_written_are_named(sea2: Any, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="none.yaml: cannot be read; valid: a file that save_conf wrote"):
+        sea2.load_conf(str(tmp_path / "none.yaml"))
+    with pytest.raises(RuntimeError, match="conf.yaml: cannot be written"):
+        sea2.save_conf(str(tmp_path / "no" / "conf.yaml"))
+
+
+# --- the other files -------------------------------------------------------------------------------------------------
+
+
+def test_the_stub_lists_exactly_the_methods(sea2: Any, sea2_folder: Path) -> None:
+    tree = ast.parse((sea2_folder / "thunder_sea2.pyi").read_text())
+    (cls,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    listed = [node.name for node in cls.body if isinstance(node, ast.FunctionDef)]
+    listed += [node.target.id for node in cls.body if isinstance(node, ast.AnnAssign)]  # type: ignore[union-attr]
+    assert cls.name == "thunder_sea2" and len(listed) == len(set(listed))
+    assert set(listed) - {"__init__"} == {name for name in dir(sea2) if not name.startswith("_")}
+
+
+def test_the_readme_lists_every_function_and_group(sea2_folder: Path) -> None:
+    text = (sea2_folder / "README.md").read_text()
+    model = load_robot("sea2")
+    for name in RobotExpressions(model).functions:
+        assert f"| `get_{name}` |" in text or name in CONVERSIONS
+    for group in model.symbolic:
+        assert f"| `{group}` |" in text
+
+
+@pytest.mark.xdist_group("panda")
+def test_the_readme_describes_the_laws(panda_folder: Path) -> None:
+    text = (panda_folder / "README.md").read_text()
+    assert "## Law `cartesian_backstepping`" in text
+    assert "| gains | `K_d` | 7×1 | N·m·s/rad |" in text
+
+
+def test_the_package_names_no_path_of_this_machine(sea2_folder: Path) -> None:
+    places = {str(ROOT), str(Path.home()), sys.prefix, str(sea2_folder.parent)} - {"/", "/root"}
+    for file in (path for path in sea2_folder.rglob("*") if path.is_file()):
+        content = file.read_bytes()
+        assert not [place for place in places if place.encode() in content], file.name
+
+
+def test_the_package_builds_and_passes_its_test_with_cmake(sea2_folder: Path, tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    prefix = Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix")))
+    if not (prefix / "share" / "eigen3" / "cmake" / "Eigen3Config.cmake").is_file():
+        pytest.skip("Eigen has no CMake configuration")
+    source = tmp_path / "source"
+    shutil.copytree(sea2_folder, source)
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", str(source), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "--build", str(build)],
+        ["ctest", "--test-dir", str(build), "--output-on-failure"],
+    ):
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 tests passed" in result.stdout or "100% tests passed" in result.stdout
+
+
+# --- the C core ------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_function_is_split_into_pieces_that_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_robot("planar3r")
+    robot = RobotExpressions(model)
+    whole = Library(td.build(model, folder=tmp_path / "whole", python=False) / "libplanar3r.so")
+    monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
+    monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
+    folder = td.build(model, folder=tmp_path / "split", python=False)
+    assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
+    split = Library(folder / "libplanar3r.so")
+    state = random_state(model, 9)
+    for name in robot.functions:
+        arguments = {a: state[a] for a in robot.signature(name)}
+        assert_close(split.evaluate(name, **arguments), whole.evaluate(name, **arguments), RELATIVE)
+
+
+def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
+    file = tmp_path / "clamp.py"
+    file.write_text(
+        "import casadi as ca\n"
+        "def add_functions(robot):\n"
+        "    q = robot.symbol('q')\n"
+        "    robot.add_function('clamped', ca.fmin(ca.fmax(q, -0.5), 0.5), ['q'], 'Clamped position.')\n"
+    )
+    model = load_robot("planar3r")
+    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    result = library.evaluate("clamped", [np.nan, 2.0, -2.0])
+    assert np.isnan(result[0]) and result[1:].tolist() == [0.5, -0.5]
+    assert library.function("clamped").description == "Clamped position."
+
+
+def test_only_expanded_functions_compile() -> None:
+    x = ca.MX.sym("x")
+    with pytest.raises(td.ThunderError, match="arm_f: only scalar-expanded functions without free variables compile"):
+        c_core.generate_c_core("arm", {"arm_f": ca.Function("f", [x], [x])})

@@ -1,0 +1,103 @@
+"""A motion of the whole pose that shows all inertial parameters of a link: sums of sinusoids in six directions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thunder_controllers.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
+from thunder_dynamics.errors import DimensionError, ScenarioError
+
+FloatArray = NDArray[np.float64]
+
+DIRECTIONS = 6
+
+
+class Excitation:
+    """p_d = p₀ + x(t), R_d = R₀ Rz(a(t)) Ry(b(t)) Rx(c(t)), each of x, a, b, c a sum of harmonics of one frequency.
+
+    With ω and ω̇ in closed form, ω = R₀ (ȧ e_z + ḃ Rz e_y + ċ Rz Ry e_x). Each sum is scaled to its amplitude in the
+    worst case and has random phases, the harmonics falling with their order; Fourier excitation as in Swevers et al.,
+    "Optimal robot excitation and identification" (1997), without the optimisation.
+
+    Args:
+        position: p₀ [m], world frame, shape (3,).
+        rotation: R₀, shape (3, 3).
+        linear: Amplitudes of x [m], shape (3,).
+        angular: Amplitudes of a, b, c [rad], shape (3,).
+        frequency: Base frequency [Hz].
+        harmonics: Number of sinusoids in each sum.
+        seed: Of the phases.
+
+    Raises:
+        DimensionError: if an array has another shape or is not finite.
+        ScenarioError: if frequency or harmonics is not positive.
+    """
+
+    def __init__(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike,
+        linear: ArrayLike,
+        angular: ArrayLike,
+        frequency: float = 0.1,
+        harmonics: int = 3,
+        seed: int = 0,
+    ) -> None:
+        if not (np.isfinite(frequency) and frequency > 0.0 and harmonics >= 1):
+            what = f"frequency {frequency:g} Hz with {harmonics} harmonics"
+            raise ScenarioError(what, where="excitation", valid="a positive frequency, at least one harmonic")
+        self._position = _finite(position, (3,), "position")
+        self._rotation = _finite(rotation, (3, 3), "rotation")
+        amplitude = np.concatenate((_finite(linear, (3,), "linear"), _finite(angular, (3,), "angular")))
+        order = np.arange(1, harmonics + 1)
+        weights = 1.0 / order
+        self._amplitude = np.outer(amplitude, weights / weights.sum())
+        self._omega = 2.0 * np.pi * frequency * order
+        self._phase = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, (DIRECTIONS, harmonics))
+        self.period: float | None = 1.0 / frequency
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 24; see `trajectories`."""
+        x, x_dot, x_ddot = self._sums(t)
+        rows = np.zeros((len(t), CARTESIAN_SIZE))
+        rows[:, POSITION] = self._position + x[:, :3]
+        rows[:, TWIST.start : TWIST.start + 3] = x_dot[:, :3]
+        rows[:, ACCELERATION.start : ACCELERATION.start + 3] = x_ddot[:, :3]
+        rotation, omega, omega_dot = _turn(x[:, 3:], x_dot[:, 3:], x_ddot[:, 3:])
+        rows[:, ROTATION] = (self._rotation @ rotation).transpose(0, 2, 1).reshape(-1, 9)
+        rows[:, TWIST.start + 3 : TWIST.stop] = omega @ self._rotation.T
+        rows[:, ACCELERATION.start + 3 : ACCELERATION.stop] = omega_dot @ self._rotation.T
+        return rows
+
+    def _sums(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values and two derivatives of the six sums, shape (N, 6) each."""
+        angle = np.multiply.outer(t, np.broadcast_to(self._omega, self._phase.shape)) + self._phase
+        sine, cosine = self._amplitude * np.sin(angle), self._amplitude * np.cos(angle)
+        return sine.sum(-1), (cosine @ self._omega), -(sine @ self._omega**2)
+
+
+def _turn(angle: FloatArray, rate: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rz(a) Ry(b) Rx(c), its angular velocity and acceleration in the frame it turns from; angles are (N, 3)."""
+    (sa, sb, sc), (ca, cb, cc) = np.sin(angle).T, np.cos(angle).T
+    rotation = np.empty((len(angle), 3, 3))
+    rotation[:, 0] = np.stack([ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc], axis=1)
+    rotation[:, 1] = np.stack([sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc], axis=1)
+    rotation[:, 2] = np.stack([-sb, cb * sc, cb * cc], axis=1)
+    zero = np.zeros_like(sa)
+    e_z = np.stack([zero, zero, zero + 1.0], axis=1)  # axes of the three turns, each moved by those before it
+    e_y = np.stack([-sa, ca, zero], axis=1)
+    e_x = rotation[:, :, 0]
+    yaw, pitch, roll = (rate[:, k : k + 1] for k in range(3))
+    first, second = yaw * e_z, pitch * e_y
+    omega = first + second + roll * e_x
+    omega_dot = change[:, 0:1] * e_z + change[:, 1:2] * e_y + change[:, 2:3] * e_x
+    omega_dot += np.cross(first, second) + np.cross(first + second, roll * e_x)
+    return rotation, omega, omega_dot
+
+
+def _finite(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = np.array(value, dtype=float)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise DimensionError(f"{name} has shape {array.shape}", where="excitation", valid=f"finite, {shape}")
+    return array

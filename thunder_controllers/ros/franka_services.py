@@ -1,0 +1,119 @@
+"""Asks a Franka's services for settings, without waiting, and fills their requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+from thunder_dynamics.inertia import Inertia
+
+Fill = Callable[[Any], None]
+
+
+class SettingClient:
+    """A client of a service that answers with `success` and `error`, one request at a time.
+
+    Args:
+        node: Owns the client.
+        kind: Service class.
+        name: Of the service.
+        timeout: After which no answer is a failure, [s].
+    """
+
+    def __init__(self, node: Node, kind: Any, name: str, timeout: float) -> None:
+        self._node = node
+        self._kind = kind
+        self._timeout = timeout
+        self._group = ReentrantCallbackGroup()
+        self._client = node.create_client(kind, name, callback_group=self._group)
+        self._pending: _Pending | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is awaited."""
+        return self._pending is not None
+
+    def request(self, fill: Fill, done: Callable[[str | None], None]) -> None:
+        """Send a request and call `done` with the reason of a failure, or None; never while `is_busy`."""
+        outcome = self._send(fill)
+        outcome.add_done_callback(lambda future: done(future.result()))
+
+    async def ask(self, fill: Fill) -> str | None:
+        """Send a request and await its end: the reason of a failure, or None."""
+        if self.is_busy:
+            return f"{self._client.srv_name} is still busy with another request"
+        reason: str | None = await self._send(fill)
+        return reason
+
+    def close(self) -> None:
+        """Give up what is awaited and destroy the client."""
+        if self._pending is not None:
+            self._pending.end("the node is being cleaned up")
+        self._node.destroy_client(self._client)
+
+    def _send(self, fill: Fill) -> Future:
+        outcome = Future(executor=self._node.executor)
+        if not self._client.service_is_ready():
+            outcome.set_result(f"there is no service {self._client.srv_name}; is franka_hardware running?")
+            return outcome
+        request = self._kind.Request()
+        fill(request)
+        self._pending = _Pending(self, self._client.call_async(request), outcome)
+        return outcome
+
+
+class _Pending:
+    """One request that waits for its answer or its time limit."""
+
+    def __init__(self, owner: SettingClient, answer: Future, outcome: Future) -> None:
+        self._owner = owner
+        self._answer = answer
+        self._outcome = outcome
+        name = owner._client.srv_name
+        text = f"no answer from {name} within {owner._timeout:g} s"
+        self._timer = owner._node.create_timer(owner._timeout, lambda: self.end(text), callback_group=owner._group)
+        answer.add_done_callback(self._answered)
+
+    def _answered(self, answer: Future) -> None:
+        if answer.cancelled():
+            return
+        response = answer.result()
+        self.end(None if response.success else f"the robot refused: {response.error}")
+
+    def end(self, reason: str | None) -> None:
+        """Report the reason of a failure, or None, unless that has been done."""
+        if self._outcome.done():
+            return
+        self._owner._pending = None
+        self._owner._node.destroy_timer(self._timer)
+        if not self._answer.done():
+            self._owner._client.remove_pending_request(self._answer)
+        self._outcome.set_result(reason)
+
+
+def collision_request(request: Any, torque: Sequence[float], force: Sequence[float]) -> None:
+    """Fill a SetFullCollisionBehavior request: the same limits while accelerating and at constant speed.
+
+    Lower limits, where the robot reports contact, equal the upper ones, where it stops: contact that matters to the
+    adaptation is judged from the external torque.
+
+    Args:
+        request: To fill.
+        torque: Per joint, shape (7,), [N·m].
+        force: Force and torque at the end effector, shape (6,), [N], [N·m].
+    """
+    for phase in ("acceleration", "nominal"):
+        for side in ("lower", "upper"):
+            setattr(request, f"{side}_torque_thresholds_{phase}", list(torque))
+            setattr(request, f"{side}_force_thresholds_{phase}", list(force))
+
+
+def load_request(request: Any, load: Inertia) -> None:
+    """Fill a SetLoad request: centre of mass in the flange frame, inertia about it, column-major."""
+    request.mass = load.mass
+    request.center_of_mass = load.com.tolist()
+    request.load_inertia = load.inertia_com.ravel(order="F").tolist()

@@ -1,0 +1,140 @@
+"""What a Franka says about itself, as plain values: franka_msgs/FrankaRobotState without the message type.
+
+Field names are those of franka_msgs 3.4.0 (franka_ros2, branch jazzy).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from thunder_dynamics.errors import DimensionError, ThunderError
+
+N_JOINTS = 7
+"""Joints of every Franka arm; the arrays of its messages have this fixed size."""
+
+
+class FrankaError(ThunderError):
+    """Something about a Franka, or its messages, is not as it must be."""
+
+
+class Mode(IntEnum):
+    """Mode of the robot, by the values of `FrankaRobotState.robot_mode`."""
+
+    OTHER = 0
+    IDLE = 1
+    MOVE = 2
+    GUIDING = 3
+    REFLEX = 4
+    USER_STOPPED = 5
+    AUTOMATIC_ERROR_RECOVERY = 6
+
+    @property
+    def text(self) -> str:
+        """The mode in words."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body whose weight the robot compensates: mass [kg] and centre of mass in the flange frame [m]."""
+
+    mass: float = 0.0
+    com: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class FrankaState:
+    """One message, reduced to what decides something.
+
+    Attributes:
+        mode: What the robot is doing.
+        errors: Names of the errors that are active.
+        external_torque: Filtered estimate of what the model does not explain, shape (7,), [N·m].
+        flags: Whether the robot itself reports contact or collision, on a joint or a Cartesian axis.
+        load: What was set with SetLoad.
+        end_effector: What the administrator's interface says about the end effector.
+    """
+
+    mode: Mode
+    errors: tuple[str, ...]
+    external_torque: tuple[float, ...]
+    flags: bool
+    load: Body
+    end_effector: Body
+
+
+def state_from_message(message: Any) -> FrankaState:
+    """Convert a franka_msgs/FrankaRobotState.
+
+    Raises:
+        FrankaError: for a mode that is not known.
+        DimensionError: if there are not seven external torques.
+    """
+    torque = tuple(float(value) for value in message.tau_ext_hat_filtered.effort)
+    if len(torque) != N_JOINTS:
+        raise DimensionError(f"{len(torque)} efforts", where="FrankaRobotState.tau_ext_hat_filtered", valid="7")
+    try:
+        mode = Mode(message.robot_mode)
+    except ValueError:
+        known = ", ".join(f"{mode.value} {mode.text}" for mode in Mode)
+        raise FrankaError(f"mode {message.robot_mode}", where="FrankaRobotState.robot_mode", valid=known) from None
+    errors = message.current_errors
+    return FrankaState(
+        mode=mode,
+        errors=tuple(name for name in errors.get_fields_and_field_types() if getattr(errors, name)),
+        external_torque=torque,
+        flags=any(value != 0.0 for value in _indicators(message.collision_indicators)),
+        load=_body(message.inertia_load.inertia),
+        end_effector=_body(message.inertia_ee.inertia),
+    )
+
+
+def _indicators(message: Any) -> Iterable[float]:
+    for vector in (
+        message.is_cartesian_linear_collision,
+        message.is_cartesian_angular_collision,
+        message.is_cartesian_linear_contact,
+        message.is_cartesian_angular_contact,
+    ):
+        yield from (vector.x, vector.y, vector.z)
+    yield from message.is_joint_collision
+    yield from message.is_joint_contact
+
+
+def _body(inertia: Any) -> Body:
+    return Body(float(inertia.m), (float(inertia.com.x), float(inertia.com.y), float(inertia.com.z)))
+
+
+@dataclass(frozen=True)
+class LoadTolerance:
+    """How far what the robot compensates may be from what the model contains.
+
+    Attributes:
+        mass: [kg].
+        first_moment: Of m·c, along each axis, [kg·m].
+    """
+
+    mass: float
+    first_moment: float
+
+    def difference(self, what: str, reported: Body, modelled: Body) -> str | None:
+        """Say how the robot's body differs from the modelled one, None if its weight is the same.
+
+        Only mass and first moment are compared: the robot compensates weight, and weight is linear in these.
+        """
+        values = (reported.mass, *reported.com)
+        moments = [reported.mass * a - modelled.mass * b for a, b in zip(reported.com, modelled.com, strict=True)]
+        same = all(map(math.isfinite, values)) and abs(reported.mass - modelled.mass) <= self.mass
+        if same and all(abs(moment) <= self.first_moment for moment in moments):
+            return None
+        return f"the robot compensates {what} of {_text(reported)}, the model contains {_text(modelled)}"
+
+
+def _text(body: Body) -> str:
+    if body.mass == 0.0:
+        return "none"
+    return f"{body.mass:.4g} kg at ({', '.join(f'{value:.4g}' for value in body.com)}) m"

@@ -1,0 +1,178 @@
+"""A live view of a controller in the terminal: one line a period, a summary at the end, never redrawn."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass, field
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3
+from rclpy.node import Node
+
+from thunder_controllers.ros import names
+from thunder_controllers.ros.bringup_parameters import MONITOR_PARAMETERS
+from thunder_controllers.ros.parameters import DeclaredParameters
+from thunder_controllers.ros.qos import MONITOR
+from thunder_controllers.ros.runtime import run
+
+ESTIMATES = "/estimates/"
+INERTIA_TYPE = "geometry_msgs/msg/InertiaStamped"
+WINDOW = 5.0
+"""First and last error of the summary are means over this time [s]."""
+
+RATE_KEYS = ("loop rate [Hz]", "loop_rate", "rate [Hz]")
+"""Under one of these the controller's diagnostics report its rate."""
+
+
+@dataclass
+class History:
+    """What has been seen: times of messages [s], norms of the position error [m], rates of the controller [Hz]."""
+
+    times: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+
+    def add(self, time: float, error: float) -> None:
+        """Keep one error; a clock that went back starts a new history."""
+        if self.times and time < self.times[-1]:
+            self.times.clear()
+            self.errors.clear()
+        self.times.append(time)
+        self.errors.append(error)
+
+    @property
+    def elapsed(self) -> float:
+        """Time from the first error to the last [s]."""
+        return self.times[-1] - self.times[0] if self.times else 0.0
+
+    def first(self) -> float:
+        """Largest error of the first `WINDOW` seconds: a motion may start at rest, without error."""
+        return max(e for t, e in zip(self.times, self.errors, strict=True) if t - self.times[0] <= WINDOW)
+
+    def last(self) -> float:
+        """Mean error of the last `WINDOW` seconds."""
+        window = [e for t, e in zip(self.times, self.errors, strict=True) if self.times[-1] - t <= WINDOW]
+        return sum(window) / len(window)
+
+
+def format_error(error: TwistStamped) -> str:
+    """Write norms of both parts of a pose error."""
+    return f"error {_norm(error.twist.linear):.2e} m, {_norm(error.twist.angular):.2e} (sin)"
+
+
+def format_estimate(link: str, estimate: InertiaStamped) -> str:
+    """Write mass and centre of mass of a link."""
+    c = estimate.inertia.com
+    return f"{link}: m {estimate.inertia.m:.4f} kg, c ({c.x:+.4f}, {c.y:+.4f}, {c.z:+.4f}) m"
+
+
+def _norm(vector: Vector3) -> float:
+    return math.sqrt(vector.x**2 + vector.y**2 + vector.z**2)
+
+
+class MonitorNode(Node):
+    """Listens to a controller and writes lines to standard output."""
+
+    def __init__(self) -> None:
+        super().__init__(names.MONITOR)
+        given = DeclaredParameters(self)
+        given.declare(MONITOR_PARAMETERS)
+        self._controller = self.resolve_topic_name(given["controller"])
+        self._history = History()
+        self._error: TwistStamped | None = None
+        self._estimates: dict[str, InertiaStamped] = {}
+        self._rate: float | None = None
+        self._silent = False
+        self.create_subscription(TwistStamped, f"{self._controller}/pose_error", self._on_error, MONITOR)
+        self.create_subscription(DiagnosticArray, names.DIAGNOSTICS, self._on_diagnostics, MONITOR)
+        self.create_timer(given["period"], self._write_line)
+
+    def begin_stop(self) -> None:
+        """Write the summary."""
+        self.write_summary()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the summary is written: always, `begin_stop` has done it."""
+        return True
+
+    def write_summary(self) -> None:
+        """Write first and last error, estimates, and the rate that was kept."""
+        if not self._history.times:
+            _write("summary: no pose error was received")
+            return
+        first, last = self._history.first(), self._history.last()
+        _write(f"summary of {self._history.elapsed:.1f} s")
+        _write(f"  position error: at first up to {first:.2e} m, mean of the last {WINDOW:g} s {last:.2e} m")
+        for link, estimate in sorted(self._estimates.items()):
+            _write(f"  estimate of {format_estimate(link, estimate)}")
+        if self._history.rates:
+            rates = sorted(self._history.rates)
+            _write(f"  control rate: median {rates[len(rates) // 2]:.1f} Hz, lowest {rates[0]:.1f} Hz")
+
+    def _on_error(self, message: TwistStamped) -> None:
+        self._error = message
+        stamp = message.header.stamp
+        self._history.add(stamp.sec + 1e-9 * stamp.nanosec, _norm(message.twist.linear))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if not f"/{status.name}".startswith(self._controller):
+                continue
+            values = {pair.key: pair.value for pair in status.values}
+            found = next((values[key] for key in RATE_KEYS if key in values), None)
+            self._rate = _number(found)
+            if self._rate is not None and self._rate > 0.0:
+                self._history.rates.append(self._rate)
+
+    def _on_estimate(self, link: str, message: InertiaStamped) -> None:
+        self._estimates[link] = message
+
+    def _write_line(self) -> None:
+        self._find_estimates()
+        if self._error is None:
+            if not self._silent:
+                _write(f"waiting for {self._controller}")
+            self._silent = True
+            return
+        rate = [] if self._rate is None else [f"{self._rate:.0f} Hz"]
+        estimates = [format_estimate(*item) for item in sorted(self._estimates.items())]
+        _write("  ".join([f"{self._history.elapsed:6.1f} s", format_error(self._error), *estimates, *rate]))
+        self._error = None
+        self._silent = False
+
+    def _find_estimates(self) -> None:
+        """Subscribe to estimates that have appeared: which links are adapted is known to the controller only."""
+        prefix = self._controller + ESTIMATES
+        for topic, types in self.get_topic_names_and_types():
+            link = topic[len(prefix) :]
+            if topic.startswith(prefix) and INERTIA_TYPE in types and link not in self._links():
+                self._subscribe(topic, link)
+
+    def _links(self) -> set[str]:
+        return {subscription.topic_name.rpartition("/")[2] for subscription in self.subscriptions}
+
+    def _subscribe(self, topic: str, link: str) -> None:
+        self.create_subscription(InertiaStamped, topic, lambda message: self._on_estimate(link, message), MONITOR)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Run the program."""
+    sys.exit(run(MonitorNode))
+
+
+if __name__ == "__main__":
+    main()

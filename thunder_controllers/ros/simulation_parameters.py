@@ -1,0 +1,410 @@
+"""Parameters of the simulation node and of the reference node."""
+
+from __future__ import annotations
+
+from thunder_controllers.ros.interface import Kind, Parameter
+
+MODES = ("realtime", "lockstep")
+INTEGRATORS = ("euler", "implicit", "implicitfast", "rk4")
+MOTIONS = ("lissajous", "pose_to_pose", "excitation", "hold")
+
+FAULTS: dict[str, str] = {
+    "none": "Nothing.",
+    "drop_joint_states": "No joint_states are sent.",
+    "drop_every_second": "Every second joint_states message is lost.",
+    "nan_joint_states": "The first position is NaN.",
+    "inf_velocity": "The first velocity is infinite.",
+    "freeze": "The sensors are stuck: values and stamp stay those of the moment of injection.",
+    "stuck_sensors": "Positions and velocities stay those of the moment of injection; the stamp goes on.",
+    "duplicate": "Every message is sent twice.",
+    "reorder": "Every message is followed by a late copy of the one before.",
+    "wrong_names": "Joint names are not those of the robot.",
+    "wrong_size": "The last joint has no position and no velocity.",
+    "missing_joint": "The last joint is absent.",
+    "empty": "The message has no joints.",
+    "clock_jump": "Stamps and clock are ahead by fault.clock_offset.",
+    "clock_restart": "Stamps and clock start again at zero.",
+}
+"""Kinds of faults and what each does."""
+
+PER_JOINT = "one value for all joints, or one each"
+
+_ROBOT = (
+    Parameter("urdf", Kind.STRING, "", "The robot: path or package:// URI of a URDF or xacro file."),
+    Parameter("xacro_args", Kind.STRINGS, (), "Arguments of a xacro file, each NAME:=VALUE."),
+    Parameter("joints", Kind.STRINGS, (), "Joints in the order of messages; empty: the order of the description."),
+    Parameter("ee_link", Kind.STRING, "", "Link of the end effector; empty: the last one of the description."),
+    Parameter(
+        "q_start", Kind.DOUBLES, (), "Positions at the start; empty: zero, or the middle of a range.", unit="rad or m"
+    ),
+    Parameter(
+        "gravity_compensation",
+        Kind.BOOL,
+        False,
+        "The robot adds the gravity torque of its description to every command by itself, as a Franka does.",
+    ),
+)
+
+_TIME = (
+    Parameter(
+        "rate",
+        Kind.DOUBLE,
+        1000.0,
+        "States and commands per second of simulated time.",
+        unit="Hz",
+        lower=1.0,
+        upper=10000.0,
+    ),
+    Parameter(
+        "mode",
+        Kind.STRING,
+        "realtime",
+        "Whether a step waits for its time, or for its command (deterministic).",
+        choices=MODES,
+    ),
+    Parameter(
+        "realtime_factor",
+        Kind.DOUBLE,
+        1.0,
+        "Simulated per wall time in mode realtime.",
+        unit="1",
+        lower=0.01,
+        upper=100.0,
+        read_only=False,
+    ),
+    Parameter(
+        "lockstep_timeout",
+        Kind.DOUBLE,
+        1.0,
+        "Wall time that mode lockstep waits for a command before the brakes engage.",
+        unit="s",
+        lower=0.01,
+        upper=600.0,
+    ),
+    Parameter(
+        "command_timeout",
+        Kind.DOUBLE,
+        0.1,
+        "Simulated time without command after which the brakes engage in mode realtime.",
+        unit="s",
+        lower=0.001,
+        upper=600.0,
+    ),
+    Parameter(
+        "hold_until_command",
+        Kind.BOOL,
+        True,
+        "The robot has brakes: they hold it before the first command and when commands have stopped. Without brakes it "
+        "starts with no effort, and the last command acts on.",
+    ),
+    Parameter(
+        "command_topic",
+        Kind.STRING,
+        "effort_controller/commands",
+        "Topic of the effort commands, in the order of the joints.",
+    ),
+)
+
+_PLANT = (
+    Parameter("integrator", Kind.STRING, "rk4", "MuJoCo's integrator.", choices=INTEGRATORS),
+    Parameter("substeps", Kind.INTEGER, 1, "Integration steps per command.", unit="1", lower=1, upper=1000),
+    Parameter(
+        "torque_delay",
+        Kind.DOUBLE,
+        0.0,
+        "From command to effect, a multiple of the period.",
+        unit="s",
+        lower=0.0,
+        upper=1.0,
+    ),
+    Parameter(
+        "friction.viscous",
+        Kind.DOUBLES,
+        (),
+        f"{PER_JOINT.capitalize()}; empty: the description's.",
+        unit="N·m·s/rad or N·s/m",
+        lower=0.0,
+    ),
+    Parameter(
+        "friction.coulomb",
+        Kind.DOUBLES,
+        (),
+        f"{PER_JOINT.capitalize()}; empty: the description's.",
+        unit="N·m or N",
+        lower=0.0,
+    ),
+    Parameter(
+        "noise.q_std",
+        Kind.DOUBLES,
+        (0.0,),
+        f"Standard deviation of measured positions, {PER_JOINT}.",
+        unit="rad or m",
+        lower=0.0,
+    ),
+    Parameter(
+        "noise.qd_std",
+        Kind.DOUBLES,
+        (0.0,),
+        f"Standard deviation of measured velocities, {PER_JOINT}.",
+        unit="rad/s or m/s",
+        lower=0.0,
+    ),
+    Parameter(
+        "noise.q_resolution",
+        Kind.DOUBLES,
+        (0.0,),
+        f"Resolution of measured positions, 0 for none, {PER_JOINT}.",
+        unit="rad or m",
+        lower=0.0,
+    ),
+    Parameter(
+        "noise.qd_resolution",
+        Kind.DOUBLES,
+        (0.0,),
+        f"Resolution of measured velocities, 0 for none, {PER_JOINT}.",
+        unit="rad/s or m/s",
+        lower=0.0,
+    ),
+    Parameter("seed", Kind.INTEGER, 0, "Of the measurement noise.", unit="1", lower=0, upper=2**53),
+)
+
+_CHANGES_ATTACH = "Used by ~/attach_payload"
+
+_PAYLOAD = (
+    Parameter(
+        "payload.mass", Kind.DOUBLE, 1.0, f"Mass. {_CHANGES_ATTACH}.", unit="kg", lower=0.0, upper=1e3, read_only=False
+    ),
+    Parameter(
+        "payload.com",
+        Kind.DOUBLES,
+        (0.0, 0.0, 0.0),
+        f"Centre of mass in the link's frame. {_CHANGES_ATTACH}.",
+        unit="m",
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "payload.inertia",
+        Kind.DOUBLES,
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        f"Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the centre of mass. {_CHANGES_ATTACH}.",
+        unit="kg·m²",
+        size=6,
+        read_only=False,
+    ),
+    Parameter(
+        "payload.link",
+        Kind.STRING,
+        "",
+        f"Link that carries it; empty: the end effector's. {_CHANGES_ATTACH}.",
+        read_only=False,
+    ),
+    Parameter("payload.attached", Kind.BOOL, False, "Attach the payload at the start."),
+)
+
+
+_FAULT = (
+    Parameter(
+        "fault.kind",
+        Kind.STRING,
+        "none",
+        "What to inject. Used by ~/inject_fault.",
+        choices=tuple(FAULTS),
+        read_only=False,
+    ),
+    Parameter(
+        "fault.duration",
+        Kind.DOUBLE,
+        0.0,
+        "Simulated time that it lasts; 0: until switched off. Used by ~/inject_fault.",
+        unit="s",
+        lower=0.0,
+        upper=1e6,
+        read_only=False,
+    ),
+    Parameter(
+        "fault.clock_offset",
+        Kind.DOUBLE,
+        10.0,
+        "How far clock_jump goes. Used by ~/inject_fault.",
+        unit="s",
+        lower=-1e6,
+        upper=1e6,
+        read_only=False,
+    ),
+)
+
+SIMULATION_PARAMETERS: tuple[Parameter, ...] = (*_ROBOT, *_TIME, *_PLANT, *_PAYLOAD, *_FAULT)
+
+_MOTION = (
+    Parameter("controller", Kind.STRING, "adaptive_controller", "Node to send references to, relative or absolute."),
+    Parameter("frame_id", Kind.STRING, "world", "Frame of all poses; the controller's poses must be in it."),
+    Parameter("type", Kind.STRING, "lissajous", "The motion. Used by ~/start.", choices=MOTIONS, read_only=False),
+    Parameter("autostart", Kind.BOOL, False, "Start as soon as the controller publishes where it is."),
+    Parameter(
+        "ramp_time",
+        Kind.DOUBLE,
+        2.0,
+        "In which the motion starts, and comes to rest. Used by ~/start, ~/stop and ~/hold.",
+        unit="s",
+        lower=0.05,
+        upper=60.0,
+        read_only=False,
+    ),
+    Parameter(
+        "centre",
+        Kind.DOUBLES,
+        (),
+        "Centre of lissajous and excitation, place of hold; empty: where the controller is. Used by ~/start.",
+        unit="m",
+        read_only=False,
+    ),
+    Parameter(
+        "ypr",
+        Kind.DOUBLES,
+        (),
+        "Orientation R = Rz(yaw) Ry(pitch) Rx(roll); empty: the controller's. Used by ~/start.",
+        unit="rad",
+        read_only=False,
+    ),
+    Parameter(
+        "limits.linear",
+        Kind.DOUBLES,
+        (0.25, 1.0, 10.0),
+        "Velocity, acceleration and jerk of straight motion, and of the way to the start. Used by ~/start.",
+        unit="m/s, m/s², m/s³",
+        lower=0.0,
+        upper=1e4,
+        positive=True,
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "limits.angular",
+        Kind.DOUBLES,
+        (1.0, 4.0, 40.0),
+        "The same of turning. Used by ~/start.",
+        unit="rad/s, rad/s², rad/s³",
+        lower=0.0,
+        upper=1e4,
+        positive=True,
+        size=3,
+        read_only=False,
+    ),
+)
+
+_LISSAJOUS = (
+    Parameter(
+        "lissajous.amplitude",
+        Kind.DOUBLES,
+        (0.10, 0.15, 0.10),
+        "A of centre + A sin(2πft + phase), per axis. Used by ~/start.",
+        unit="m",
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "lissajous.frequency",
+        Kind.DOUBLES,
+        (0.2, 0.1, 0.4),
+        "f, per axis. Used by ~/start.",
+        unit="Hz",
+        lower=0.0,
+        upper=20.0,
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "lissajous.phase",
+        Kind.DOUBLES,
+        (0.0, 0.0, 0.0),
+        "Phase, per axis. Used by ~/start.",
+        unit="rad",
+        size=3,
+        read_only=False,
+    ),
+)
+
+_POSES = (
+    Parameter(
+        "pose_to_pose.positions",
+        Kind.DOUBLES,
+        (),
+        "Positions to go to, three numbers each. Used by ~/start.",
+        unit="m",
+        read_only=False,
+    ),
+    Parameter(
+        "pose_to_pose.ypr",
+        Kind.DOUBLES,
+        (),
+        "Their orientations, three numbers each; empty: that of `ypr` for all. Used by ~/start.",
+        unit="rad",
+        read_only=False,
+    ),
+    Parameter(
+        "pose_to_pose.dwell",
+        Kind.DOUBLE,
+        0.5,
+        "Rest at each pose. Used by ~/start.",
+        unit="s",
+        lower=0.0,
+        upper=3600.0,
+        read_only=False,
+    ),
+)
+
+_EXCITATION = (
+    Parameter(
+        "excitation.linear",
+        Kind.DOUBLES,
+        (0.05, 0.05, 0.05),
+        "Amplitude of the position, per axis. Used by ~/start.",
+        unit="m",
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "excitation.angular",
+        Kind.DOUBLES,
+        (0.3, 0.3, 0.3),
+        "Amplitude of yaw, pitch and roll about the orientation. Used by ~/start.",
+        unit="rad",
+        lower=0.0,
+        upper=1.2,
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "excitation.frequency",
+        Kind.DOUBLE,
+        0.1,
+        "Base frequency; each of the six motions is a sum of `harmonics` multiples of it. Used by ~/start.",
+        unit="Hz",
+        lower=0.001,
+        upper=5.0,
+        read_only=False,
+    ),
+    Parameter(
+        "excitation.harmonics",
+        Kind.INTEGER,
+        3,
+        "Sinusoids in each motion. Used by ~/start.",
+        unit="1",
+        lower=1,
+        upper=20,
+        read_only=False,
+    ),
+    Parameter(
+        "excitation.seed",
+        Kind.INTEGER,
+        0,
+        "Of the phases. Used by ~/start.",
+        unit="1",
+        lower=0,
+        upper=2**31,
+        read_only=False,
+    ),
+)
+
+REFERENCE_PARAMETERS: tuple[Parameter, ...] = (*_MOTION, *_LISSAJOUS, *_POSES, *_EXCITATION)
