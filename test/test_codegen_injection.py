@@ -73,7 +73,7 @@ def test_hostile_robot_names_are_refused(name: str) -> None:
 
 
 def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_path: Path) -> None:
-    text = robot_file("planar3r").read_text().replace("Planar arm of three rods", "*/ system() evil_marker /* rods")
+    text = robot_file("planar3r").read_text().replace("Planar arm of", "'*/ system() evil_marker' # ")
     file = tmp_path / "arm.yaml"
     file.write_text("# evil_marker */\n" + text)
     folder = td.build(td.load_model(file), folder=tmp_path / "out", python=False)
@@ -81,9 +81,10 @@ def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_pa
         assert not path.is_file() or b"evil_marker" not in path.read_bytes(), path.name
 
 
-@pytest.mark.parametrize(
-    "text", ['say "hi"', "*/ evil(); /*", "back\\slash", "??/ trigraph", "$robot %s {x}", "naïve → ok", '"""']
-)
+DESCRIPTIONS = ['say "hi"', "*/ evil(); /*", "back\\slash", "??/ trigraph", "$robot %s {x}", "naïve → ok", '"""']
+
+
+@pytest.mark.parametrize("text", DESCRIPTIONS)
 def test_descriptions_of_functions_come_out_as_text(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(f"def add_functions(robot):\n    robot.add_function('mine', robot.symbol('q'), ['q'], {text!r})\n")

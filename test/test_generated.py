@@ -189,11 +189,11 @@ def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Pa
         ("robot: panda", "parameters of robot 'panda'; valid: sea2"),
         (
             "par_X: [1]",
-            "no group 'par_X'; valid: robot, par_Ln2EE, par_gravity, par_DYN, par_Dl, par_K, par_Dm, par_Mm",
+            "no group 'par_X'; valid: robot, par_Ln2EE, par_gravity, par_DYN, par_Dl, par_K, par_Dm",
         ),
         ("par_Mm: [0.1]", "group 'par_Mm' stands twice"),
         ("par_K: 7", "'7' is no list; valid: .number, number, ...."),
-        ("par_K: [7", "is no list"),
+        ("par_K: [7", "'.7' is no list"),
         ("par_K: []", "'' is no finite number"),
         ("par_K: [a]", "'a' is no finite number"),
         ("par_K: [1e999]", "'1e999' is no finite number"),

@@ -181,19 +181,20 @@ def _compile(request: _Request, folder: Path) -> str | None:
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
     architecture = [flag for flag in request.flags if flag.startswith("-march")]  # Eigen's alignment depends on it
     light = ["-O1", *architecture, "-fPIC", "-I.", "-std=c++17"]
-    eigen = f"-isystem{toolchain.eigen_include()}"
+    include = toolchain.eigen_include()
+    eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
     cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")
     commands = [
         [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
         [*cc, "-O1", "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
-        [*cxx, *flags, "-std=c++17", eigen, "-c", f"thunder_{name}.cpp"],
+        [*cxx, *flags, "-std=c++17", *eigen, "-c", f"thunder_{name}.cpp"],
     ]
     module = None
     if request.python:
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
         module = f"thunder_{name}{suffix}"
         hidden = ["-fvisibility=hidden", *toolchain.python_includes()]
-        commands.append([*cxx, *light, eigen, *hidden, "-c", f"thunder_{name}_py.cpp"])
+        commands.append([*cxx, *light, *eigen, *hidden, "-c", f"thunder_{name}_py.cpp"])
     toolchain.run_all(commands, folder)
     core = [f"{name}_gen.o", f"thunder_{name}.o"]
     links = [[*cxx, "-shared", "-o", f"lib{name}.so", *core, f"{name}_library.o", "-lm"]]

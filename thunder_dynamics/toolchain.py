@@ -59,7 +59,7 @@ def eigen_include() -> Path:
 
 
 def python_includes() -> list[str]:
-    """Include flags for a pybind11 module.
+    """Flags that a pybind11 module needs to find its headers.
 
     Raises:
         BuildError: if Python's headers are missing.
@@ -69,7 +69,8 @@ def python_includes() -> list[str]:
     include = Path(sysconfig.get_path("include"))
     if not (include / "Python.h").is_file():
         raise BuildError("Python.h is missing", where=str(include), valid="the package python3-dev")
-    return [f"-I{include}", f"-I{pybind11.get_include()}"]
+    own = pybind11.get_include()
+    return [f"-I{include}", f"-I{own}", f"-fmacro-prefix-map={own}=pybind11"]  # its assertions name their file
 
 
 def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool = True) -> str:

@@ -343,17 +343,10 @@ class Probe:
 
     def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = TIMEOUT) -> Any:
         """Wait for a condition on messages or on the graph; its value."""
-        value: Any = None
-
-        def holds() -> Any:
-            nonlocal value
-            value = condition()
-            return value
-
         deadline = self.now() + timeout
-        with self.changed:
-            while not holds():
-                assert self.now() < deadline, f"no {what} in {timeout:g} s"
+        while not (value := condition()):  # without the lock: a condition may call services
+            assert self.now() < deadline, f"no {what} in {timeout:g} s"
+            with self.changed:
                 self.changed.wait(POLL)
         return value
 

@@ -15,13 +15,17 @@ import numpy as np
 import pytest
 import rclpy
 from nodes import TIMEOUT, Probe
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.task import Future
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_controllers.inertia_estimate import LinkEstimate
 from thunder_controllers.ros.controller_robot import GuardContext, RobotGuard, make_guard
+from thunder_controllers.ros.franka_services import destroy_services, destroy_services_later
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia
@@ -40,7 +44,10 @@ def library() -> Library:
 
 
 class Robot:
-    """Says and answers what franka_ros2 does; `state` is the message, published at 100 Hz while `speaks`."""
+    """Says and answers what franka_ros2 does; `state` is the message, published at 100 Hz while `speaks`.
+
+    Requests are answered with success, unless there is a `refusal`; once `silence` is done, if it is set.
+    """
 
     def __init__(self, probe: Probe) -> None:
         from franka_msgs.msg import FrankaRobotState
@@ -51,36 +58,45 @@ class Robot:
         self.requests: list[Any] = []
         self.refusal = ""
         self.speaks = True
-        self._probe = probe
+        self.silence: Future | None = None
         self._node = node = probe.node
         self._publisher = node.create_publisher(FrankaRobotState, "franka_robot_state_broadcaster/robot_state", 10)
         self._timer = node.create_timer(0.01, self._publish)
+        group = ReentrantCallbackGroup()  # while one waits, the probe goes on
+        offered = {
+            "set_load": (SetLoad, self._set_load),
+            "set_full_collision_behavior": (SetFullCollisionBehavior, self._answer),
+        }
         self._services = [
-            node.create_service(SetLoad, "service_server/set_load", self._set_load),
-            node.create_service(SetFullCollisionBehavior, "service_server/set_full_collision_behavior", self._answer),
+            node.create_service(kind, f"service_server/{name}", callback, callback_group=group)
+            for name, (kind, callback) in offered.items()
         ]
 
     def _publish(self) -> None:
         if self.speaks:
             self._publisher.publish(self.state)
 
-    def _answer(self, request: Any, response: Any) -> Any:
+    async def _answer(self, request: Any, response: Any) -> Any:
         self.requests.append(request)
+        if self.silence is not None:
+            await self.silence
         response.success, response.error = not self.refusal, self.refusal
         return response
 
-    def _set_load(self, request: Any, response: Any) -> Any:
+    async def _set_load(self, request: Any, response: Any) -> Any:
         if not self.refusal:
             inertia = self.state.inertia_load.inertia
             inertia.m = request.mass
             inertia.com.x, inertia.com.y, inertia.com.z = (float(value) for value in request.center_of_mass)
-        return self._answer(request, response)
+        return await self._answer(request, response)
 
     def close(self) -> None:
+        if self.silence is not None:
+            self.silence.set_result(None)
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
-        for service in self._services:
-            self._node.destroy_service(service)
+        destroy = destroy_services if self.silence is None else destroy_services_later
+        destroy(self._node, self._services)
 
 
 class Guarded:
@@ -106,10 +122,17 @@ class Guarded:
         except ExternalShutdownException:
             return
 
-    def close(self) -> None:
+    def stop_spinning(self) -> None:
         self.executor.shutdown()
         self._thread.join(TIMEOUT)
+
+    def close(self) -> None:
+        self.stop_spinning()
         self.guard.close()
+        self.end()
+
+    def end(self) -> None:
+        self.stop_spinning()
         self.node.destroy_node()
         rclpy.try_shutdown(context=self.context)
 
@@ -120,6 +143,7 @@ def robot(probe: Probe) -> Iterator[Robot]:
     made = Robot(probe)
     yield made
     made.close()
+    probe.wait_until(lambda: not [s for s in probe.node.services if "service_server" in s.srv_name], "end of the robot")
 
 
 @pytest.fixture
@@ -267,6 +291,18 @@ def test_a_refusal_of_the_robot_is_passed_on(probe: Probe, robot: Robot, guarded
     assert (answer.success, answer.message) == (False, "the robot refused: libfranka: command rejected")
 
 
+def test_a_robot_that_does_not_answer_is_a_failure(domain: int, library: Library, probe: Probe, robot: Robot) -> None:
+    guarded = Guarded(domain, library, service_timeout=0.2)
+    try:
+        set_up = lambda: guarded.guard.diagnostics()["franka collision behaviour"] == "set"  # noqa: E731
+        probe.wait_until(set_up, "collision behaviour")
+        robot.silence = Future()
+        answer = probe.call(Trigger, "adaptive_controller/reset_payload")
+        assert (answer.success, answer.message) == (False, "no answer from /service_server/set_load within 0.2 s")
+    finally:
+        guarded.close()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -284,14 +320,51 @@ def test_bad_parameters_are_refused(domain: int, library: Library, robot: Robot,
         Guarded(domain, library, **{name: value})
 
 
+def test_cleaning_up_answers_a_request_that_is_under_way(
+    domain: int, library: Library, probe: Probe, robot: Robot
+) -> None:
+    guarded = Guarded(domain, library)
+    probe.wait_until(lambda: guarded.guard.diagnostics()["franka collision behaviour"] == "set", "collision behaviour")
+    robot.silence = Future()
+
+    def clean_up() -> None:
+        if len(robot.requests) == 2:
+            guarded.node.destroy_timer(timer)
+            guarded.guard.close()
+
+    timer = guarded.node.create_timer(0.01, clean_up, callback_group=ReentrantCallbackGroup())
+    answer = probe.call(Trigger, "adaptive_controller/reset_payload")
+    assert (answer.success, answer.message) == (False, "the node is being cleaned up")
+    probe.wait_until(lambda: not [s for s in guarded.node.services if "payload" in s.srv_name], "end of the services")
+    guarded.end()
+
+
+def test_the_controller_node_runs_in_move_only_and_stops_by_itself(
+    library: Library, probe: Probe, robot: Robot, start_node: Any
+) -> None:
+    plant = {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "gravity_compensation": True, "ee_link": "panda_flange"}
+    start_node("simulation", {**plant, "q_start": [0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0]})
+    node = start_node(
+        "controller", {"library": library.path, "robot_interface": "franka", "measurement_timeout": 0.5}
+    ).full_name
+    assert probe.transition(node, "configure")
+    probe.wait_until(lambda: robot.requests, "collision behaviour")
+    assert not probe.transition(node, "activate"), "the robot is idle"
+    robot.state.robot_mode = robot.state.ROBOT_MODE_MOVE
+    probe.wait_until(lambda: probe.transition(node, "activate"), "activation")
+    with probe.listening(Float64MultiArray, "effort_controller/commands") as commands:
+        # The plant adds gravity by itself, so that holding still takes next to nothing.
+        assert max(map(abs, commands.wait_new(200).data)) < 1.0
+    robot.state.current_errors.joint_velocity_violation = True
+    probe.wait_until(lambda: probe.state(node) == "inactive", "deactivation by itself")
+
+
 def test_nothing_is_left_after_close(domain: int, library: Library, probe: Probe, robot: Robot) -> None:
     guarded = Guarded(domain, library)
     probe.wait_until(lambda: robot.requests, "collision behaviour")
-    guarded.executor.shutdown()
-    guarded._thread.join(TIMEOUT)
+    guarded.stop_spinning()
     guarded.guard.close()
     assert list(guarded.node.get_parameters_by_prefix("franka")) == []
     assert [service.srv_name for service in guarded.node.services if "payload" in service.srv_name] == []
     assert list(guarded.node.timers) == []
-    guarded.node.destroy_node()
-    rclpy.try_shutdown(context=guarded.context)
+    guarded.end()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from nodes import Inbox, NodeProcess, Probe
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -28,6 +28,7 @@ class World:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self.states = probe.publisher(JointState, "/joint_states", STREAM)
+        self.errors = probe.node.create_publisher(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
         self.poses = probe.publisher(PoseStamped, "/adaptive_controller/pose", MONITOR)
         self.time_ns = 1_000_000_000
 
@@ -127,7 +128,7 @@ def test_duplicated_and_overtaken_states_and_a_jump_of_the_clock_make_no_step(
     np.testing.assert_allclose(_position(restarted), _position(jumped), atol=1e-12)
 
 
-def test_autostart_begins_with_the_first_pose_of_the_right_frame(
+def test_autostart_waits_for_a_pose_of_the_right_frame_and_for_an_active_controller(
     probe: Probe, start_node: StartNode, references: Inbox
 ) -> None:
     process = start_node("reference", {"autostart": True, "type": "hold"})
@@ -136,7 +137,8 @@ def test_autostart_begins_with_the_first_pose_of_the_right_frame(
     process.wait_for_output("poses of the controller are in 'elsewhere', not in 'world'")
     world.state()
     world.pose()
-    process.wait_for_output("motion: hold")
+    assert "motion" not in process.output
+    probe.wait_until(lambda: (world.errors.publish(TwistStamped()), "motion: hold" in process.output)[1], "start")
     point = world.next_reference(references)
     np.testing.assert_allclose(_position(point), POSITION, atol=1e-12)
 

@@ -10,17 +10,19 @@ from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.node import Node
 from rclpy.task import Future
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.bringup_parameters import BRINGUP_PARAMETERS
 from thunder_controllers.ros.parameters import DeclaredParameters
-from thunder_controllers.ros.qos import LATCHED, STREAM
+from thunder_controllers.ros.qos import LATCHED
 from thunder_controllers.ros.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
 
 PERIOD = 0.1
 """Between two looks at what is there [s]."""
+
+SETTLE = 0.5
+"""After configuring, for joint_states to reach the controller [s]."""
 
 RETRY = 1.0
 """Between two attempts at activation: the robot may still be on its way to a state that allows it [s]."""
@@ -64,8 +66,6 @@ class BringupNode(Node):
         if self._given["wait_for_library"]:
             self._step = Step.LIBRARY
             self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
-        self._robot_is_there = False
-        self._robot = self.create_subscription(JointState, names.JOINT_STATES, self._on_joint_states, STREAM)
         self._start = self.get_clock().now()
         self._timer = self.create_timer(PERIOD, self._advance)
         self._pause = 0
@@ -73,10 +73,6 @@ class BringupNode(Node):
     def _on_library(self, _: String) -> None:
         if self._step is Step.LIBRARY:
             self._step = Step.CONTROLLER
-
-    def _on_joint_states(self, _: JointState) -> None:
-        self._robot_is_there = True
-        self.destroy_subscription(self._robot)  # a thousand messages a second are not for this node
 
     def _advance(self) -> None:
         if self._step is Step.END:
@@ -87,7 +83,7 @@ class BringupNode(Node):
             self._pause -= 1
         elif self._step is Step.CONTROLLER and self._change.service_is_ready() and self._state.service_is_ready():
             self._ask_state()
-        elif self._step is Step.ROBOT and self._robot_is_there:
+        elif self._step is Step.ROBOT and self.count_publishers(names.JOINT_STATES) > 0:
             self._request(Transition.TRANSITION_ACTIVATE, Step.ACTIVATE)
 
     def _ask_state(self) -> None:
@@ -116,7 +112,7 @@ class BringupNode(Node):
         success = bool(future.result().success)
         if self._step is Step.CONFIGURE:
             if success:
-                self._step = Step.ROBOT
+                self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
             else:
                 self._end("the controller cannot be configured; its log says why")
         elif success:

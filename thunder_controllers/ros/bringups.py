@@ -29,6 +29,9 @@ PANDA = f"package://{PACKAGE}/config/robots/panda.yaml"
 PANDA_URDF = f"package://{PACKAGE}/urdf/panda.urdf.xacro"
 WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
 
+LOCKSTEP_PATIENCE = 2.0
+"""Wall time after which silence in lock-step is a fault [s]: a loaded machine must not end it."""
+
 _LAW = Argument("law", "cartesian_backstepping", "Law to run, NAME[:option=a+b].")
 _REFERENCE = Argument(
     "reference",
@@ -71,16 +74,20 @@ def _controller(arguments: Mapping[str, str], files: tuple[Path, ...], franka: b
         "gravity_compensated_by_robot": franka,
         "robot_interface": "franka" if franka else "generic",
     }
+    if arguments["mode"] == "lockstep":
+        parameters["watchdog_timeout"] = LOCKSTEP_PATIENCE
     if estimates:
         parameters["estimates_file"] = str(resolve_file(estimates))
     gains = (resolve_file(arguments["gains"]),) if arguments["gains"] else ()
     files = (_config("controller"), *files, *gains)
-    return own_node("controller", names.CONTROLLER, "ControllerNode", parameters=parameters, files=files)
+    return own_node("controller", names.CONTROLLER, "AdaptiveController", parameters=parameters, files=files)
 
 
 def _simulation(arguments: Mapping[str, str], urdf: str, files: tuple[Path, ...], ee_link: str = "") -> NodeDescription:
     payload = read_number(arguments, "payload", "kg")
     parameters = {"urdf": urdf, "mode": arguments["mode"], "ee_link": ee_link, "gravity_compensation": False}
+    if arguments["mode"] == "lockstep":
+        parameters["lockstep_timeout"] = 1.5 * LOCKSTEP_PATIENCE
     if payload > 0.0:
         parameters |= {"payload.attached": True, "payload.mass": payload}
     files = (_config("simulation"), *files)

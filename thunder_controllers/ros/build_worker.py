@@ -106,6 +106,11 @@ class BuildProcess:
         self._process: subprocess.Popen[str] | None = None
         self._ended = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether `end` was called."""
+        return self._ended
+
     def run(self, request: BuildRequest) -> BuildResult:
         """Build and wait for the result.
 
@@ -129,6 +134,8 @@ class BuildProcess:
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
+        if self._ended:
+            raise BuildError("the build was ended", where=request.robot_file)
         return _read_answer(text, status, request)
 
     def end(self) -> None:

@@ -38,7 +38,9 @@ class Excitation:
         self.is_available = bool(len(known)) and "Yr" in library.functions
 
     def add(self, q: FloatArray, qd: FloatArray, qd_r: FloatArray, dt: float) -> None:
-        """Use a sample that comes `dt` seconds after the one before."""
+        """Use a sample that comes `dt` seconds after the one before; one that is not finite is passed over."""
+        if not (np.isfinite(q).all() and np.isfinite(qd).all() and np.isfinite(qd_r).all()):
+            return
         if self.is_available and self._previous is not None and dt > 0.0:
             qdd_r = (qd_r - self._previous) / dt
             regressor = np.asarray(self._library.evaluate("Yr", q, qd, qd_r, qdd_r))[:, self._columns]

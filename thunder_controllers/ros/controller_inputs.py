@@ -103,8 +103,8 @@ def motion_along(message: MultiDOFJointTrajectory, frames: Frames, start: FloatA
     """Interpolate a trajectory of poses from the sample in effect, acceleration continuous.
 
     Raises:
-        ReferenceMessageError: for another frame or joint, bad times, sizes or numbers, a start elsewhere, an end in motion,
-            or orientations too far apart.
+        ReferenceMessageError: for another frame or joint, bad times, sizes or numbers, a start elsewhere, an end in
+            motion, or orientations too far apart.
     """
     where = "trajectory"
     _check_frame(message.header.frame_id, frames, where)
@@ -128,8 +128,8 @@ def motion_of_joints(message: JointTrajectory, joints: Sequence[str], start: Flo
     """Interpolate a joint trajectory from the sample in effect; its joints may have any order.
 
     Raises:
-        ReferenceMessageError: for missing or unknown joints, bad times, sizes or numbers, a start elsewhere, or an end in
-            motion.
+        ReferenceMessageError: for missing or unknown joints, bad times, sizes or numbers, a start elsewhere, or an
+            end in motion.
     """
     where, n = "joint_trajectory", len(joints)
     if sorted(message.joint_names) != sorted(joints):
@@ -146,7 +146,9 @@ def motion_of_joints(message: JointTrajectory, joints: Sequence[str], start: Flo
     return JointSpline(_spline(times, values, first, columns[1], columns[2]))
 
 
-def _joint_rows(points: Sequence[Any], field: str, order: list[int], needed: bool, where: str) -> list[FloatArray] | None:
+def _joint_rows(
+    points: Sequence[Any], field: str, order: list[int], needed: bool, where: str
+) -> list[FloatArray] | None:
     if not needed and not any(len(getattr(point, field)) for point in points):
         return None
     rows = []

@@ -124,7 +124,9 @@ class ControlLoop:
         with self.lock:
             age = self.state_age
             if age > self._times.watchdog:
-                seen = f"the last usable joint_states came {age:.3g} s ago" if np.isfinite(age) else "no joint_states yet"
+                seen = (
+                    f"the last usable joint_states came {age:.3g} s ago" if np.isfinite(age) else "no joint_states yet"
+                )
                 if self.reader.missing:
                     seen += f" (they lack {', '.join(self.reader.missing)})"
                 raise LawError(seen, where="activate", valid=f"joint_states younger than {self._times.watchdog:g} s")
@@ -251,5 +253,5 @@ class ControlLoop:
                     if not self._is_stopping:
                         self.reference.stream(self._row)
             except ThunderError as error:
-                self.monitor.refused_references += 1
+                self.monitor.refuse(str(error))
                 self._on_refused(error)

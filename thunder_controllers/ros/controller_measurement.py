@@ -46,7 +46,7 @@ class JointStateReader:
         self.qd: FloatArray = np.zeros(len(joints))
         """Velocities of the last good message [rad/s or m/s]."""
         self.time = 0.0
-        """Stamp of the last message that was not ignored [s], since the first one: small, so exact to the nanosecond."""
+        """Stamp of the last message that was not ignored, since the first one [s]: exact, as it is small."""
         self.dt = nominal_dt
         """Period that the last message ended [s]."""
         self.stamp_ns = 0

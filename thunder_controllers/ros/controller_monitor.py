@@ -31,7 +31,7 @@ class Recent:
         fresh = min(self._count - self._reported, WINDOW)
         last = self._count
         self._reported = last
-        return self._values[np.arange(last - fresh, last) & (WINDOW - 1)]
+        return np.asarray(self._values[np.arange(last - fresh, last) & (WINDOW - 1)])
 
 
 class LoopMonitor:
@@ -45,13 +45,20 @@ class LoopMonitor:
         self.silent_ramps = 0
         """Those among them because nothing usable came in time."""
         self.refused_references = 0
-        """Streamed references that were refused."""
+        """References that were refused."""
+        self.last_refusal = ""
+        """Why the last of them was."""
         self._latencies, self._intervals = Recent(), Recent()
         self._arrival_ns = 0
 
     def count(self, verdict: Verdict) -> None:
         """Count a message that is not good."""
         self.verdicts[verdict] += 1
+
+    def refuse(self, reason: str) -> None:
+        """Count a refused reference."""
+        self.refused_references += 1
+        self.last_refusal = reason
 
     def record_arrival(self, received_ns: int) -> None:
         """Note when a usable joint_states was received [ns]."""
@@ -70,4 +77,8 @@ class LoopMonitor:
     def faults(self) -> Mapping[str, int]:
         """Count everything that was wrong with the input, by a name."""
         named = {f"joint_states {v.value}": n for v, n in self.verdicts.items() if v is not Verdict.GOOD}
-        return {**named, "references refused": self.refused_references, "ramps for lack of joint_states": self.silent_ramps}
+        return {
+            **named,
+            "references refused": self.refused_references,
+            "ramps for lack of joint_states": self.silent_ramps,
+        }

@@ -41,7 +41,10 @@ class Motion(Protocol):
         ...
 
 
-def _velocity_shape(u: float, T: float) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+Weights = tuple[float, float]
+
+
+def _velocity_shape(u: float, T: float) -> tuple[Weights, Weights, Weights]:
     """Cubic Hermite velocity from (v₀, a₀) to rest over T at u = t/T: its weights of v₀ and a₀, in position too.
 
     v = (1 − 3u² + 2u³) v₀ + T u(1 − u)² a₀; its derivative is the acceleration, its integral the way.
@@ -123,8 +126,9 @@ class JointStop:
         self._time = min(self._time + dt, self._duration)
         q, qd, qdd = (self._start[part] for part in self._parts)
         weights = _velocity_shape(self._time / self._duration, self._duration)
-        for part, offset, (of_velocity, of_acceleration) in zip(self._parts, (q, 0.0, 0.0), weights, strict=True):
-            self._row[part] = offset + of_velocity * qd + of_acceleration * qdd
+        for part, (of_velocity, of_acceleration) in zip(self._parts, weights, strict=True):
+            self._row[part] = of_velocity * qd + of_acceleration * qdd
+        self._row[self._parts[0]] += q
         if self.is_finished:
             self._row[self._parts[1].start :] = 0.0
         return self._row
@@ -195,8 +199,8 @@ def _orthonormal(matrix: FloatArray) -> FloatArray:
 class Spline:
     """Vector-valued piecewise polynomial, twice continuously differentiable, from given rates to rest.
 
-    Quintic Hermite pieces where velocities are given; else those of the clamped cubic spline through the points. Missing
-    accelerations are those of that cubic spline too.
+    Quintic Hermite pieces where velocities are given; else those of the clamped cubic spline through the points.
+    Missing accelerations are those of that cubic spline too.
 
     Args:
         times: Increasing from 0, shape (K,) [s].
@@ -280,7 +284,7 @@ class PoseSpline:
 
 def _imaginary(a: FloatArray, b: FloatArray) -> FloatArray:
     """vec(a b̄) of quaternions (x, y, z, w)."""
-    return b[3] * a[:3] - a[3] * b[:3] - np.cross(a[:3], b[:3])
+    return np.asarray(b[3] * a[:3] - a[3] * b[:3] - np.cross(a[:3], b[:3]))
 
 
 def quaternion_rates(q: FloatArray, omega: ArrayLike, omega_dot: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -136,6 +136,7 @@ PARAMETERS = (
         upper=1000.0,
         read_only=False,
     ),
+    Parameter("diagnostics_rate", Kind.DOUBLE, 1.0, "Rate of /diagnostics.", unit="Hz", lower=0.1, upper=100.0),
     Parameter(
         "estimates_file",
         Kind.STRING,

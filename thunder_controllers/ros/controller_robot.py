@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from thunder_controllers.inertia_estimate import LinkEstimate
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # names and parameters of nodes are read where the host is not compiled: while it is built
     from rclpy.node import Node
 
     from thunder_controllers.host import Library
+    from thunder_controllers.inertia_estimate import LinkEstimate
     from thunder_controllers.ros.parameters import DeclaredParameters
 
 

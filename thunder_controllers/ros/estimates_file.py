@@ -28,6 +28,10 @@ from thunder_dynamics.errors import ThunderError
 FloatArray = NDArray[np.float64]
 
 
+ONE_LINE = 1_000_000
+"""Width of a line that no list reaches."""
+
+
 class EstimatesFileError(ThunderError):
     """A file of estimates cannot be read or written, or is of another robot, law or links."""
 
@@ -52,14 +56,15 @@ def save_estimates(path: Path, owner: EstimatesOwner, values: Mapping[str, Float
     Raises:
         EstimatesFileError: if the file cannot be written.
     """
-    lines = [f"robot: {owner.robot}", f"law: {owner.law.name}", f"links: [{', '.join(owner.links)}]"]
-    for name in owner.sizes:
-        numbers = ", ".join(repr(float(value)) for value in np.ravel(values[name], order="F"))
-        lines.append(f"{name}: [{numbers}]")
+    data: dict[str, Any] = {"robot": owner.robot, "law": owner.law.name, "links": list(owner.links)}
+    data |= {name: np.ravel(values[name], order="F").tolist() for name in owner.sizes}
+    text = yaml.safe_dump(data, default_flow_style=None, width=ONE_LINE, sort_keys=False, allow_unicode=True)
     try:
-        _replace(path, "\n".join(lines) + "\n")
+        _replace(path, text)
     except OSError as error:
-        raise EstimatesFileError(f"cannot be written: {error.strerror}", where=str(path), valid="a writable file") from None
+        raise EstimatesFileError(
+            f"cannot be written: {error.strerror}", where=str(path), valid="a writable file"
+        ) from None
 
 
 def load_estimates(path: Path, owner: EstimatesOwner) -> dict[str, FloatArray]:
@@ -100,7 +105,9 @@ def _read(path: Path) -> dict[Any, Any]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or "no text"
-        raise EstimatesFileError(f"cannot be read: {what}", where=str(path), valid="a file of ~/save_estimates") from None
+        raise EstimatesFileError(
+            f"cannot be read: {what}", where=str(path), valid="a file of ~/save_estimates"
+        ) from None
     except yaml.YAMLError as error:
         raise EstimatesFileError(f"no YAML: {' '.join(str(error).split())}", where=str(path)) from None
     if not isinstance(data, dict):

@@ -34,7 +34,14 @@ from thunder_controllers.ros.franka_payload import (
     total_load,
 )
 from thunder_controllers.ros.franka_rules import CompensatedBodies, ContactLimits, ContactMonitor, mode_reason
-from thunder_controllers.ros.franka_services import SettingClient, collision_request, load_request
+from thunder_controllers.ros.franka_services import (
+    STEADY,
+    SettingClient,
+    collision_request,
+    destroy_services,
+    destroy_services_later,
+    load_request,
+)
 from thunder_controllers.ros.franka_state import (
     N_JOINTS,
     Body,
@@ -44,7 +51,7 @@ from thunder_controllers.ros.franka_state import (
     Mode,
     state_from_message,
 )
-from thunder_controllers.ros.hot_subscription import OutsideExecutor
+from thunder_controllers.ros.hot_subscription import HotSubscription
 from thunder_controllers.ros.qos import SENSOR
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, symmetric_from_six
@@ -107,13 +114,12 @@ class FrankaGuard:
         self._unreadable: str | None = None
         self._behavior_is_set = False
         self._behavior_error = "the robot has not been seen idle since this node was configured"
-        self._message = messages.FrankaRobotState
         # A message comes every millisecond and takes half of one to convert: the timer takes the newest, no more.
-        self._subscription = node.create_subscription(
-            self._message, self._parameter("state_topic"), _never, SENSOR, callback_group=OutsideExecutor()
-        )
+        self._states = HotSubscription(node, messages.FrankaRobotState, self._parameter("state_topic"), SENSOR)
         group = MutuallyExclusiveCallbackGroup()
-        self._timer = node.create_timer(1.0 / float(self._parameter("state_rate")), self._look, callback_group=group)
+        self._timer = node.create_timer(
+            1.0 / float(self._parameter("state_rate")), self._look, callback_group=group, clock=STEADY
+        )
         prefix, limit = self._parameter("service_node") + "/", float(self._parameter("service_timeout"))
         self._load = SettingClient(node, services.SetLoad, prefix + SET_LOAD, limit)
         self._behavior = SettingClient(node, services.SetFullCollisionBehavior, prefix + SET_COLLISION_BEHAVIOR, limit)
@@ -171,27 +177,23 @@ class FrankaGuard:
     def close(self) -> None:
         """Destroy timer, subscription, clients and services, and undeclare the parameters."""
         self._node.destroy_timer(self._timer)
-        self._node.destroy_subscription(self._subscription)
-        is_answering, executor = self._load.is_busy, self._node.executor
+        self._states.close()
+        destroy = destroy_services_later if self._load.is_busy else destroy_services
         for client in (self._load, self._behavior):
             client.close()
-        for service in self._services:
-            if is_answering and executor is not None and self._node in executor.get_nodes():
-                executor.create_task(self._node.destroy_service, service)  # after the answer that is on its way
-            else:
-                self._node.destroy_service(service)
+        destroy(self._node, self._services)
         self._context.parameters.undeclare(PARAMETERS)
 
     # --- state -------------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
         """Take the newest state; set the collision behaviour once the robot is idle."""
-        taken = self._subscription.handle.take_message(self._message, False)
-        if taken is None:
+        message = self._states.take()
+        if message is None:
             return
         now = time.monotonic()
         try:
-            state = state_from_message(taken[0])
+            state = state_from_message(message)
         except ThunderError as error:
             self._unreadable = str(error)
             return
@@ -332,7 +334,3 @@ def _answer(response: Trigger.Response, error: str | None, success: str = "") ->
     response.success = error is None
     response.message = success if error is None else error
     return response
-
-
-def _never(message: Any) -> None:
-    """Stand where rclpy wants a callback; no executor ever calls it."""

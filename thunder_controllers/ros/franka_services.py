@@ -6,12 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
 from thunder_dynamics.inertia import Inertia
 
 Fill = Callable[[Any], None]
+
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+"""For timers that must run while simulated time stands still."""
+
+ANSWER_TIME = 0.5
+"""Far more than an answer that is ready needs to be sent [s]."""
 
 
 class SettingClient:
@@ -29,6 +36,7 @@ class SettingClient:
         self._kind = kind
         self._timeout = timeout
         self._group = ReentrantCallbackGroup()
+        self._name = node.resolve_service_name(name)
         self._client = node.create_client(kind, name, callback_group=self._group)
         self._pending: _Pending | None = None
 
@@ -45,7 +53,7 @@ class SettingClient:
     async def ask(self, fill: Fill) -> str | None:
         """Send a request and await its end: the reason of a failure, or None."""
         if self.is_busy:
-            return f"{self._client.srv_name} is still busy with another request"
+            return f"{self._name} is still busy with another request"
         reason: str | None = await self._send(fill)
         return reason
 
@@ -58,7 +66,7 @@ class SettingClient:
     def _send(self, fill: Fill) -> Future:
         outcome = Future(executor=self._node.executor)
         if not self._client.service_is_ready():
-            outcome.set_result(f"there is no service {self._client.srv_name}; is franka_hardware running?")
+            outcome.set_result(f"there is no service {self._name}; is franka_hardware running?")
             return outcome
         request = self._kind.Request()
         fill(request)
@@ -73,9 +81,10 @@ class _Pending:
         self._owner = owner
         self._answer = answer
         self._outcome = outcome
-        name = owner._client.srv_name
-        text = f"no answer from {name} within {owner._timeout:g} s"
-        self._timer = owner._node.create_timer(owner._timeout, lambda: self.end(text), callback_group=owner._group)
+        text = f"no answer from {owner._name} within {owner._timeout:g} s"
+        self._timer = owner._node.create_timer(
+            owner._timeout, lambda: self.end(text), callback_group=owner._group, clock=STEADY
+        )
         answer.add_done_callback(self._answered)
 
     def _answered(self, answer: Future) -> None:
@@ -93,6 +102,22 @@ class _Pending:
         if not self._answer.done():
             self._owner._client.remove_pending_request(self._answer)
         self._outcome.set_result(reason)
+
+
+def destroy_services(node: Node, services: Sequence[Any]) -> None:
+    """Destroy services at once."""
+    for service in services:
+        node.destroy_service(service)
+
+
+def destroy_services_later(node: Node, services: Sequence[Any]) -> None:
+    """Destroy services of which one is just answering: rclpy fails where it answers with a destroyed one."""
+
+    def destroy() -> None:
+        node.destroy_timer(timer)
+        destroy_services(node, services)
+
+    timer = node.create_timer(ANSWER_TIME, destroy, callback_group=ReentrantCallbackGroup(), clock=STEADY)
 
 
 def collision_request(request: Any, torque: Sequence[float], force: Sequence[float]) -> None:

@@ -140,7 +140,8 @@ class GeneratorNode(Node):
         try:
             self.build()
         except ThunderError as error:  # ~/build is there to try again
-            self.get_logger().error(str(error))
+            log = self.get_logger()
+            (log.info if self._process.ended else log.error)(str(error))
             return False
         return True
 

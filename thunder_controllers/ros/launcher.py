@@ -104,14 +104,12 @@ def run_in_processes(nodes: NodeSet, duration: float | None = None) -> int:
 
 
 def run_in_one_process(nodes: NodeSet, duration: float | None = None) -> int:
-    """Run every node in this process, on a multi-threaded executor; commands stay processes of their own.
+    """Run every node in this process, each in a thread.
 
     Raises:
         LaunchArgumentError: if there are commands or foreign nodes, which cannot share a process.
     """
-    from rclpy.executors import MultiThreadedExecutor
-
-    from thunder_controllers.ros.runtime import run
+    from thunder_controllers.ros.shared_process import run_shared
 
     foreign = [node.name for node in nodes.nodes if not node.factory] + [command.name for command in nodes.commands]
     if foreign:
@@ -121,9 +119,8 @@ def run_in_one_process(nodes: NodeSet, duration: float | None = None) -> int:
         arguments = ["thunder", "--ros-args", *_namespace_arguments(nodes.namespace), *files]
         factories = [_load(node.factory) for node in nodes.nodes]
         if duration is not None:
-            signal.setitimer(signal.ITIMER_REAL, duration)  # SIGALRM is one of the signals that `run` stops on
-        # One thread a node, and one for a build: none of them waits for another one's callback.
-        return run(*factories, arguments=arguments, executor=lambda: MultiThreadedExecutor(len(factories) + 1))
+            signal.setitimer(signal.ITIMER_REAL, duration)  # SIGALRM is one of the signals that stop the nodes
+        return run_shared(factories, arguments)
 
 
 def _load(factory: str) -> Callable[[], Any]:

@@ -134,6 +134,13 @@ _SIMULATION = NodeInterface(
         Topic(CLOCK, "rosgraph_msgs/msg/Clock", PUBLISHES, "SENSOR", "Simulated time."),
         Topic("{command_topic}", FLOATS, SUBSCRIBES, "STREAM", "Efforts in the order of the joints [N·m or N]."),
         Topic(
+            "{lockstep_reference}",
+            "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
+            SUBSCRIBES,
+            "STREAM",
+            "Waited for in lock-step, not read.",
+        ),
+        Topic(
             "~/status", "diagnostic_msgs/msg/DiagnosticArray", PUBLISHES, "MONITOR", "Rate kept, late steps, commands."
         ),
         _DIAGNOSTICS,
@@ -155,6 +162,13 @@ _REFERENCE = NodeInterface(
     topics=(
         _MEASUREMENT,
         Topic("{controller}/pose", "geometry_msgs/msg/PoseStamped", SUBSCRIBES, "MONITOR", "Where motion starts."),
+        Topic(
+            "{controller}/pose_error",
+            "geometry_msgs/msg/TwistStamped",
+            SUBSCRIBES,
+            "MONITOR",
+            "Tells that the controller is active, for autostart.",
+        ),
         Topic(
             "{controller}/reference",
             "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
@@ -188,7 +202,7 @@ _BRINGUP = NodeInterface(
     BRINGUP,
     "bringup",
     "Configures and activates the controller as soon as library and robot are there, then ends.",
-    topics=(_MEASUREMENT, _LIBRARY_IN),
+    topics=(_LIBRARY_IN,),
     services=(),
     parameters=bringup_parameters.BRINGUP_PARAMETERS,
 )
@@ -206,7 +220,5 @@ _MONITOR = NodeInterface(
     parameters=bringup_parameters.MONITOR_PARAMETERS,
 )
 
-NODES = {
-    node.name: node for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _MONITOR)
-}
+NODES = {node.name: node for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _MONITOR)}
 """Every node by its default name."""

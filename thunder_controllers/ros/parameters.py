@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy import Parameter as RosParameter
@@ -15,9 +15,11 @@ from rclpy.exceptions import (
 )
 from rclpy.node import Node
 
-from thunder_controllers.host import Entry
 from thunder_controllers.ros.interface import Kind, Parameter, Value
 from thunder_dynamics.errors import ThunderError
+
+if TYPE_CHECKING:  # the generator declares parameters where the host is not compiled yet: while the package is built
+    from thunder_controllers.host import Entry
 
 _TYPES = {
     Kind.BOOL: RosParameter.Type.BOOL,
@@ -82,7 +84,7 @@ class DeclaredParameters:
             return ()
 
     def _declare(self, parameter: Parameter) -> None:
-        # An empty list has no type in rclpy: such a parameter is declared by its type, and has no value until it is given one.
+        # An empty list has no type in rclpy: such a parameter is declared by its type, without a value.
         default = _ros_value(parameter.default)
         first = _TYPES[parameter.kind] if default == [] else default
         try:
@@ -128,6 +130,8 @@ def descriptor_of(parameter: Parameter) -> ParameterDescriptor:
 
 def reason_against(parameter: Parameter, value: Any) -> str | None:
     """Say why a value of the right type is not valid, or None if it is."""
+    if value is None:  # declared without a value, see DeclaredParameters
+        return None
     if value is None:  # an array without a value, see DeclaredParameters._declare
         return None
     if parameter.kind is Kind.STRING and parameter.choices and value not in parameter.choices:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, Transform, Twist
+from geometry_msgs.msg import PoseStamped, Transform, Twist, TwistStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
@@ -46,11 +46,13 @@ class ReferenceNode(Node):
         self._motion = Motion()
         self._lock = threading.Lock()
         self._pose: PoseValue | None = None
-        self._wants_start = self._settings["autostart"]
         controller = self._settings["controller"]
         self._writer = ReferenceWriter(self, f"{controller}/reference")
         self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_subscription(PoseStamped, f"{controller}/pose", self._on_pose, MONITOR)
+        if self._settings["autostart"]:
+            topic = f"{controller}/pose_error"  # an inactive controller has none
+            self._activity = self.create_subscription(TwistStamped, topic, self._on_activity, MONITOR)
         for service, action, done in (
             ("~/start", self._start, "started"),
             ("~/stop", self._motion.stop, "coming to rest"),
@@ -104,8 +106,11 @@ class ReferenceNode(Node):
             )
             return
         self._pose = pose_value(message)
-        if self._wants_start:
-            self._wants_start = False
+
+    def _on_activity(self, _: TwistStamped) -> None:
+        """Start by itself, once."""
+        if self._pose is not None:
+            self.destroy_subscription(self._activity)
             with self._lock:
                 self._start()
 

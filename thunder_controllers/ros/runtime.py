@@ -107,7 +107,7 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
         stop = Future()
         signals.on_first(lambda: stop.set_result(None))
         executor.spin_until_future_complete(stop)
-        _let_stop(nodes, executor, signals)
+        let_stop(nodes, executor, signals)
     except ExternalShutdownException:
         pass
     finally:
@@ -119,7 +119,7 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
     return EXIT_SUCCESS
 
 
-def _let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
+def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
     """Spin on until every stoppable node has stopped, the time limit or a second signal."""
     stopping = [cast(Stoppable, node) for node in nodes if hasattr(node, "begin_stop")]
     for node in stopping:

@@ -1,7 +1,8 @@
 """The loop of the simulation: publish a state, wait for its time or for its command, advance.
 
 In real time a step waits for its deadline and then applies the newest command that has come. In lock-step it waits for
-one command and applies that: each state gets exactly one command, so a run does not depend on the speed of anything.
+one command and applies that: each state gets exactly one command, so a run does not depend on the speed of anything. A
+stream of references that answers states, as the reference node's does, is waited for as well.
 While the brakes hold the arm there is no command to wait for; states then go out at the real-time pace.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thunder_controllers.ros.simulated_robot import SimulatedRobot
-from thunder_controllers.ros.simulation_ports import CommandPort, StatePublisher
+from thunder_controllers.ros.simulation_ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_dynamics.errors import ThunderError
 
 LOOK = 0.05
@@ -65,11 +66,17 @@ class SimulationLoop(threading.Thread):
         robot: Moves; touch it from other threads only while holding `lock`.
         states: Where states go.
         commands: Where commands come from.
+        gate: Watches the references, for lock-step.
         options: How it is paced.
     """
 
     def __init__(
-        self, robot: SimulatedRobot, states: StatePublisher, commands: CommandPort, options: LoopOptions
+        self,
+        robot: SimulatedRobot,
+        states: StatePublisher,
+        commands: CommandPort,
+        gate: ReferenceGate,
+        options: LoopOptions,
     ) -> None:
         super().__init__(name="simulation_loop", daemon=True)
         self.lock = threading.Lock()
@@ -78,7 +85,7 @@ class SimulationLoop(threading.Thread):
         """Simulated per wall time, in real time; may be changed at any time."""
         self.error: ThunderError | None = None
         """Why the loop ended by itself."""
-        self._robot, self._states, self._commands, self._options = robot, states, commands, options
+        self._robot, self._states, self._commands, self._gate, self._options = robot, states, commands, gate, options
         self._running = threading.Event()
         self._running.set()
         self._ending = False
@@ -122,10 +129,12 @@ class SimulationLoop(threading.Thread):
             return
         if self._options.mode == "lockstep":
             self.counters.extra_commands += self._commands.discard()
+            self._gate.clear()
         with self.lock:
             self._states.publish()
         if self._options.mode == "lockstep" and not self._robot.is_held:
             self._await_command()
+            self._await_reference()
         else:
             self._await_deadline()
         with self.lock:
@@ -144,6 +153,15 @@ class SimulationLoop(threading.Thread):
                 self._deadline = time.perf_counter()
                 return
             self._commands.wait(min(left, LOOK))
+
+    def _await_reference(self) -> None:
+        """Wait for the reference that answers this state, if states are being answered."""
+        end = time.perf_counter() + self._options.lockstep_timeout
+        while self._gate.expects and not self._ending:
+            if self._gate.wait(LOOK):
+                return
+            if time.perf_counter() > end:
+                self._gate.give_up()
 
     def _await_deadline(self) -> None:
         """Wait until the step is over, taking the commands that come."""

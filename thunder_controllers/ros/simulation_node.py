@@ -21,7 +21,7 @@ from thunder_controllers.ros.simulation_faults import FaultInjector
 from thunder_controllers.ros.simulation_loop import SimulationLoop
 from thunder_controllers.ros.simulation_options import fault_options, loop_options, payload_of, robot_options
 from thunder_controllers.ros.simulation_parameters import SIMULATION_PARAMETERS
-from thunder_controllers.ros.simulation_ports import CommandPort, StatePublisher
+from thunder_controllers.ros.simulation_ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_dynamics.errors import ThunderError
 
 STATUS_PERIOD = 1.0
@@ -51,7 +51,8 @@ class SimulationNode(Node):
         self._faults = FaultInjector()
         self._states = StatePublisher(self, self.robot, self._faults)
         self._commands = CommandPort(self, self._settings["command_topic"], self.robot)
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, loop_options(self._settings))
+        gate = ReferenceGate(self, self._settings["lockstep_reference"])
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gate, loop_options(self._settings))
         self.loop.realtime_factor = self._settings["realtime_factor"]
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()

@@ -82,6 +82,12 @@ _TIME = (
         upper=600.0,
     ),
     Parameter(
+        "lockstep_reference",
+        Kind.STRING,
+        "adaptive_controller/reference",
+        "References that mode lockstep waits for as well, while they answer states; empty: none.",
+    ),
+    Parameter(
         "command_timeout",
         Kind.DOUBLE,
         0.1,
@@ -240,7 +246,7 @@ _MOTION = (
     Parameter("controller", Kind.STRING, "adaptive_controller", "Node to send references to, relative or absolute."),
     Parameter("frame_id", Kind.STRING, "world", "Frame of all poses; the controller's poses must be in it."),
     Parameter("type", Kind.STRING, "lissajous", "The motion. Used by ~/start.", choices=MOTIONS, read_only=False),
-    Parameter("autostart", Kind.BOOL, False, "Start as soon as the controller publishes where it is."),
+    Parameter("autostart", Kind.BOOL, False, "Start as soon as the controller is active."),
     Parameter(
         "ramp_time",
         Kind.DOUBLE,

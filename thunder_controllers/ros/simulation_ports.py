@@ -1,4 +1,4 @@
-"""What the simulation sends and receives at every step: joint_states and /clock out, effort commands in."""
+"""What the simulation sends and receives at every step: joint_states and /clock out, commands in."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.hot_subscription import HotSubscription
@@ -96,6 +97,36 @@ class CommandPort:
     def discard(self) -> int:
         """Drop the commands that wait; how many there were."""
         count = 0
-        while self._subscription.take() is not None:
+        while self._subscription.skip():
             count += 1
         return count
+
+
+class ReferenceGate:
+    """Watches a stream of references that answers states, so that lock-step can wait for it.
+
+    A controller uses the newest reference that has reached it. If steps did not wait for the stream, a reference node
+    that lags behind would show as an error of tracking that depends on the machine.
+
+    Args:
+        node: Owns the subscription.
+        topic: Of the references; empty: nothing is watched.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._subscription = HotSubscription(node, MultiDOFJointTrajectoryPoint, topic, STREAM) if topic else None
+        self.expects = False
+        """Whether states are being answered: true from the first reference on, until `give_up`."""
+
+    def clear(self) -> None:
+        """Drop what has come; to be called before a state is published."""
+        while self._subscription is not None and self._subscription.skip():
+            self.expects = True
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for one reference, at most `timeout` seconds; whether it has come."""
+        return self._subscription is None or (self._subscription.wait(timeout) and self._subscription.skip())
+
+    def give_up(self) -> None:
+        """Expect no more until the stream begins again."""
+        self.expects = False

@@ -25,7 +25,7 @@ def c_string(text: str) -> str:
 
 def comment_text(text: str) -> str:
     """`text` made safe inside a C comment or a docstring, on one line."""
-    return " ".join(text.replace("*/", "* /").replace("\\", "/").replace('"""', "'''").split())
+    return " ".join(text.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace('"""', "'''").split())
 
 
 def c_double(value: float) -> str:
