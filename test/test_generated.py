@@ -182,6 +182,17 @@ def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Pa
     assert sea2.get_par_K().tolist() == [7.0] and sea2.get_par_Mm().tolist() == [0.7]
 
 
+def test_saved_estimates_of_a_law_are_accepted_and_leave_the_parameters(sea2: Any, tmp_path: Path) -> None:
+    before = sea2.get_par_DYN()
+    file = tmp_path / "estimates.yaml"
+    file.write_text("robot: sea2\nlaw: some_law\nlinks: [a, b]\npi_hat: [1.0, 2.0]\n")
+    sea2.load_conf(str(file))
+    np.testing.assert_array_equal(sea2.get_par_DYN(), before)
+    file.write_text("robot: other\nlaw: some_law\npi_hat: [1.0, 2.0]\n")
+    with pytest.raises(RuntimeError, match="robot 'other'"):
+        sea2.load_conf(str(file))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

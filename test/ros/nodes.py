@@ -19,6 +19,7 @@ from typing import Any
 
 import rclpy
 import yaml
+from leftovers import group_exists, other_sockets, own_sockets, udp_ports
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import SetParametersResult
@@ -180,48 +181,6 @@ class NodeProcess:
         self._reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()
-
-
-def group_exists(group: int) -> bool:
-    """Whether any process of the group lives."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def udp_ports() -> dict[str, int]:
-    """Open UDP sockets of this machine: inode → port."""
-    ports = {}
-    for table in ("/proc/net/udp", "/proc/net/udp6"):
-        if os.path.exists(table):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                ports[fields[9]] = int(fields[1].rpartition(":")[2], 16)
-    return ports
-
-
-def _sockets_of(process: str) -> set[str]:
-    found = set()
-    try:
-        for entry in os.scandir(f"/proc/{process}/fd"):
-            target = os.readlink(entry.path)
-            if target.startswith("socket:["):
-                found.add(target[8:-1])
-    except OSError:  # ended meanwhile, or another user's
-        return found
-    return found
-
-
-def own_sockets() -> set[str]:
-    """Inodes of the sockets of this process."""
-    return _sockets_of("self")
-
-
-def other_sockets() -> set[str]:
-    """Inodes of the sockets of all other processes that live: those are theirs, not left over."""
-    return set().union(*(_sockets_of(name) for name in os.listdir("/proc") if name.isdigit()))
 
 
 class Inbox:

@@ -111,7 +111,7 @@ def test_a_bad_joint_state_is_not_evaluated_but_reported(
 
 @pytest.mark.parametrize(
     ("functions", "message"),
-    [(["no_such"], "no_such"), (["Yr"], "Yr needs dq_r, ddq_r"), (["Y"], "Y needs ddq")],
+    [(["no_such"], "no_such"), (["Yr"], "Yr needs dq_r, ddq_r"), (["M", "reg_M"], "reg_M needs ddq_r")],
 )
 def test_functions_that_cannot_be_evaluated_are_refused_at_the_start(
     functions: list[str], message: str, start_node: StartNode, folder: Path

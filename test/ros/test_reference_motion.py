@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thunder_controllers.ros.reference_motion import Motion, PoseValue, legs_of
-from thunder_controllers.ros.simulation_parameters import REFERENCE_PARAMETERS
+from thunder_controllers.ros.reference_parameters import REFERENCE_PARAMETERS
 from thunder_controllers.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_dynamics.errors import ScenarioError
 

@@ -30,7 +30,16 @@ from thunder_controllers.ros.library_message import LibraryMessage, format_libra
 from thunder_controllers.ros.package_uri import resolve, resolve_file
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_controllers.ros.qos import LATCHED, MONITOR
-from thunder_controllers.ros.runtime import EXIT_FAILURE, EXIT_SUCCESS, StopSignals, initialise, run
+from thunder_controllers.ros.runtime import (
+    EXIT_FAILURE,
+    EXIT_SUCCESS,
+    EXIT_USAGE,
+    ArgumentError,
+    StopSignals,
+    initialise,
+    own_arguments,
+    run,
+)
 from thunder_dynamics.errors import BuildError, ThunderError
 
 DIAGNOSTICS_PERIOD = 1.0
@@ -203,7 +212,11 @@ def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="generator", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--once", action="store_true", help="build, say so by the exit status, and end")
-    options = parser.parse_args(rclpy.utilities.remove_ros_args(sys.argv)[1:])
+    try:
+        options = parser.parse_args(own_arguments())
+    except ArgumentError as error:
+        sys.stderr.write(f"generator: {error}\n")
+        sys.exit(EXIT_USAGE)
     if options.once:
         sys.exit(build_once())
     sys.exit(run(make_node, executor=lambda: MultiThreadedExecutor(num_threads=2)))

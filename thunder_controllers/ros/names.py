@@ -6,6 +6,7 @@ from thunder_controllers.ros import (
     bringup_parameters,
     controller_parameters,
     generator_parameters,
+    reference_parameters,
     simulation_parameters,
 )
 from thunder_controllers.ros.interface import Direction, NodeInterface, Service, Topic
@@ -182,7 +183,7 @@ _REFERENCE = NodeInterface(
         Service("~/stop", TRIGGER, "Bring the motion to rest smoothly, then fall silent."),
         Service("~/hold", TRIGGER, "Bring the motion to rest smoothly, and hold that pose."),
     ),
-    parameters=simulation_parameters.REFERENCE_PARAMETERS,
+    parameters=reference_parameters.REFERENCE_PARAMETERS,
 )
 
 _MODEL = NodeInterface(

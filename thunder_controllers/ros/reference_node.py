@@ -21,9 +21,9 @@ from thunder_controllers.ros.hot_subscription import HotSubscription
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_controllers.ros.qos import MONITOR, STREAM
 from thunder_controllers.ros.reference_motion import Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference_parameters import REFERENCE_PARAMETERS
 from thunder_controllers.ros.runtime import run
 from thunder_controllers.ros.simulation_faults import NANOSECONDS
-from thunder_controllers.ros.simulation_parameters import REFERENCE_PARAMETERS
 from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError, ThunderError
 

@@ -15,7 +15,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Protocol, cast
 
@@ -91,9 +92,26 @@ def initialise(arguments: Sequence[str] | None = None) -> None:
         ArgumentError: if the ROS arguments cannot be parsed.
     """
     given = None if arguments is None else list(arguments)
-    try:
+    with _argument_errors():
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:  # RCLInvalidROSArgsError and its kin derive from it
+
+
+def own_arguments() -> list[str]:
+    """Return the command line of the process without ROS arguments and program name.
+
+    Raises:
+        ArgumentError: if the ROS arguments cannot be parsed.
+    """
+    with _argument_errors():
+        return list(rclpy.utilities.remove_ros_args(sys.argv)[1:])
+
+
+@contextmanager
+def _argument_errors() -> Iterator[None]:
+    """Turn what rcl raises for a bad command line, RCLInvalidROSArgsError and its kin, into one of our errors."""
+    try:
+        yield
+    except RuntimeError as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ArgumentError(what, where="command line", valid="--ros-args -p NAME:=VALUE -r FROM:=TO") from None
 

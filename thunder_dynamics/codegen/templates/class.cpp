@@ -94,6 +94,7 @@ void thunder_$robot::load_conf(const std::string& file) {
 $check
   Groups groups;
   std::string text;
+  bool has_law = false;  // a controller's saved estimates: what is no group is the state of its law
   for (int line = 1; std::getline(stream, text); ++line) {
     text = trimmed(text.substr(0, text.find('#')));
     if (text.empty()) continue;
@@ -104,12 +105,17 @@ $check
       if (value != "$robot") fail(file, line, "parameters of robot '" + value + "'; valid: $robot");
       continue;
     }
+    if (key == "law") {
+      has_law = true;
+      continue;
+    }
     std::string valid;
     const std::pair<std::string, std::size_t>* group = nullptr;
     for (const auto& candidate : known) {
       valid += (valid.empty() ? "" : ", ") + candidate.first;
       if (candidate.first == key) group = &candidate;
     }
+    if (!group && has_law) continue;
     if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid));
     if (groups.count(key)) fail(file, line, "group '" + key + "' stands twice");
     groups[key] = numbers(value, file, line);

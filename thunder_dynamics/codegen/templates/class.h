@@ -27,7 +27,8 @@ $setters
                     const Eigen::Ref<const Eigen::VectorXd>& dq_r, const Eigen::Ref<const Eigen::VectorXd>& ddq_r);
 
   /** Read run-time parameters from a file as save_conf writes it: all of it is checked before anything is set.
-   * Throws std::runtime_error naming file, line and what would be valid. Groups that are not in the file keep their values. */
+   * Throws std::runtime_error naming file, line and what would be valid. Groups that are not in the file keep their values.
+   * A controller's saved estimates, which name their law, are accepted too: the state of the law is passed over. */
   void load_conf(const std::string& file);
 
   /** Write all run-time parameters; the file appears whole or not at all. */

@@ -1,0 +1,124 @@
+"""`colcon build` in a workspace of its own, with Debian's ament_cmake and colcon: what is installed, and that it runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from test_packaging import MARKER, ROOT, SHARE, copy_tree
+
+DEBIAN = Path("/usr/lib/python3/dist-packages")
+AMENT = ("ament_package", "catkin_pkg")
+"""What ament_cmake runs in the interpreter of the build: pure Python, so Debian's serves any version."""
+
+EXECUTABLES = {"bringup", "controller", "generator", "model", "monitor", "reference", "simulation", "thunder"}
+
+
+def why_not() -> str | None:
+    """The reason why this machine cannot do it, if it cannot."""
+    if shutil.which("colcon") is None:
+        return "colcon is not installed"
+    if shutil.which("cmake") is None or not Path("/usr/share/ament_cmake_python").is_dir():
+        return "cmake or ament_cmake is not installed"
+    if not all((DEBIAN / name).is_dir() for name in AMENT):
+        return "python3-ament-package or python3-catkin-pkg is not installed"
+    return None if find_spec("rclpy") else "rclpy is not installed: pip install -e '.[ros]'"
+
+
+REASON = why_not()
+pytestmark = [
+    pytest.mark.xdist_group("packaging"),
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built workspace; the robot is one that compiles in a few seconds."""
+    folder = tmp_path_factory.mktemp("workspace")
+    (folder / "src").mkdir()
+    copy_tree(folder / "src" / "thunder_controllers")
+    ament = folder / "ament"
+    ament.mkdir()
+    for name in AMENT:
+        (ament / name).symlink_to(DEBIAN / name)
+    options = [f"-DPython3_EXECUTABLE={sys.executable}", "-DTHUNDER_ROBOTS=config/robots/planar3r.yaml"]
+    options.append("-DTHUNDER_LAWS=slotine_li")
+    environment = {**os.environ, "PYTHONPATH": str(ament)}
+    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH"):
+        environment.pop(name, None)
+    command = ["colcon", "build", "--event-handlers", "console_direct+", "--cmake-args", *options]
+    with (folder / "log.txt").open("w") as log:
+        status = subprocess.run(
+            command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False
+        ).returncode
+    assert status == 0, (folder / "log.txt").read_text()[-6000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prefix(workspace: Path) -> Path:
+    return workspace / "install" / "thunder_controllers"
+
+
+def run_installed(workspace: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell command as a user does who has sourced the workspace."""
+    script = f". '{workspace}/install/local_setup.sh' && {command}"
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "AMENT_PREFIX_PATH")}
+    environment |= {"XDG_CACHE_HOME": str(workspace / "cache"), "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}
+    return subprocess.run(
+        ["sh", "-c", script], cwd=workspace, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_every_executable_is_where_ros2_run_looks(prefix: Path) -> None:
+    folder = prefix / "lib" / "thunder_controllers"
+    assert {path.name for path in folder.iterdir()} == EXECUTABLES
+    assert all(os.access(path, os.X_OK) for path in folder.iterdir())
+
+
+def test_robots_are_generated_by_the_generator_node_while_building(workspace: Path, prefix: Path) -> None:
+    assert "[thunder_generator]: building" in (workspace / "log.txt").read_text()
+    assert (prefix / "lib" / "libplanar3r.so").is_file()
+    assert (prefix / SHARE / "robots/planar3r_generatedFiles/manifest.json").is_file()
+
+
+def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:
+    assert {path.parent.name for path in prefix.rglob("py.typed")} == {"thunder_controllers", "thunder_dynamics"}
+    assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
+    for top in ("config", "launch", "urdf"):
+        names = {
+            path.relative_to(ROOT) for path in (ROOT / top).rglob("*") if path.suffix in (".yaml", ".py", ".xacro")
+        }
+        assert names
+        assert all((prefix / SHARE / name).is_file() for name in names)
+    assert (prefix / MARKER).is_file()
+    assert (prefix / SHARE / "package.xml").is_file()
+
+
+def test_the_installed_generator_runs_and_finds_what_was_installed(workspace: Path, prefix: Path) -> None:
+    generator = prefix / "lib/thunder_controllers/generator"
+    robot = "package://thunder_controllers/config/robots/planar3r.yaml"
+    result = run_installed(
+        workspace, f"'{generator}' --once --ros-args -p robot:={robot} -p laws:='[slotine_li]' -p output:=here"
+    )
+    assert result.returncode == 0, result.stderr
+    assert (workspace / "here/planar3r_generatedFiles/libplanar3r.so").is_file()
+    assert str(prefix / SHARE / "config/robots/planar3r.yaml") in result.stdout + result.stderr
+
+
+def test_the_installed_command_knows_its_subcommands(workspace: Path, prefix: Path) -> None:
+    result = run_installed(workspace, f"'{prefix}/lib/thunder_controllers/thunder' ros panda_adaptive --show-args")
+    assert result.returncode == 0, result.stderr
+    assert "backend:=" in result.stdout
+
+
+def test_ament_finds_the_package(workspace: Path, prefix: Path) -> None:
+    code = "from ament_index_python import get_package_prefix as p; print(p('thunder_controllers'))"
+    result = run_installed(workspace, f"'{sys.executable}' -c \"{code}\"")
+    assert result.stdout.strip() == str(prefix), result.stderr
