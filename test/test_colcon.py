@@ -1,4 +1,4 @@
-"""`colcon build` in a workspace of its own, with Debian's ament_cmake and colcon: what is installed, and that it runs."""
+"""`colcon build` in a temporary workspace, with Debian's ament_cmake and colcon: what is installed and runs."""
 
 from __future__ import annotations
 

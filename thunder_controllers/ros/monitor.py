@@ -21,8 +21,8 @@ INERTIA_TYPE = "geometry_msgs/msg/InertiaStamped"
 WINDOW = 5.0
 """First and last error of the summary are means over this time [s]."""
 
-RATE_KEYS = ("loop rate [Hz]", "loop_rate", "rate [Hz]")
-"""Under one of these the controller's diagnostics report its rate."""
+RATE_KEY = "loop rate [Hz]"
+"""Under which the controller's diagnostics report its rate."""
 
 
 @dataclass
@@ -121,8 +121,7 @@ class MonitorNode(Node):
             if not f"/{status.name}".startswith(self._controller):
                 continue
             values = {pair.key: pair.value for pair in status.values}
-            found = next((values[key] for key in RATE_KEYS if key in values), None)
-            self._rate = _number(found)
+            self._rate = _number(values.get(RATE_KEY))
             if self._rate is not None and self._rate > 0.0:
                 self._history.rates.append(self._rate)
 
