@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -280,6 +281,19 @@ def test_the_package_builds_and_passes_its_test_with_cmake(sea2_folder: Path, tm
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stdout + result.stderr
     assert "1 tests passed" in result.stdout or "100% tests passed" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["out", "m", "test"])
+def test_names_that_c_or_cmake_use_themselves_are_fine_for_robots(tmp_path: Path, name: str) -> None:
+    model = dataclasses.replace(load_robot("planar3r"), name=name)
+    folder = td.build(model, folder=tmp_path, python=False)
+    assert Library(folder / f"lib{name}.so").robot == name
+    prefix = Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix")))
+    if shutil.which("cmake") is None or not (prefix / "share" / "eigen3" / "cmake" / "Eigen3Config.cmake").is_file():
+        pytest.skip("cmake or Eigen's CMake configuration is not installed; the rest was checked")
+    command = ["cmake", "-S", str(folder), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 # --- the C core ------------------------------------------------------------------------------------------------------

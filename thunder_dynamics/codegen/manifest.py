@@ -9,6 +9,9 @@ from thunder_dynamics.codegen.text import c_array, c_string, template
 from thunder_dynamics.law import Entry, Law, make_entry
 from thunder_dynamics.version import __version__
 
+PREFIX = "thunder__"
+"""Of every name in the file: no robot and no function may hold two underscores, so nothing can collide."""
+
 
 class _Constants:
     """Collects definitions of constant arrays and hands out their names."""
@@ -18,7 +21,7 @@ class _Constants:
         self._count = 0
 
     def doubles(self, values: Sequence[float]) -> str:
-        name = f"d{self._count}"
+        name = f"{PREFIX}d{self._count}"
         self._count += 1
         self.text.append(c_array(name, values))
         return name
@@ -53,8 +56,8 @@ class _Constants:
 def library_source(package: Package) -> str:
     """Text of <robot>_library.c."""
     constants = _Constants()
-    constants.strings("joint_names", package.model.joint_names)
-    constants.strings("link_names", package.model.link_names)
+    constants.strings(f"{PREFIX}joint_names", package.model.joint_names)
+    constants.strings(f"{PREFIX}link_names", package.model.link_names)
     functions = [_function(constants, package, f) for f in package.functions]
     laws = [_law(constants, package, law) for law in package.laws]
     groups = [f"{{{c_string(name)}, {constants.entry(entry)}}}" for name, entry in package.groups.items()]
@@ -65,9 +68,9 @@ def library_source(package: Package) -> str:
     return template("library.c").substitute(
         robot=package.name,
         constants="".join(constants.text),
-        functions=_table("thunder_function", "functions", functions),
-        laws=_table("thunder_law", "laws", laws),
-        groups=_table("thunder_parameter_group", "parameter_groups", groups),
+        functions=_table("thunder_function", f"{PREFIX}functions", functions),
+        laws=_table("thunder_law", f"{PREFIX}laws", laws),
+        groups=_table("thunder_parameter_group", f"{PREFIX}parameter_groups", groups),
         version=c_string(__version__),
         hash=c_string(package.content_hash),
         n_joints=package.model.n,
@@ -82,8 +85,8 @@ def library_source(package: Package) -> str:
 def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> str:
     inputs = [package.arguments[a] for a in f.arguments]
     output = make_entry("out", (f.rows, f.cols), "SI", f.description or f.name)
-    taken = constants.entries(f"in_{f.name}", inputs, offsets=False)
-    given = constants.entries(f"out_{f.name}", [output], offsets=False)
+    taken = constants.entries(f"{PREFIX}in_{f.name}", inputs, offsets=False)
+    given = constants.entries(f"{PREFIX}out_{f.name}", [output], offsets=False)
     work = package.core.work_sizes[f.symbol]
     head = f"{c_string(f.name)}, {c_string(f.description)}, {len(inputs)}, 1"
     return f"{{{head}, {taken}, {given}, {f.symbol}, 0, {work}}}"
@@ -91,7 +94,7 @@ def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> 
 
 def _law(constants: _Constants, package: Package, law: Law) -> str:
     kinds = ("reference", "state", "gains", "telemetry")
-    signals = [constants.signal(f"{law.name}_{kind}", getattr(law, kind)) for kind in kinds]
+    signals = [constants.signal(f"{PREFIX}{law.name}_{kind}", getattr(law, kind)) for kind in kinds]
     symbol = package.law_symbol(law)
     head = f"{c_string(law.name)}, {c_string(law.description)}, {law.reference_kind.value}"
     return f"{{{head}, {', '.join(signals)}, {symbol}, 0, {package.core.work_sizes[symbol]}}}"

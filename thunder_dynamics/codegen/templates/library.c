@@ -9,10 +9,10 @@ $constants
 $functions
 $laws
 $groups
-static const thunder_library library = {
-  THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, joint_names, link_names,
+static const thunder_library thunder__library = {
+  THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, thunder__joint_names, thunder__link_names,
   $limits,
-  $pi, $n_functions, functions, $n_laws, laws, $n_groups, parameter_groups
+  $pi, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups
 };
 
 #if defined(__GNUC__)
@@ -20,4 +20,4 @@ __attribute__((visibility("default")))
 #endif
 const thunder_library* thunder_library_get(void);
 
-const thunder_library* thunder_library_get(void) { return &library; }
+const thunder_library* thunder_library_get(void) { return &thunder__library; }
