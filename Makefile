@@ -4,7 +4,7 @@
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
 #   make test     lint, types and all tests
-#   make bench    speed beside Pinocchio; results/bench.json
+#   make bench    speed beside Pinocchio; results/bench/bench.json
 #   make lint     ruff and mypy alone
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
 #
@@ -80,9 +80,15 @@ lint-files:
 lint: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
 
+# Nodes are processes that talk in real time: their tests come last, with the machine to themselves.
 test: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
+ifeq ($(strip $(PYTEST_ARGS)),)
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup --ignore test/ros
+	$(RUN) -m pytest -n 1 --dist loadgroup test/ros
+else
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+endif
 
 bench: $(TEST_STAMP)
 	$(RUN) benchmarks/run.py

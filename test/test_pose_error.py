@@ -9,7 +9,7 @@ from evaluation import numeric
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thunder_controllers.pose_error import inverse_3x3, orientation_error
+from thunder_controllers.pose_error import clipped_norm, inverse_3x3, orientation_error
 from thunder_dynamics.spatial import SNAP, rot_axis, rotation_from_ypr, skew
 
 SAFE = np.deg2rad(60.0)
@@ -99,3 +99,12 @@ def test_inverse_of_three_by_three(seed: int) -> None:
     symbol = ca.SX.sym("A", 3, 3)
     inverse = numeric([symbol], inverse_3x3(symbol), A)
     np.testing.assert_allclose(inverse @ A, np.eye(3), rtol=0, atol=1e-10)  # condition numbers up to a thousand
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-9, 0.05, 0.0999, 0.1001, 3.0])
+def test_a_clipped_vector_keeps_its_direction_and_is_no_longer_than_the_limit(length: float) -> None:
+    e, limit = ca.SX.sym("e", 3), ca.SX.sym("limit")
+    function = ca.Function("clip", [e, limit], [clipped_norm(e, limit)])
+    vector = length * np.array([2.0, -1.0, 2.0]) / 3.0
+    clipped = np.asarray(function(vector, 0.1)).ravel()
+    np.testing.assert_allclose(clipped, vector * min(1.0, 0.1 / length if length else 1.0), rtol=1e-12, atol=1e-20)

@@ -48,6 +48,11 @@ def orientation_error(R: SX, R_d: SX, safe_angle: float) -> OrientationError:
     return OrientationError(ca.if_else(beyond, s * axis, e), 0.5 * (ca.trace(used) * SX.eye(3) - used.T), cosine)
 
 
+def clipped_norm(e: SX, limit: SX) -> SX:
+    """e, shortened to the length `limit` where it is longer, shape of e."""
+    return e * ca.fmin(1.0, limit / ca.sqrt(dot(e, e) + TINY))
+
+
 def inverse_3x3(A: SX) -> SX:
     """Inverse by cofactors, shape (3, 3); A must not be singular."""
     cofactors = [

@@ -36,6 +36,10 @@ WATCHDOG = 0.3
 """Wall time without joint_states that counts as their loss [s]: less than the simulation waits, more than a loaded
 machine pauses."""
 
+DIAGNOSTICS_RATE = 20.0
+"""Often enough that a fault is seen, and ended, within a fraction of a second. Without a measurement the arm rests on
+the gravity torque of where it was last seen, an equilibrium that it leaves exponentially, and lock-step is fast."""
+
 Q_START = [0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0]
 StartNode = Callable[..., NodeProcess]
 
@@ -110,7 +114,9 @@ def bench(probe: Probe, start_node: StartNode, library: str) -> Iterator[Bench]:
     ):
         urdf = str(ROOT / "urdf/panda.urdf.xacro")
         simulation = start_node("simulation", {"urdf": urdf, "q_start": Q_START, "mode": "lockstep"})
-        controller = start_node("controller", {"library": library, "watchdog_timeout": WATCHDOG})
+        controller = start_node(
+            "controller", {"library": library, "watchdog_timeout": WATCHDOG, "diagnostics_rate": DIAGNOSTICS_RATE}
+        )
         assert probe.transition(CONTROLLER, "configure"), controller.output
         states.wait()
         probe.wait_until(lambda: probe.transition(CONTROLLER, "activate"), "activation")

@@ -12,7 +12,7 @@ import numpy as np
 from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
 from thunder_controllers.friction_adaptation import FrictionAdaptation
 from thunder_controllers.gains import joint_damping_gain
-from thunder_controllers.pose_error import inverse_3x3, orientation_error
+from thunder_controllers.pose_error import clipped_norm, inverse_3x3, orientation_error
 from thunder_controllers.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -21,7 +21,7 @@ from thunder_dynamics.spatial import vee
 
 SX = ca.SX
 
-SAFE_ANGLE = float(np.deg2rad(60.0))
+SAFE_ANGLE = float(np.deg2rad(20.0))
 """Orientation errors beyond this are clipped [rad]; L_o is singular at 90°."""
 
 ACTIVATION_ANGLE = float(np.deg2rad(80.0))
@@ -146,12 +146,23 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
         activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
     )
     error = ca.vertcat(e_p, vee(reference.rotation @ R.T))
-    v_linear = reference.twist[:3] + Lambda[:3] * e_p
+    e_near = clipped_norm(e_p, _position_error_limit(signals))
+    v_linear = reference.twist[:3] + Lambda[:3] * e_near
     if not with_orientation:
-        return _PoseError(e_p, error, rotation.cosine), v_linear, SX.eye(3)
+        return _PoseError(e_near, error, rotation.cosine), v_linear, SX.eye(3)
     v_angular = inverse_3x3(rotation.L) @ (rotation.L.T @ reference.twist[3:] + Lambda[3:] * rotation.e)
     L = ca.diagcat(SX.eye(3), rotation.L)
-    return _PoseError(ca.vertcat(e_p, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
+    return _PoseError(ca.vertcat(e_near, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
+
+
+def _position_error_limit(signals: Signals) -> SX:
+    return signals.gain(
+        "position_error_limit",
+        default=0.1,
+        bounds=(1e-3, 10.0),
+        unit="m",
+        doc="Larger position errors are fed to the law at this length, so that it approaches from afar at Λ times it.",
+    )
 
 
 def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
