@@ -50,7 +50,7 @@ def orientation_error(R: SX, R_d: SX, safe_angle: float) -> OrientationError:
 
 def clipped_norm(e: SX, limit: SX) -> SX:
     """e, shortened to the length `limit` where it is longer, shape of e."""
-    return e * ca.fmin(1.0, limit / ca.sqrt(dot(e, e) + TINY))
+    return SX(e * ca.fmin(1.0, limit / ca.sqrt(dot(e, e) + TINY)))
 
 
 def inverse_3x3(A: SX) -> SX:
