@@ -300,6 +300,15 @@ class Probe:
         self.wait_until(lambda: publisher.get_subscription_count() >= subscribers, f"a subscription to {topic}")
         return publisher
 
+    @contextmanager
+    def advertising(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> Iterator[Any]:
+        """Like `publisher`, and withdrawn at the end: a latched message must not reach the node of the next test."""
+        publisher = self.publisher(kind, topic, qos)
+        try:
+            yield publisher
+        finally:
+            self.node.destroy_publisher(publisher)
+
     def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = TIMEOUT) -> Any:
         """Wait for a condition on messages or on the graph; its value."""
         deadline = self.now() + timeout

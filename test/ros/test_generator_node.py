@@ -90,27 +90,27 @@ def test_parameters_can_change_between_builds_and_a_failed_build_leaves_the_node
 def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNode, probe: Probe) -> None:
     start_node("generator", {"laws": ["slotine_li"]})
     library = probe.listen(String, LIBRARY, LATCHED)
-    description = probe.publisher(String, "/robot_description", LATCHED)
-    description.publish(String(data=URDF.format(name="hinged")))
-    first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
-    assert (first.robot, first.robot_file) == ("hinged", "/robot_description")
-    assert Library(first.library).joint_names == ("hinge",)
-    library.clear()
-    description.publish(String(data=URDF.format(name="other")))
-    assert parse_library_message(library.wait(timeout=BUILD_LIMIT).data).robot == "other"
+    with probe.advertising(String, "/robot_description", LATCHED) as description:
+        description.publish(String(data=URDF.format(name="hinged")))
+        first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
+        assert (first.robot, first.robot_file) == ("hinged", "/robot_description")
+        assert Library(first.library).joint_names == ("hinge",)
+        library.clear()
+        description.publish(String(data=URDF.format(name="other")))
+        assert parse_library_message(library.wait(timeout=BUILD_LIMIT).data).robot == "other"
 
 
 def test_a_description_that_is_no_urdf_is_reported_and_the_next_one_built(start_node: StartNode, probe: Probe) -> None:
     node = start_node("generator", {"laws": ["slotine_li"]})
     library = probe.listen(String, LIBRARY, LATCHED)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
-    description = probe.publisher(String, "/robot_description", LATCHED)
-    description.publish(String(data="no xml at all"))
-    node.wait_for_output("[ERROR]")
-    status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.ERROR)
-    description.publish(String(data=URDF.format(name="hinged")))
-    library.wait(timeout=BUILD_LIMIT)
-    status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.OK)
+    with probe.advertising(String, "/robot_description", LATCHED) as description:
+        description.publish(String(data="no xml at all"))
+        node.wait_for_output("[ERROR]")
+        status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.ERROR)
+        description.publish(String(data=URDF.format(name="hinged")))
+        library.wait(timeout=BUILD_LIMIT)
+        status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.OK)
 
 
 def test_ctrl_c_ends_a_build_and_its_compilers(start_node: StartNode, tmp_path: Path) -> None:
