@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from robot_yaml import message_of, write
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
+from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, reader_suffixes
 from thunder_dynamics.readers.dh_yaml import dh_placement
@@ -51,18 +52,6 @@ elastic:
   joints:
     joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
 """
-
-
-def write(folder: Path, text: str, name: str = "arm.yaml") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def message_of(folder: Path, text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
-    with pytest.raises(kind) as caught:
-        load_model(write(folder, text), **options)
-    return str(caught.value)
 
 
 def changed(old: str, new: str, text: str = GOOD) -> str:

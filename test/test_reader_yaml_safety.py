@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from robot_yaml import message_of, write
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
 from thunder_dynamics.readers import load_model
@@ -38,18 +39,6 @@ elastic:
   joints:
     joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
 """
-
-
-def write(folder: Path, text: str, name: str = "arm.yaml") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def message_of(folder: Path, text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
-    with pytest.raises(kind) as caught:
-        load_model(write(folder, text), **options)
-    return str(caught.value)
 
 
 def changed(old: str, new: str, text: str = GOOD) -> str:
