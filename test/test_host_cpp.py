@@ -1,16 +1,13 @@
-"""The C++ tests of the host: no allocation in updates, no data race, no undefined behaviour."""
+"""The C++ tests of the host: no allocation in updates, no data race, no undefined behaviour, in real time as well."""
 
 from __future__ import annotations
 
-import subprocess
+import json
 from pathlib import Path
 
 import pytest
-from pendulum2 import ABI_INCLUDE, HOST, REPOSITORY, compile_pendulum2
-
-CORE = sorted(str(path) for path in HOST.glob("*.cpp") if not path.name.startswith("bindings"))
-
-MAPPING_REFUSED = "ThreadSanitizer: unexpected memory mapping"
+from host_programs import ADDRESS, THREAD, compile_program, run, run_with_thread_sanitizer
+from pendulum2 import compile_pendulum2
 
 
 @pytest.fixture(scope="module")
@@ -18,36 +15,42 @@ def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_pendulum2(tmp_path_factory.mktemp("pendulum2"))
 
 
-def run_cpp_test(name: str, library: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    program = folder / name
-    options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", *flags, f"-I{HOST / 'include'}", f"-I{ABI_INCLUDE}"]
-    source = REPOSITORY / f"test/cpp/{name}.cpp"
-    command = ["c++", *options, str(source), *CORE, "-o", str(program), "-ldl", "-pthread"]
-    subprocess.run(command, check=True)
-    return run(str(program), str(library))
-
-
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
-
-
-def test_updates_neither_allocate_nor_free(pendulum2: Path, tmp_path: Path) -> None:
-    result = run_cpp_test("host_allocations", pendulum2, tmp_path, "-O1")
+def test_updates_neither_allocate_nor_free(pendulum2: Path, build_cache: Path) -> None:
+    result = run(compile_program("host_allocations", build_cache, "-O1"), pendulum2)
     assert result.returncode == 0, result.stderr
 
 
-def test_configuring_and_updating_threads_do_not_race(pendulum2: Path, tmp_path: Path) -> None:
-    result = run_cpp_test("host_threads", pendulum2, tmp_path, "-O1", "-g1", "-fsanitize=thread")
-    if MAPPING_REFUSED in result.stderr:
-        # Older sanitizers know only the memory layout of kernels with less address randomisation.
-        result = run("setarch", "-R", str(tmp_path / "host_threads"), str(pendulum2))
-        if "failed to set personality" in result.stderr:
-            pytest.skip("ThreadSanitizer does not run on this kernel, and address randomisation cannot be turned off")
+def test_configuring_and_updating_threads_do_not_race(pendulum2: Path, build_cache: Path) -> None:
+    result = run_with_thread_sanitizer(compile_program("host_threads", build_cache, *THREAD), pendulum2)
     assert result.returncode == 0, result.stderr
-    assert "WARNING: ThreadSanitizer" not in result.stderr
 
 
-def test_any_bit_pattern_is_handled_without_undefined_behaviour(pendulum2: Path, tmp_path: Path) -> None:
-    flags = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    result = run_cpp_test("host_guards", pendulum2, tmp_path, *flags)
+def test_any_bit_pattern_is_handled_without_undefined_behaviour(pendulum2: Path, build_cache: Path) -> None:
+    result = run(compile_program("host_guards", build_cache, *ADDRESS), pendulum2)
     assert result.returncode == 0, result.stderr
+
+
+def test_soak_does_every_step_finite_and_without_allocation(panda_folder: Path, build_cache: Path) -> None:
+    result = run(compile_program("host_soak", build_cache, "-O1"), "5", panda_folder / "libpanda.so")
+    soak = json.loads(result.stdout)
+    assert soak["steps"] == 5000 and soak["writes"] > 0
+    (controller,) = soak["controllers"]
+    assert all(controller["steps_by_reference"].values())  # hold, stream, motion, stopping
+    assert controller["allocations"] == 0
+    assert controller["efforts_beyond_limits"] == 0  # NaN is beyond as well
+    blocking = ("measurement_non_finite", "measurement_stale", "time_step_invalid", "result_non_finite", "not_active")
+    assert [controller["guards"][name] for name in blocking] == [0] * 5
+
+
+@pytest.mark.parametrize("flags", [ADDRESS, THREAD], ids=["address", "thread"])
+def test_soak_is_clean_under_sanitizers(pendulum2: Path, build_cache: Path, flags: tuple[str, ...]) -> None:
+    """A step may well take longer than a period here: the exit status says so, and does not count."""
+    program = compile_program("host_soak", build_cache, *flags)
+    result = (run_with_thread_sanitizer if flags == THREAD else run)(program, "2", pendulum2)
+    assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr
+    soak = json.loads(result.stdout)
+    assert soak["steps"] == 2000
+    assert [(c["law"], c["efforts_beyond_limits"]) for c in soak["controllers"]] == [
+        ("joint_adaptive", 0),
+        ("cartesian_spring", 0),
+    ]

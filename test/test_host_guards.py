@@ -85,7 +85,9 @@ def test_bad_input_keeps_the_state_and_approaches_the_safe_effort(
     assert acted & ~Guard.EFFORT_RATE_LIMITED == guard
     np.testing.assert_array_equal(loop.controller.state_vector, state)
     np.testing.assert_array_equal(loop.controller.telemetry_vector, telemetry)
-    expected = np.clip(gravity(START), before - RATE * STEP, before + RATE * STEP)
+    # A known velocity is braked, with the whole effort where it is as absurd as here.
+    wanted = gravity(START) - (LIMIT if Guard.VELOCITY_EXCEEDED in guard else 0.0)
+    expected = np.clip(wanted, before - RATE * STEP, before + RATE * STEP)
     np.testing.assert_allclose(loop.effort, expected, rtol=1e-12)
     assert loop.controller.status.counters[NAMES[guard & -guard]] == 1
 
@@ -160,15 +162,23 @@ def test_fast_joint_is_reported_only(library: Library) -> None:
     assert slow.effort.tolist() == fast.effort.tolist()
 
 
-def test_stale_reference_is_replaced_by_holding_the_place(library: Library) -> None:
+def test_stale_reference_comes_to_rest_smoothly_and_is_held(library: Library) -> None:
+    """From 0.1 rad/s at rest of the acceleration: over the shortest time of 0.1 s, ∫ v₀(1 − 3u² + 2u³) dt = 5 mrad."""
     loop = Loop(library, reference_timeout=10.5 * STEP).activate()
-    loop.controller.set_reference([0.12, 0.22, 0.1, 0.1, 1, 1])
+    loop.controller.set_reference([0.12, 0.22, 0.1, 0.1, 0, 0])
     acted = [loop.update() for _ in range(11)]
     assert not any(guard & Guard.REFERENCE_STALE for guard in acted)
-    place = np.array([0.11, 0.21])
-    assert loop.update(q=place) & Guard.REFERENCE_STALE
-    loop.update(q=START)
-    assert loop.controller.reference_vector.tolist() == [0.11, 0.21, 0, 0, 0, 0]
+    velocities = [0.1]
+    for _ in range(120):
+        assert loop.update(q=np.array([0.11, 0.21])) & Guard.REFERENCE_STALE
+        velocities.append(loop.controller.reference("qd")[0])
+    # 1.5 v₀/T is the greatest deceleration.
+    assert np.diff(velocities).min() >= -1.5 * STEP * (1 + 1e-9) and np.diff(velocities).max() <= 0.0
+    np.testing.assert_allclose(loop.controller.reference_vector, [0.125, 0.225, 0, 0, 0, 0], rtol=0, atol=1e-12)
+    assert not loop.controller.reference_vector[2:].any()
+    rest = loop.controller.reference_vector
+    assert loop.update(q=START) & Guard.REFERENCE_STALE
+    np.testing.assert_array_equal(loop.controller.reference_vector, rest)
     loop.ask(0.12)
     assert not loop.update() & Guard.REFERENCE_STALE
     assert loop.controller.reference("q").tolist() == [0.12, 0.12]

@@ -84,6 +84,76 @@ void run(const std::shared_ptr<const thunder::Library>& library, const char* law
   CHECK((seen & thunder::kStopping) != 0);
 }
 
+/// Updates of one request: the request itself may allocate.
+long calls_while_moving(thunder::Controller& controller, double& t, thunder::ReferenceSource expected) {
+  const double position[2] = {0.1, 0.2};
+  const double velocity[2] = {0.0, 0.0};
+  double effort[2] = {0.0, 0.0};
+  const long before = g_calls;
+  for (int k = 0; k < 300; ++k) {
+    controller.update(t += 1e-3, position, velocity, 1e-3, effort);
+    CHECK(k > 0 || controller.reference_source() == expected);
+  }
+  return g_calls - before;
+}
+
+/// Every motion is begun, replaced by the next one while it runs, and finished.
+template <class Request>
+void move(thunder::Controller& controller, double& t, Request request, thunder::ReferenceSource source) {
+  request(controller);
+  CHECK(calls_while_moving(controller, t, source) == 0);
+}
+
+/// Make what is streamed move, so that a motion has to come to rest first.
+void stream_a_moving_sample(thunder::Controller& controller, double& t, const char* rate) {
+  controller.set_reference(controller.reference().data(), static_cast<int>(controller.reference().size()));
+  controller.set_reference_entry(rate, {0.1});
+  CHECK(calls_while_moving(controller, t, thunder::ReferenceSource::stream) == 0);
+}
+
+void run_cartesian_motions(const std::shared_ptr<const thunder::Library>& library) {
+  using Source = thunder::ReferenceSource;
+  thunder::Controller controller;
+  configure(controller, library, "cartesian_spring", false);
+  const double start[2] = {0.1, 0.2};
+  controller.activate(start);
+  const double target[3] = {0.3, 0.1, -0.6}, turn[4] = {0.0, 0.0, 0.6, 0.8};
+  const auto go = [&](thunder::Controller& c) { c.move_to_pose(target, turn); };
+  const auto stop = [](thunder::Controller& c) { c.stop_motion(); };
+  const auto follow = [&](thunder::Controller& c) {
+    c.follow(std::vector<thunder::TimedPose>{{0.1, {0.2, 0.0, -0.7}, {0.0, 0.0, 0.6, 0.8}, {}, {}},
+                                             {0.5, {0.3, 0.1, -0.6}, {0.0, 0.0, -0.6, -0.8}, {}, {}}});
+  };
+  double t = 0.0;
+  move(controller, t, go, Source::motion);
+  stream_a_moving_sample(controller, t, "twist");
+  move(controller, t, go, Source::motion);
+  move(controller, t, follow, Source::motion);
+  move(controller, t, follow, Source::motion);
+  move(controller, t, stop, Source::stopping);
+  stream_a_moving_sample(controller, t, "twist");
+  move(controller, t, [](thunder::Controller&) {}, Source::stream);  // and lost
+  CHECK(controller.reference_source() == Source::stopping);
+}
+
+void run_joint_motions(const std::shared_ptr<const thunder::Library>& library) {
+  using Source = thunder::ReferenceSource;
+  thunder::Controller controller;
+  configure(controller, library, "joint_adaptive", false);
+  const double start[2] = {0.1, 0.2};
+  controller.activate(start);
+  const auto follow = [](thunder::Controller& c) {
+    c.follow(std::vector<thunder::TimedJoints>{{0.1, {0.2, 0.1}, {}, {}}, {0.2, {0.1, 0.3}, {}, {}},
+                                               {0.5, {0.1, 0.2}, {}, {}}});
+  };
+  double t = 0.0;
+  move(controller, t, follow, Source::motion);
+  move(controller, t, follow, Source::motion);
+  stream_a_moving_sample(controller, t, "qd");
+  move(controller, t, [](thunder::Controller& c) { c.stop_motion(); }, Source::stopping);
+  CHECK(controller.reference_source() == Source::hold);
+}
+
 void check_that_the_counter_counts() {
   const long before = g_calls;
   auto number = std::make_unique<std::vector<double>>(1000, 1.0);
@@ -103,5 +173,7 @@ int main(int, char** arguments) {
       for (const bool spoil : {false, true}) run(library, law, compensated, spoil);
     }
   }
+  run_cartesian_motions(library);
+  run_joint_motions(library);
   return 0;
 }

@@ -43,6 +43,29 @@ void check_limits(const thunder::Controller& controller, const double* effort, c
   }
 }
 
+/// Motions to anywhere, through anything, with any bounds; what is not refused must give finite references.
+void ask_for_motion(thunder::Controller& controller, std::mt19937_64& random, int k) {
+  const auto number = [&random](double centre) { return draw(random, centre, 1.0); };
+  const thunder::MotionLimits limits{number(1.0), number(1.0), number(9.0), number(1.0)};
+  if (k % 5 == 0) is_refused([&] { controller.set_motion_limits(limits); });
+  if (k % 7 == 0) controller.stop_motion();
+  const double position[3] = {number(0.0), number(0.0), number(-0.5)};
+  const double turn[4] = {0.0, std::sin(0.1 * k), 0.0, k % 20 == 0 ? number(0.0) : std::cos(0.1 * k)};
+  if (k % 3 == 0) is_refused([&] { controller.move_to_pose(position, turn); });
+  std::vector<thunder::TimedPose> poses(1 + static_cast<std::size_t>(k % 4));
+  std::vector<thunder::TimedJoints> joints(poses.size());
+  double time = 0.0;
+  for (std::size_t i = 0; i < poses.size(); ++i) {
+    time += std::abs(draw(random, 0.0, 0.02));
+    poses[i] = {time, {number(0.1), number(0.0), number(-0.5)}, {turn[0], turn[1], turn[2], turn[3]}, {}, {}};
+    joints[i] = {time, {number(0.1), number(0.1)}, {}, {}};
+    if (k % 2 == 0 && i + 1 < poses.size()) joints[i].qd = {number(0.0), number(0.0)};
+    if (k % 2 == 0 && i + 1 == poses.size()) joints[i].qd = {0.0, 0.0};
+  }
+  is_refused([&] { controller.follow(poses); });
+  is_refused([&] { controller.follow(joints); });
+}
+
 void bombard(thunder::Controller& controller, std::mt19937_64& random) {
   double effort[2] = {controller.effort()[0], controller.effort()[1]};
   for (int k = 1; k <= 5000; ++k) {
@@ -56,7 +79,8 @@ void bombard(thunder::Controller& controller, std::mt19937_64& random) {
     for (const double value : controller.state()) CHECK(std::isfinite(value));
     std::vector<double> reference = controller.reference();
     for (double& value : reference) value = draw(random, value, 0.1);
-    is_refused([&] { controller.set_reference(reference.data(), static_cast<int>(reference.size())); });
+    if (k % 64 < 8) is_refused([&] { controller.set_reference(reference.data(), static_cast<int>(reference.size())); });
+    if (k % 16 == 0) ask_for_motion(controller, random, k / 16);
     for (const double value : controller.reference()) CHECK(std::isfinite(value));
   }
 }

@@ -38,6 +38,20 @@ void check_that_values_cross_whole_and_in_order() {
   writer.join();
 }
 
+/// Begin a motion, or change the bounds of those to come; what it needs was made here and is freed here.
+void move(thunder::Controller& controller, int k) {
+  thunder::MotionLimits limits;
+  limits.joint_acceleration = 1.0 + k % 4;
+  controller.set_motion_limits(limits);
+  std::vector<thunder::TimedJoints> points;
+  for (int i = 0; i < 1 + k % 16; ++i) {
+    const double value = 0.2 + 0.1 * std::sin(k + i);
+    points.push_back({0.004 * (i + 1), {value, value}, {}, {}});
+  }
+  controller.follow(points);
+  if (k % 2 == 0) controller.stop_motion();
+}
+
 /// Both elements of what is written are equal, so that a torn reference or gain would show.
 void write(thunder::Controller& controller, std::atomic<int>& writes, const std::atomic<bool>& done) {
   for (int k = 0; !done; ++k, ++writes) {
@@ -48,6 +62,7 @@ void write(thunder::Controller& controller, std::atomic<int>& writes, const std:
     controller.set_gain("Lambda", {10.0 * value});
     controller.freeze_adaptation(k % 2 == 0);
     if (k % 5 == 0) controller.hold_reference();
+    if (k % 3 == 0) move(controller, k);
     if (k % 7 == 0) controller.reset_state();
     std::this_thread::yield();
   }
@@ -68,10 +83,12 @@ int main(int, char** arguments) {
   std::atomic<int> writes{0};
   std::atomic<bool> done{false};
   std::thread writer([&] { write(controller, writes, done); });
+  unsigned sources = 0;  // a bit for every kind of reference that was followed
   int k = 0;
-  for (; k < 20000 || writes < 1000; ++k) {
+  for (; k < 20000 || writes < 1000 || sources != 0xfu; ++k) {
     controller.update(1e-3 * k, position, velocity, 1e-3, effort);
     CHECK(controller.reference()[0] == controller.reference()[1]);
+    sources |= 1u << static_cast<unsigned>(controller.reference_source());
     CHECK(std::isfinite(effort[0]) && std::isfinite(effort[1]));
     if (k % 64 == 0) std::this_thread::yield();
   }

@@ -9,7 +9,39 @@
 The C++ class behind it is `thunder::Controller`; its header says which thread may call what.
 """
 
-from thunder_controllers.host._host import Controller, Entry, Function, Law, Library, Options, Status
+from thunder_controllers.host._host import (
+    SMALLEST_MASS,
+    Controller,
+    Entry,
+    Function,
+    Law,
+    Library,
+    MotionLimits,
+    Options,
+    ReferenceDistance,
+    Status,
+    TimedJoints,
+    TimedPose,
+    about_com,
+    estimated_links,
+)
 from thunder_controllers.host.guard import BLOCKING_GUARDS, Guard
 
-__all__ = ["BLOCKING_GUARDS", "Controller", "Entry", "Function", "Guard", "Law", "Library", "Options", "Status"]
+__all__ = [
+    "BLOCKING_GUARDS",
+    "SMALLEST_MASS",
+    "Controller",
+    "Entry",
+    "Function",
+    "Guard",
+    "Law",
+    "Library",
+    "MotionLimits",
+    "Options",
+    "ReferenceDistance",
+    "Status",
+    "TimedJoints",
+    "TimedPose",
+    "about_com",
+    "estimated_links",
+]

@@ -1,7 +1,7 @@
 """Types of the compiled binding; see the headers in include/thunder/host for the C++ side."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -147,6 +147,9 @@ class Options:
         effort_limit: ArrayLike | None = None,
         effort_rate_limit: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
+        velocity_patience: float = 0.1,
+        velocity_stop_ratio: float = 3.0,
+        stop_damping: ArrayLike | None = None,
     ) -> None:
         """Check and keep the options.
 
@@ -155,11 +158,16 @@ class Options:
             measurement_timeout: Time stamps further apart than this are stale, [s]; above nominal_dt.
             nominal_dt: Period of the loop, [s]; for activation, and for ramps where no valid period is at hand.
             max_dt_ratio: Longest valid period, in nominal periods, [1]; at least 1.
-            reference_timeout: A reference older than this is replaced by holding the place, [s]; infinite by default.
+            reference_timeout: A reference older than this is brought to rest and held, [s]; infinite by default.
             saturation_freezes_adaptation: Keep the adapted part of the state while the effort is cut.
             effort_limit: Per joint, [N·m or N], positive; None: the library's.
             effort_rate_limit: Per joint, [N·m/s or N/s], positive; None: the library's.
             velocity_limit: Per joint, [rad/s or m/s], positive; None: the library's.
+            velocity_patience: A joint faster than velocity_stop_ratio limits for longer than this, without pause,
+                latches a stop until the next activation, [s]; infinite for never.
+            velocity_stop_ratio: What counts as too fast for that, in velocity limits, [1]; at least 1.
+            stop_damping: Per joint, damping of the safe effort, [N·m·s/rad or N·s/m], not negative; None: a quarter of
+                the library's effort limit per velocity limit, zero where either is infinite.
 
         Raises:
             LawError: A value is out of bounds.
@@ -182,6 +190,114 @@ class Options:
     def effort_rate_limit(self) -> Vector | None: ...
     @property
     def velocity_limit(self) -> Vector | None: ...
+    @property
+    def velocity_patience(self) -> float: ...
+    @property
+    def velocity_stop_ratio(self) -> float: ...
+    @property
+    def stop_damping(self) -> Vector | None: ...
+
+class MotionLimits:
+    """Bounds of the motions that a controller makes itself; immutable, all positive and finite."""
+
+    def __init__(
+        self,
+        *,
+        linear_velocity: float = 0.25,
+        linear_acceleration: float = 1.0,
+        linear_jerk: float = 10.0,
+        angular_velocity: float = 1.0,
+        angular_acceleration: float = 4.0,
+        angular_jerk: float = 40.0,
+        joint_acceleration: float = 4.0,
+    ) -> None:
+        """Check and keep the bounds.
+
+        Args:
+            linear_velocity: Of the end effector on the way to a pose, [m/s].
+            linear_acceleration: Also while it comes to rest, [m/s²].
+            linear_jerk: [m/s³].
+            angular_velocity: [rad/s].
+            angular_acceleration: Also while it comes to rest, [rad/s²].
+            angular_jerk: [rad/s³].
+            joint_acceleration: While joints come to rest, [rad/s² or m/s²].
+
+        Raises:
+            LawError: A bound is not positive and finite.
+        """
+    @property
+    def linear_velocity(self) -> float: ...
+    @property
+    def linear_acceleration(self) -> float: ...
+    @property
+    def linear_jerk(self) -> float: ...
+    @property
+    def angular_velocity(self) -> float: ...
+    @property
+    def angular_acceleration(self) -> float: ...
+    @property
+    def angular_jerk(self) -> float: ...
+    @property
+    def joint_acceleration(self) -> float: ...
+
+class TimedPose:
+    """A pose of the end effector in the world frame, and when it is passed."""
+
+    def __init__(
+        self,
+        time: float,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        twist: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+    ) -> None:
+        """Keep the numbers; `Controller.follow` checks what they say.
+
+        Args:
+            time: From the start of the motion, [s].
+            position: Shape (3,), [m].
+            orientation: Quaternion x, y, z, w.
+            twist: Shape (6,), linear part first, [m/s, rad/s]; None: as the motion needs it.
+            acceleration: Its time derivative, shape (6,), [m/s², rad/s²]; None: as the motion needs it.
+
+        Raises:
+            LawError: Not numeric.
+            DimensionError: Another number of values.
+        """
+    @property
+    def time(self) -> float: ...
+    @property
+    def position(self) -> Vector: ...
+    @property
+    def orientation(self) -> Vector: ...
+    @property
+    def twist(self) -> Vector | None: ...
+    @property
+    def acceleration(self) -> Vector | None: ...
+
+class TimedJoints:
+    """Positions of all joints, and when they are passed."""
+
+    def __init__(self, time: float, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> None:
+        """Keep the numbers; `Controller.follow` checks what they say.
+
+        Args:
+            time: From the start of the motion, [s].
+            q: Shape (n,), [rad or m].
+            qd: Shape (n,), [rad/s or m/s]; None: as the motion needs it.
+            qdd: Shape (n,), [rad/s² or m/s²]; None: as the motion needs it.
+
+        Raises:
+            LawError: Not numeric.
+        """
+    @property
+    def time(self) -> float: ...
+    @property
+    def q(self) -> Vector: ...
+    @property
+    def qd(self) -> Vector | None: ...
+    @property
+    def qdd(self) -> Vector | None: ...
 
 class Status:
     """A snapshot of what a controller was doing when it was asked."""
@@ -270,7 +386,7 @@ class Controller:
     def begin_stop(self) -> None:
         """Approach the safe effort until the next activation.
 
-        It is reached once an update returns STOPPING without EFFORT_RATE_LIMITED.
+        It is reached, and the joints are at rest, once `has_stopped` says so.
         """
     def set_reference(self, values: ArrayLike) -> None:
         """Write the whole flat reference; the next update uses it.
@@ -283,6 +399,37 @@ class Controller:
         """Write one entry; entries that were not written since the last hold keep holding."""
     def hold_reference(self) -> None:
         """Hold the place where the next update finds the robot: q, or the pose of the end effector."""
+    def set_motion_limits(self, limits: MotionLimits) -> None:
+        """Bound the motions that begin from now on; `configure` brings the defaults back."""
+    def move_to_pose(self, position: ArrayLike, orientation: ArrayLike) -> None:
+        """Move the reference to rest at a pose: [m], and a quaternion x, y, z, w.
+
+        It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to rest.
+        Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous in position,
+        velocity and acceleration; the last request wins.
+
+        Raises:
+            LawError: Not active, a joint law, or no such pose; what was followed before goes on.
+        """
+    def follow(self, points: Sequence[TimedPose] | Sequence[TimedJoints]) -> None:
+        """Move the reference through timed points, acceleration continuous, to rest at the last one.
+
+        Quintic pieces; what is not given of velocities and accelerations is that of the clamped cubic spline. A point
+        at time zero must lie within 0.01 (m, rad, quaternion elements) of the sample in effect, and is left out.
+
+        Raises:
+            LawError: Not active, points of the other kind of law, times that do not increase or have no positive one,
+                values out of bounds, rates given to a part of the points, a velocity at the end, or a turn above 2 rad.
+            DimensionError: Another number of joints.
+        """
+    def stop_motion(self) -> None:
+        """Bring the reference smoothly to rest and hold that place. Raises LawError unless active."""
+    @property
+    def reference_source(self) -> Literal["hold", "stream", "motion", "stopping"]:
+        """What the reference of the last update followed.
+
+        It is stopping until it rests after `stop_motion`, and until the next request after a lost stream.
+        """
     def set_gain(self, name: str, values: ArrayLike) -> None:
         """Change a gain, also while active. Raises as `configure` does; the gain is then unchanged."""
     def freeze_adaptation(self, freeze: bool) -> None:
@@ -309,6 +456,9 @@ class Controller:
     def effort(self) -> Vector:
         """The last command."""
     @property
+    def has_stopped(self) -> bool:
+        """Whether a stop has reached the safe effort and the joints are at rest: commanding may end."""
+    @property
     def law(self) -> str: ...
     @property
     def options(self) -> Options: ...
@@ -319,3 +469,40 @@ class Controller:
         """Duration of the last update inside C++, [ns]."""
     @property
     def status(self) -> Status: ...
+
+SMALLEST_MASS: float
+"""Below this an estimate has no centre of mass [kg]."""
+
+def about_com(pi: ArrayLike) -> Vector:
+    """Convert [m, m·c, I about the frame origin] to [m, c, I about the CoM], shape (10,).
+
+    Below `SMALLEST_MASS` there is no centre of mass: then c = 0 and I stays about the origin.
+
+    Raises:
+        DimensionError: Not ten values.
+    """
+
+def estimated_links(library: Library, law: str) -> tuple[str, ...]:
+    """Names of the links whose parameters the law estimates, in the order of its state; empty if it estimates none.
+
+    Raises:
+        NameNotFoundError: No such law.
+    """
+
+class ReferenceDistance:
+    """How far a robot is from a reference of a law.
+
+    Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad].
+
+    Raises:
+        NameNotFoundError: No such law.
+        BuildError: A Cartesian law without T_0_ee.
+    """
+
+    def __init__(self, library: Library, law: str) -> None: ...
+    def evaluate(self, q: ArrayLike, reference: ArrayLike) -> float:
+        """Distance at q, shape (n,), from a flat reference; infinite if the pose there is not finite.
+
+        Raises:
+            DimensionError: Wrong number of values.
+        """

@@ -97,5 +97,7 @@ PYBIND11_MODULE(_host, module) {
   module.doc() = "Runs one law of a compiled robot library and guards what goes in and out.";
   pybind11::register_exception_translator(thunder::python::translate);
   thunder::python::bind_library(module);
+  thunder::python::bind_motion(module);
   thunder::python::bind_controller(module);
+  thunder::python::bind_estimates(module);
 }

@@ -13,6 +13,10 @@
 #include "thunder/host/library.hpp"
 #include "thunder/host/signals.hpp"
 
+namespace thunder {
+class Controller;
+}
+
 namespace thunder::python {
 
 namespace py = pybind11;
@@ -46,5 +50,9 @@ std::shared_ptr<const Library> library_from(const py::handle& object);
 
 void bind_library(py::module_& module);
 void bind_controller(py::module_& module);
+void bind_estimates(py::module_& module);
+void bind_motion(py::module_& module);
+/// The controller's methods that begin and end motions.
+void bind_motions_of(py::class_<Controller>& controller);
 
 }  // namespace thunder::python

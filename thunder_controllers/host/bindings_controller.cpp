@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
 
 namespace thunder::python {
 namespace {
-
-using Limit = std::optional<std::vector<double>>;
 
 /// A snapshot, so that it stays what it was when it was taken.
 struct Status {
@@ -54,26 +50,15 @@ Vector joint_vector(const py::object& object, int n_joints, const char* where) {
   return vector;
 }
 
-Options make_options(bool gravity_compensated_by_robot, double measurement_timeout, double nominal_dt,
-                     double max_dt_ratio, double reference_timeout, bool saturation_freezes_adaptation,
-                     const Limit& effort_limit, const Limit& effort_rate_limit, const Limit& velocity_limit) {
-  const std::vector<double> none;
-  const Options options{gravity_compensated_by_robot, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout,
-                        saturation_freezes_adaptation, effort_limit.value_or(none), effort_rate_limit.value_or(none),
-                        velocity_limit.value_or(none)};
-  check_options(options);
-  return options;
-}
-
-/// The numbers of an optional limit given as a Python object: None, or one per joint.
-Limit limit_from(const py::object& object, const char* name) {
-  if (object.is_none()) return std::nullopt;
+/// The numbers of an optional limit given as a Python object: one per joint, none for None.
+std::vector<double> limit_from(const py::object& object, const char* name) {
+  if (object.is_none()) return {};
   const Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
   if (!vector || vector.ndim() != 1 || vector.size() == 0) {
     throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
                     "positive values, one per joint, or None");
   }
-  return std::vector<double>(vector.data(), vector.data() + vector.size());
+  return {vector.data(), vector.data() + vector.size()};
 }
 
 auto limit_getter(std::vector<double> Options::*member) {
@@ -87,17 +72,21 @@ void bind_options(py::module_& module) {
   py::class_<Options>(module, "Options", "How a controller guards its input and output.")
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
                        double reference_timeout, bool freezes, const py::object& effort, const py::object& rate,
-                       const py::object& velocity) {
-             return make_options(gravity, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout, freezes,
-                                 limit_from(effort, "effort_limit"), limit_from(rate, "effort_rate_limit"),
-                                 limit_from(velocity, "velocity_limit"));
+                       const py::object& velocity, double patience, double stop_ratio, const py::object& damping) {
+             const Options options{gravity, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout, freezes,
+                                   limit_from(effort, "effort_limit"), limit_from(rate, "effort_rate_limit"),
+                                   limit_from(velocity, "velocity_limit"), patience, stop_ratio,
+                                   limit_from(damping, "stop_damping")};
+             check_options(options);
+             return options;
            }),
            py::kw_only(), py::arg("gravity_compensated_by_robot") = Options().gravity_compensated_by_robot,
            py::arg("measurement_timeout") = Options().measurement_timeout, py::arg("nominal_dt") = Options().nominal_dt,
            py::arg("max_dt_ratio") = Options().max_dt_ratio, py::arg("reference_timeout") = Options().reference_timeout,
            py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
            py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
-           py::arg("velocity_limit") = py::none())
+           py::arg("velocity_limit") = py::none(), py::arg("velocity_patience") = Options().velocity_patience,
+           py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none())
       .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
                     "The robot adds its own gravity torque.")
       .def_readonly("measurement_timeout", &Options::measurement_timeout,
@@ -107,7 +96,7 @@ void bind_options(py::module_& module) {
       .def_readonly("max_dt_ratio", &Options::max_dt_ratio,
                     "[1] Longest valid period, in nominal periods.")
       .def_readonly("reference_timeout", &Options::reference_timeout,
-                    "[s] A reference older than this is replaced by holding the place.")
+                    "[s] A reference older than this is brought to rest and held.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
                     "Keep the adapted part of the state while the effort is cut.")
       .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
@@ -115,7 +104,13 @@ void bind_options(py::module_& module) {
       .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),
                              "[N·m/s or N/s] Per joint; None: the library's.")
       .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
-                             "[rad/s or m/s] Per joint; None: the library's.");
+                             "[rad/s or m/s] Per joint; None: the library's.")
+      .def_readonly("velocity_patience", &Options::velocity_patience,
+                    "[s] A joint far too fast for longer than this latches a stop.")
+      .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
+                    "[1] What counts as far too fast, in velocity limits.")
+      .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
+                             "[N·m·s/rad or N·s/m] Per joint, of the safe effort; None: from the library's limits.");
 }
 
 void bind_status(py::module_& module) {
@@ -216,6 +211,7 @@ void bind_controller(py::module_& module) {
       .def("update", &update, py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(), py::arg("dt"),
            py::arg("effort").noconvert())
       .def_property_readonly("effort", [](const Controller& c) { return vector_of(c.effort()); })
+      .def_property_readonly("has_stopped", &Controller::has_stopped)
       .def_property_readonly("law", [](const Controller& c) { return c.law().name; })
       .def_property_readonly("options", [](const Controller& c) { return c.options(); })
       .def_property_readonly("lifecycle", [](const Controller& c) { return to_string(c.lifecycle()); })
@@ -228,6 +224,7 @@ void bind_controller(py::module_& module) {
   bind_signal(bound, "reference", "reference_vector", &Controller::reference, &thunder_law::reference);
   bind_signal(bound, "gain", "gain_vector", &Controller::gains, &thunder_law::gains);
   bind_writers(bound);
+  bind_motions_of(bound);
 }
 
 }  // namespace thunder::python

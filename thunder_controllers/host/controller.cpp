@@ -55,8 +55,10 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       monitor(options, limit_or(options.velocity_limit, library->data().velocity_limit, library->n_joints())),
       limiter(limit_or(options.effort_limit, library->data().effort_limit, library->n_joints()),
               limit_or(options.effort_rate_limit, library->data().effort_rate_limit, library->n_joints())),
+      brake(options, library->data()),
       gravity(library, "G", library->n_joints()),
-      safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0) {}
+      safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
+      braked_effort(safe_effort) {}
 
 Controller::Parts& Controller::parts(const char* what) const {
   if (!parts_) throw HostError(ErrorKind::law, "the controller is unconfigured", what, "configure first");
@@ -77,7 +79,7 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
   }
   parts_ = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
   frozen_ = false;
-  stopping_ = false;
+  stopping_ = has_run_away_ = has_stopped_ = false;
   reset_requested_ = false;
   guards_ = 0;
   counters_.clear();
@@ -121,7 +123,7 @@ void Controller::activate(const double* q, const double* qd, const double* held_
   if (!p.options.gravity_compensated_by_robot) std::copy_n(p.gravity.result(), rest.size(), p.safe_effort.begin());
   p.monitor.restart(q);
   p.limiter.restart(held_effort ? held_effort : p.safe_effort.data());
-  stopping_ = false;
+  stopping_ = has_run_away_ = has_stopped_ = false;
   guards_ = 0;
   counters_.clear();
   step_times_.clear();
@@ -146,6 +148,30 @@ void Controller::set_reference_entry(const std::string& name, const std::vector<
 }
 
 void Controller::hold_reference() { parts("hold_reference").reference.hold(); }
+
+void Controller::set_motion_limits(const MotionLimits& limits) {
+  parts("set_motion_limits").reference.set_limits(limits);
+}
+
+void Controller::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+  require(Lifecycle::active, "move_to_pose");
+  parts_->reference.go_to(position, orientation_xyzw);
+}
+
+void Controller::follow(const std::vector<TimedPose>& points) {
+  require(Lifecycle::active, "follow");
+  parts_->reference.follow(points);
+}
+
+void Controller::follow(const std::vector<TimedJoints>& points) {
+  require(Lifecycle::active, "follow");
+  parts_->reference.follow(points);
+}
+
+void Controller::stop_motion() {
+  require(Lifecycle::active, "stop_motion");
+  parts_->reference.stop();
+}
 
 void Controller::set_gain(const std::string& name, const std::vector<double>& values) {
   parts("set_gain").gains.write(name, values);
@@ -177,18 +203,26 @@ GuardBits Controller::update(double t, const double* q, const double* qd, double
 }
 
 GuardBits Controller::run(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
+  GuardBits guards = begin_update(t, q, qd, dt);
+  has_stopped_ = false;
+  if ((guards & kBlockingGuards) == 0) guards |= step(t, q, qd, dt, effort);
+  if ((guards & kBlockingGuards) != 0) guards |= approach_safe_effort(guards, qd, parts_->monitor.ramp_dt(dt), effort);
+  return guards;
+}
+
+GuardBits Controller::begin_update(double t, const double* q, const double* qd, double dt) noexcept {
   GuardBits guards = parts_->monitor.check(t, q, qd, dt);
   if (stopping_.load(std::memory_order_relaxed)) guards |= kStopping;
   if (lifecycle() != Lifecycle::active) guards |= kNotActive;
-  if ((guards & kBlockingGuards) == 0) guards |= step(t, q, qd, dt, effort);
-  if ((guards & kBlockingGuards) != 0) guards |= approach_safe_effort(parts_->monitor.ramp_dt(dt), effort);
-  return guards;
+  // Only a law can run away; how fast an arm is moved by others is not for this controller to stop.
+  if ((guards & (kStopping | kNotActive)) == 0 && parts_->monitor.has_run_away()) has_run_away_ = true;
+  return guards | (has_run_away_ ? kRunaway | kStopping : 0u);
 }
 
 GuardBits Controller::step(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   Parts& p = *parts_;
   if (reset_requested_.load(std::memory_order_relaxed) && reset_requested_.exchange(false)) p.law.reset(false);
-  const ReferenceState reference = p.reference.refresh(t, q, p.options.reference_timeout);
+  const ReferenceState reference = p.reference.refresh(t, q, dt, p.options.reference_timeout);
   GuardBits guards = reference == ReferenceState::stale ? kReferenceStale : 0u;
   if (reference == ReferenceState::failed) return guards | kResultNonFinite;
   if (!p.law.step(q, qd, p.reference.values().data(), p.gains.refresh(), dt)) return guards | kResultNonFinite;
@@ -205,13 +239,20 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   return guards | limited | (freeze ? kAdaptationFrozen : 0u);
 }
 
-GuardBits Controller::approach_safe_effort(double dt, double* effort) noexcept {
+GuardBits Controller::approach_safe_effort(GuardBits guards, const double* qd, double dt, double* effort) noexcept {
   Parts& p = *parts_;
   // A gravity torque that cannot be computed leaves the last one, which was finite, as the target.
   if (!p.options.gravity_compensated_by_robot && p.gravity.evaluate(p.monitor.position())) {
     std::copy_n(p.gravity.result(), p.safe_effort.size(), p.safe_effort.begin());
   }
-  return p.limiter.apply(p.safe_effort.data(), dt, effort);
+  // A velocity that is not known cannot be braked, nor can one whose effort nobody corrects after a deactivation.
+  const bool brakes = (guards & (kMeasurementNonFinite | kMeasurementStale | kNotActive)) == 0;
+  p.braked_effort = p.safe_effort;
+  if (brakes) p.brake.apply(p.safe_effort.data(), qd, p.braked_effort.data());
+  const GuardBits limited = p.limiter.apply(p.braked_effort.data(), dt, effort);
+  const bool at_rest = !brakes || p.brake.is_at_rest(qd);
+  has_stopped_ = (guards & kStopping) != 0 && (limited & kEffortRateLimited) == 0 && at_rest;
+  return limited;
 }
 
 }  // namespace thunder

@@ -15,7 +15,7 @@ class Guard(enum.IntFlag):
     TIME_STEP_INVALID = 1 << 2
     """dt is outside (0, max_dt_ratio·nominal_dt]: safe effort."""
     REFERENCE_STALE = 1 << 3
-    """Nothing was written for longer than `Options.reference_timeout`: the place is held."""
+    """Nothing was written for longer than `Options.reference_timeout`: the reference comes to rest and is held."""
     RESULT_NON_FINITE = 1 << 4
     """The law gave something infinite or NaN: safe effort, the state is kept."""
     EFFORT_RATE_LIMITED = 1 << 5
@@ -30,6 +30,9 @@ class Guard(enum.IntFlag):
     """A stop was begun: safe effort."""
     NOT_ACTIVE = 1 << 10
     """The controller is not active: safe effort."""
+    RUNAWAY = 1 << 11
+    """A joint was faster than `Options.velocity_stop_ratio` limits for longer than `Options.velocity_patience`: stopping,
+    until the next activation."""
 
 
 BLOCKING_GUARDS = (
@@ -39,5 +42,6 @@ BLOCKING_GUARDS = (
     | Guard.RESULT_NON_FINITE
     | Guard.STOPPING
     | Guard.NOT_ACTIVE
+    | Guard.RUNAWAY
 )
 """Guards that keep the law from being stepped; the command then approaches the safe effort."""

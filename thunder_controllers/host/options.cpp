@@ -38,6 +38,13 @@ void check_options(const Options& options) {
   check_limit(options.effort_limit, "effort_limit");
   check_limit(options.effort_rate_limit, "effort_rate_limit");
   check_limit(options.velocity_limit, "velocity_limit");
+  require(options.velocity_patience > 0.0, "velocity_patience", options.velocity_patience,
+          "a positive time [s], infinite for none");
+  require(std::isfinite(options.velocity_stop_ratio) && options.velocity_stop_ratio >= 1.0, "velocity_stop_ratio",
+          options.velocity_stop_ratio, "a finite ratio of at least 1");
+  for (const double value : options.stop_damping) {
+    require(std::isfinite(value) && value >= 0.0, "stop_damping", value, "finite values, not negative, one per joint");
+  }
 }
 
 void check_options(const Options& options, int n_joints) {
@@ -45,6 +52,7 @@ void check_options(const Options& options, int n_joints) {
   check_length(options.effort_limit, "effort_limit", n_joints);
   check_length(options.effort_rate_limit, "effort_rate_limit", n_joints);
   check_length(options.velocity_limit, "velocity_limit", n_joints);
+  check_length(options.stop_damping, "stop_damping", n_joints);
 }
 
 }  // namespace thunder

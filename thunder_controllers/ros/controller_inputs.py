@@ -1,4 +1,7 @@
-"""From reference messages to samples and motions, with every check: frames, names, sizes, finite numbers, rotations."""
+"""From reference messages to samples, targets and timed points for the host.
+
+Checked here is what only the message says: frames, names, sizes, quaternions. The host checks the rest.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,21 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Transform, Twist
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
-from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
-
-from thunder_controllers.ros.controller_motion import (
-    JointSpline,
-    Motion,
-    PoseSpline,
-    Spline,
-    go_to_pose,
-    quaternion_rates,
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
 )
-from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST, PathLimits
+
+from thunder_controllers.host import TimedJoints, TimedPose
+from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ThunderError
 
 FloatArray = NDArray[np.float64]
 
 QUATERNION_TOLERANCE = 1e-3
 """A quaternion's norm may differ from one by this; it is then normalised."""
-
-START_TOLERANCE = 0.01
-"""A trajectory's point at time zero may be this far from the reference in effect [m, rad]."""
-
-LARGEST_TURN = 2.0
-"""Two orientations in a row of a trajectory may differ by this [rad]: beyond, the way between them is not clear."""
 
 
 class ReferenceMessageError(ThunderError):
@@ -71,6 +65,25 @@ def fill_sample(message: MultiDOFJointTrajectoryPoint, row: FloatArray) -> None:
     row[TWIST], row[ACCELERATION] = twist, rate
 
 
+def fill_joint_sample(message: JointTrajectoryPoint, row: FloatArray) -> None:
+    """Write a streamed reference as a joint sample, shape (3·n,); row is unchanged if it is refused.
+
+    Raises:
+        ReferenceMessageError: for another number of joints, or numbers that are not finite.
+    """
+    n = len(row) // 3
+    sample = np.zeros(3 * n)
+    for k, field in enumerate(("positions", "velocities", "accelerations")):
+        values = np.asarray(getattr(message, field), dtype=float)
+        if len(values) != n and (len(values) or k == 0):
+            valid = f"{n}, in the order of the parameter joints" + (", or none" if k else "")
+            raise ReferenceMessageError(f"{len(values)} {field}", where="joint_reference", valid=valid)
+        if not np.isfinite(values).all():
+            raise ReferenceMessageError(f"{field} are not finite", where="joint_reference", valid="numbers")
+        sample[k * n : k * n + len(values)] = values
+    row[:] = sample
+
+
 def write_rotation(quaternion: FloatArray, row: FloatArray) -> None:
     """Write the rotation matrix of a unit quaternion (x, y, z, w) into a sample, column-major."""
     x, y, z, w = quaternion.tolist()
@@ -87,156 +100,67 @@ def write_rotation(quaternion: FloatArray, row: FloatArray) -> None:
     )
 
 
-def motion_to_pose(message: PoseStamped, frames: Frames, start: FloatArray, limits: PathLimits) -> Motion:
-    """Plan the way to a target pose from the sample in effect.
+def target_of(message: PoseStamped, frames: Frames) -> tuple[FloatArray, FloatArray]:
+    """Read a target: position [m] and unit quaternion (x, y, z, w).
 
     Raises:
         ReferenceMessageError: for another frame, or a pose that is none.
     """
     _check_frame(message.header.frame_id, frames, "target_pose")
-    pose = message.pose
-    position, quaternion = _pose(pose.position, pose.orientation, "target_pose")
-    return go_to_pose(start, position, Rotation.from_quat(quaternion).as_matrix(), limits)
+    return _pose(message.pose.position, message.pose.orientation, "target_pose")
 
 
-def motion_along(message: MultiDOFJointTrajectory, frames: Frames, start: FloatArray) -> Motion:
-    """Interpolate a trajectory of poses from the sample in effect, acceleration continuous.
+def timed_poses(message: MultiDOFJointTrajectory, frames: Frames) -> list[TimedPose]:
+    """Read a trajectory of poses.
 
     Raises:
-        ReferenceMessageError: for another frame or joint, bad times, sizes or numbers, a start elsewhere, an end in
-            motion, or orientations too far apart.
+        ReferenceMessageError: for another frame or joint, more or less than one transform or more than one velocity or
+            acceleration in a point, or a pose that is none.
     """
     where = "trajectory"
     _check_frame(message.header.frame_id, frames, where)
     if list(message.joint_names) not in ([], [frames.ee]):
         what = f"joint_names {list(message.joint_names)}"
         raise ReferenceMessageError(what, where=where, valid=f"[{frames.ee}], or none")
+    points = []
     for k, point in enumerate(message.points):
-        _check_counts([len(point.transforms)], 1, f"{where}: points[{k}]")
-    times = _times(message.points, where)
-    start_value, first = _pose_state(start)
-    values = [start_value]
-    for k, point in enumerate(message.points):
-        position, quaternion = _transform(point.transforms[0], f"{where}: points[{k}]")
-        values.append(np.concatenate((position, _nearest(quaternion, values[-1][3:], f"{where}: points[{k}]"))))
-    _check_start(times, values[0], values[1], where)
-    rates, curvatures = _pose_rates(message.points, values[1:], where)
-    return PoseSpline(_spline(times, values, first, rates, curvatures))
+        here = f"{where}: points[{k}]"
+        _check_counts(len(point.transforms), (1,), f"{here}.transforms")
+        _check_counts(len(point.velocities), (0, 1), f"{here}.velocities")
+        _check_counts(len(point.accelerations), (0, 1), f"{here}.accelerations")
+        twists = [_twist(given[0]) if given else None for given in (point.velocities, point.accelerations)]
+        points.append(TimedPose(_time(point), *_transform(point.transforms[0], here), *twists))
+    return points
 
 
-def motion_of_joints(message: JointTrajectory, joints: Sequence[str], start: FloatArray) -> Motion:
-    """Interpolate a joint trajectory from the sample in effect; its joints may have any order.
+def timed_joints(message: JointTrajectory, joints: Sequence[str]) -> list[TimedJoints]:
+    """Read a joint trajectory into the order of the robot; its joints may have any order.
 
     Raises:
-        ReferenceMessageError: for missing or unknown joints, bad times, sizes or numbers, a start elsewhere, or an
-            end in motion.
+        ReferenceMessageError: for missing or unknown joints, or another number of values.
     """
     where, n = "joint_trajectory", len(joints)
     if sorted(message.joint_names) != sorted(joints):
         raise ReferenceMessageError(f"joint_names {list(message.joint_names)}", where=where, valid=", ".join(joints))
     order = [list(message.joint_names).index(joint) for joint in joints]
-    times = _times(message.points, where)
-    columns = []
-    for field, needed in (("positions", True), ("velocities", False), ("accelerations", False)):
-        columns.append(_joint_rows(message.points, field, order, needed, where))
-    q = start[:n]
-    values = [q, *columns[0]]  # type: ignore[misc]  # positions are needed, so never None
-    _check_start(times, q, values[1], where)
-    first = start[n : 2 * n], start[2 * n :]
-    return JointSpline(_spline(times, values, first, columns[1], columns[2]))
+    points = []
+    for k, point in enumerate(message.points):
+        rows: list[Any] = []
+        for field, counts in (("positions", (n,)), ("velocities", (0, n)), ("accelerations", (0, n))):
+            values = np.array(getattr(point, field), dtype=float)
+            _check_counts(len(values), counts, f"{where}: points[{k}].{field}")
+            rows.append(values[order] if len(values) else None)
+        points.append(TimedJoints(_time(point), *rows))
+    return points
 
 
-def _joint_rows(
-    points: Sequence[Any], field: str, order: list[int], needed: bool, where: str
-) -> list[FloatArray] | None:
-    if not needed and not any(len(getattr(point, field)) for point in points):
-        return None
-    rows = []
-    for k, point in enumerate(points):
-        row = np.array(getattr(point, field), dtype=float)
-        _check_counts([len(row)], len(order), f"{where}: points[{k}].{field}")
-        if not np.isfinite(row).all():
-            raise ReferenceMessageError("not finite", where=f"{where}: points[{k}].{field}", valid="numbers")
-        rows.append(row[order])
-    if field == "velocities" and np.abs(rows[-1]).max() > 0.0:
-        raise ReferenceMessageError("the last point moves", where=where, valid="velocity zero at the end")
-    return rows
+def _time(point: Any) -> float:
+    return float(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
 
 
-def _pose_rates(
-    points: Sequence[Any], values: list[FloatArray], where: str
-) -> tuple[list[FloatArray] | None, list[FloatArray] | None]:
-    """Rates and curvatures of [p; quaternion] where the points give velocities (and accelerations)."""
-    if not any(len(point.velocities) for point in points):
-        return None, None
-    has_curvature = all(len(point.accelerations) == 1 for point in points)
-    rates, curvatures = [], []
-    for k, (point, value) in enumerate(zip(points, values, strict=True)):
-        _check_counts([len(point.velocities)], 1, f"{where}: points[{k}].velocities")
-        twist = _twist(point.velocities[0])
-        rate = _twist(point.accelerations[0]) if has_curvature else np.zeros(6)
-        if not (np.isfinite(twist).all() and np.isfinite(rate).all()):
-            raise ReferenceMessageError("not finite", where=f"{where}: points[{k}]", valid="numbers")
-        q_dot, q_ddot = quaternion_rates(value[3:], twist[3:], rate[3:])
-        rates.append(np.concatenate((twist[:3], q_dot)))
-        curvatures.append(np.concatenate((rate[:3], q_ddot)))
-    if np.abs(rates[-1]).max() > 0.0:
-        raise ReferenceMessageError("the last point moves", where=where, valid="velocity zero at the end")
-    return rates, curvatures if has_curvature else None
-
-
-def _spline(
-    times: FloatArray,
-    values: list[FloatArray],
-    first: tuple[FloatArray, FloatArray],
-    rates: list[FloatArray] | None,
-    curvatures: list[FloatArray] | None,
-) -> Spline:
-    """Make the spline through the sample in effect at time zero and the points; a point at zero is left out."""
-    skip = 1 if times[0] == 0.0 else 0
-    points = np.array([values[0], *values[1 + skip :]])
-    all_times = np.concatenate(([0.0], times[skip:]))
-
-    def rows(given: list[FloatArray] | None, at_start: FloatArray) -> FloatArray | None:
-        return None if given is None else np.array([at_start, *given[skip:]])
-
-    return Spline(all_times, points, first, rows(rates, first[0]), rows(curvatures, first[1]))
-
-
-def _pose_state(start: FloatArray) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """[p; quaternion] of a sample, and its first two derivatives."""
-    quaternion = Rotation.from_matrix(start[ROTATION].reshape(3, 3).T).as_quat()
-    q_dot, q_ddot = quaternion_rates(quaternion, start[15:18], start[21:24])
-    value = np.concatenate((start[POSITION], quaternion))
-    return value, (np.concatenate((start[12:15], q_dot)), np.concatenate((start[18:21], q_ddot)))
-
-
-def _nearest(quaternion: FloatArray, before: FloatArray, where: str) -> FloatArray:
-    """Of the two quaternions of an orientation, the one nearer to the one before."""
-    cosine = float(quaternion @ before)
-    if 2.0 * np.arccos(min(abs(cosine), 1.0)) > LARGEST_TURN:
-        raise ReferenceMessageError("too large a turn since the point before", where=where, valid=f"{LARGEST_TURN} rad")
-    return quaternion if cosine >= 0.0 else -quaternion
-
-
-def _times(points: Sequence[Any], where: str) -> FloatArray:
-    times = np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points], dtype=float)
-    if not len(times) or times[-1] <= 0.0 or times[0] < 0.0 or not (np.diff(times) > 0.0).all():
-        valid = "at least one point, times from zero or later, strictly increasing, the last one positive"
-        raise ReferenceMessageError(f"time_from_start {times.tolist()}", where=where, valid=valid)
-    return times
-
-
-def _check_start(times: FloatArray, reference: FloatArray, first: FloatArray, where: str) -> None:
-    distance = float(np.abs(first - reference).max())
-    if times[0] == 0.0 and distance > START_TOLERANCE:
-        valid = f"{START_TOLERANCE} from the reference in effect, or a later first time"
-        raise ReferenceMessageError(f"the first point is {distance:.3g} away", where=where, valid=valid)
-
-
-def _check_counts(counts: list[int], expected: int, where: str) -> None:
-    if any(count != expected for count in counts):
-        raise ReferenceMessageError(f"{counts[0]} values", where=where, valid=str(expected))
+def _check_counts(count: int, valid: tuple[int, ...], where: str) -> None:
+    if count not in valid:
+        raise ReferenceMessageError(f"{count} values", where=where, valid=" or ".join(map(str, valid)))
 
 
 def _check_frame(frame: str, frames: Frames, where: str) -> None:

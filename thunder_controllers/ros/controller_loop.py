@@ -13,21 +13,22 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.host import Controller, Guard
-from thunder_controllers.ros.controller_inputs import fill_sample
 from thunder_controllers.ros.controller_measurement import JointStateReader, Verdict
 from thunder_controllers.ros.controller_monitor import LoopMonitor
-from thunder_controllers.ros.controller_reference import ReferenceSource
+from thunder_controllers.ros.controller_reference import ReferenceFeed
 from thunder_controllers.ros.hot_subscription import HotSubscription
-from thunder_controllers.trajectories import CARTESIAN_SIZE
 from thunder_dynamics.errors import LawError, ThunderError
+
+FloatArray = NDArray[np.float64]
 
 WATCH_PERIOD = 0.01
 """How often the thread wakes without a message [s]: period of the ramp when joint_states have stopped."""
@@ -38,15 +39,16 @@ STOP_SILENCE = 0.02
 SWITCH_INTERVAL = 0.0002
 """How long the executor's thread may keep the interpreter from the loop [s]; Python's default of 5 ms is five steps."""
 
-_STOPPING, _RAMPING = int(Guard.STOPPING), int(Guard.EFFORT_RATE_LIMITED)
+_RUNAWAY = int(Guard.RUNAWAY)
 
 
 @dataclass
 class LoopPorts:
-    """What the loop reads and writes; `references` is None for joint laws."""
+    """What the loop reads and writes; `fill` turns a reference message into a sample, or refuses it."""
 
     states: HotSubscription[JointState]
-    references: HotSubscription[MultiDOFJointTrajectoryPoint] | None
+    references: HotSubscription[Any]
+    fill: Callable[[Any, FloatArray], None]
     commands: Publisher
 
 
@@ -75,7 +77,7 @@ class ControlLoop:
         self,
         host: Controller,
         reader: JointStateReader,
-        reference: ReferenceSource,
+        reference: ReferenceFeed,
         ports: LoopPorts,
         times: LoopTimes,
         on_refused: Callable[[ThunderError], None],
@@ -87,11 +89,13 @@ class ControlLoop:
         self.is_commanding = False
         self.has_failed = False
         """Whether the thread ended by an error of ours; the effort was ramped down then."""
+        self.has_run_away = False
+        """Whether the host has stopped the arm, since activation, because it was far too fast for too long."""
         self._host, self._ports, self._times = host, ports, times
         self._on_refused = on_refused
         self._message = Float64MultiArray(data=array.array("d", bytes(8 * len(reader.q))))
         self._effort = np.frombuffer(self._message.data)  # the host writes into the message itself
-        self._row = np.zeros(CARTESIAN_SIZE)
+        self._row = np.zeros(len(host.reference_vector))
         self._usable_at = self._commanded_at = -np.inf
         self._is_ending = self._is_stopping = False
         self._stopped = threading.Event()
@@ -132,10 +136,10 @@ class ControlLoop:
                 raise LawError(seen, where="activate", valid=f"joint_states younger than {self._times.watchdog:g} s")
             self.reference.prepare_activation()
             self._host.activate(self.reader.q, self.reader.qd)
-            self._is_stopping = False
+            self._is_stopping = self.has_run_away = False
             self._stopped.clear()
             self.is_commanding = True
-            self._step(self._times.nominal)
+            self._send(self._times.nominal)
 
     def begin_stop(self) -> None:
         """Ramp the effort to the safe one, then stop commanding; returns at once."""
@@ -194,13 +198,8 @@ class ControlLoop:
         self._usable_at = time.monotonic()
         self.monitor.record_arrival(received_ns)
         if self.is_commanding:
-            self._step(self.reader.dt)
+            self._send(self.reader.dt)
             self.monitor.record_latency(time.time_ns() - received_ns)
-
-    def _step(self, dt: float) -> None:
-        if not self._is_stopping:
-            self.reference.step(dt)
-        self._send(dt)
 
     def _ramp(self, dt: float) -> None:
         """Go towards the safe effort: the host sees the same stamp again, and takes it as stale."""
@@ -211,7 +210,10 @@ class ControlLoop:
         guards = self._host.update(self.reader.time, self.reader.q, self.reader.qd, dt, self._effort)
         self._ports.commands.publish(self._message)
         self._commanded_at = time.monotonic()
-        if guards & _STOPPING and not guards & _RAMPING:
+        self.reference.observe(guards)
+        if guards & _RUNAWAY:
+            self.has_run_away = True
+        if self._host.has_stopped:
             self._finish()
 
     def _finish(self) -> None:
@@ -243,12 +245,9 @@ class ControlLoop:
             self._finish()
 
     def _take_references(self) -> None:
-        references = self._ports.references
-        if references is None:
-            return
-        while (message := references.take()) is not None:
+        while (message := self._ports.references.take()) is not None:
             try:
-                fill_sample(message, self._row)
+                self._ports.fill(message, self._row)
                 with self.lock:
                     if not self._is_stopping:
                         self.reference.stream(self._row)

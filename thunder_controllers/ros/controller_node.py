@@ -24,7 +24,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.controller_diagnostics import Health, Reporter
-from thunder_controllers.ros.controller_parameters import GAIN_PREFIX, PARAMETERS
+from thunder_controllers.ros.controller_parameters import GAIN_PREFIX, PARAMETERS, PATH_PREFIX
 from thunder_controllers.ros.controller_session import STOP_LIMIT, Session
 from thunder_controllers.ros.controller_setup import ConfigurationError, load_robot
 from thunder_controllers.ros.diagnostics import diagnostic
@@ -33,6 +33,7 @@ from thunder_controllers.ros.package_uri import resolve
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_controllers.ros.qos import LATCHED, MONITOR
 from thunder_controllers.ros.runtime import run
+from thunder_controllers.ros.thread_priority import raise_priority
 from thunder_dynamics.errors import ThunderError
 
 SUPERVISION_PERIOD = 0.02
@@ -54,6 +55,7 @@ class AdaptiveController(LifecycleNode):
         self._session: Session | None = None
         self._announced: str | None = None
         self._messages: tuple[str, ...] = ()
+        self._scheduling = raise_priority(0)
         self._reporter = Reporter()
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(PARAMETERS)
@@ -140,6 +142,8 @@ class AdaptiveController(LifecycleNode):
         law, library = session.robot.law.name, session.robot.library
         links = ", ".join(session.robot.links) or "nothing"
         self.get_logger().info(f"{library.robot}: law {law} of {library.path}, adapts {links}")
+        self._scheduling = raise_priority(self._settings["realtime_priority"])
+        self.get_logger().info(f"scheduling: {self._scheduling}", once=True)
         # What exists now lives until clean-up: full collections during control need not look at it.
         gc.collect()
         gc.freeze()
@@ -193,6 +197,9 @@ class AdaptiveController(LifecycleNode):
         gains = {name[len(GAIN_PREFIX) :]: value for name, value in values.items() if name.startswith(GAIN_PREFIX)}
         if gains and self._session is not None:
             self._session.set_gains(gains)
+        limits = {name: value for name, value in values.items() if name.startswith(PATH_PREFIX)}
+        if limits and self._session is not None:
+            self._session.set_motion_limits(limits)
 
     def _on_freeze(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         done = "estimates are kept" if request.data else "estimates adapt"
@@ -233,7 +240,8 @@ class AdaptiveController(LifecycleNode):
             self._messages = (f"deactivated: {fault}",)
 
     def _report(self) -> None:
-        self._diagnostics.publish(diagnostic(self, *self._reporter.report(self._health())))
+        level, message, values = self._reporter.report(self._health())
+        self._diagnostics.publish(diagnostic(self, level, message, {**values, "scheduling": self._scheduling}))
 
     def _health(self) -> Health:
         if self._session is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -95,6 +96,7 @@ class ControllerOutputs:
         telemetry = {entry.name: entry.size for entry in robot.law.telemetry}
         has_error = robot.is_cartesian and telemetry.get(POSE_ERROR) == 6
         self._error = self._publisher(TwistStamped, "~/pose_error") if has_error else None
+        self._joint_error = None if robot.is_cartesian else self._publisher(JointState, "~/joint_error")
         has_pose = "T_0_ee" in robot.library.functions
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
         self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if FRICTION in states else None
@@ -117,6 +119,8 @@ class ControllerOutputs:
             return
         if self._error is not None:
             self._error.publish(error_message(snapshot.telemetry[POSE_ERROR], header))
+        if self._joint_error is not None:
+            self._joint_error.publish(joint_error_message(snapshot, self._robot.joints, header))
         self._state_publisher.publish(self._state.message(snapshot, header))
 
     def close(self) -> None:
@@ -174,6 +178,13 @@ def error_message(error: FloatArray, header: Header) -> TwistStamped:
     linear, angular = message.twist.linear, message.twist.angular
     linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = np.ravel(error).tolist()
     return message
+
+
+def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Header) -> JointState:
+    """Write the error of a joint law: q_d − q [rad or m] and q̇_d − q̇."""
+    q_d, qd_d, _ = np.split(snapshot.reference, 3)
+    position, velocity = (array.array("d", e.tobytes()) for e in (q_d - snapshot.q, qd_d - snapshot.qd))
+    return JointState(header=header, name=list(joints), position=position, velocity=velocity)
 
 
 class ArrayState:

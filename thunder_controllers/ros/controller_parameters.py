@@ -8,6 +8,7 @@ from thunder_controllers.ros.controller_robot import INTERFACES
 from thunder_controllers.ros.interface import Kind, Parameter
 
 GAIN_PREFIX = "gains."
+PATH_PREFIX = "path."
 """Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
 
 AT_CONFIGURE = "Takes effect when the node is configured."
@@ -75,6 +76,17 @@ PARAMETERS = (
         unit="Hz",
         lower=10.0,
         upper=10000.0,
+        read_only=False,
+    ),
+    Parameter(
+        "realtime_priority",
+        Kind.INTEGER,
+        50,
+        "Priority of the policy SCHED_FIFO for all threads of the process, where the system permits it; 0: normal "
+        f"scheduling, under which commands come late when the processor is busy. {AT_CONFIGURE}",
+        unit="1",
+        lower=0,
+        upper=99,
         read_only=False,
     ),
     Parameter(
@@ -157,6 +169,29 @@ PARAMETERS = (
         Kind.BOOL,
         True,
         f"Keep the estimates while the effort is limited. {AT_CONFIGURE}",
+        read_only=False,
+    ),
+    Parameter(
+        "velocity_patience",
+        Kind.DOUBLE,
+        0.1,
+        "A joint faster than velocity_stop_ratio velocity limits for longer has run away: the arm is braked and the "
+        f"controller deactivates; infinite: never. {AT_CONFIGURE}",
+        unit="s",
+        lower=0.0,
+        upper=math.inf,
+        positive=True,
+        read_only=False,
+    ),
+    Parameter(
+        "velocity_stop_ratio",
+        Kind.DOUBLE,
+        3.0,
+        "What counts as too fast for that, in velocity limits; 1 suits arms whose references are smooth. "
+        f"{AT_CONFIGURE}",
+        unit="1",
+        lower=1.0,
+        upper=1000.0,
         read_only=False,
     ),
     Parameter(

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
 
 from thunder_controllers.host import Controller
 from thunder_controllers.inertia_estimate import LinkEstimate
@@ -22,22 +27,22 @@ from thunder_controllers.ros.controller_excitation import Excitation
 from thunder_controllers.ros.controller_inputs import (
     Frames,
     ReferenceMessageError,
-    motion_along,
-    motion_of_joints,
-    motion_to_pose,
+    fill_joint_sample,
+    fill_sample,
+    target_of,
+    timed_joints,
+    timed_poses,
 )
 from thunder_controllers.ros.controller_loop import ControlLoop, LoopPorts, LoopTimes
 from thunder_controllers.ros.controller_measurement import JointStateReader
-from thunder_controllers.ros.controller_motion import JointStop, Motion, PoseStop
 from thunder_controllers.ros.controller_outputs import ControllerOutputs, Snapshot
-from thunder_controllers.ros.controller_reference import ReferenceSource, Source
+from thunder_controllers.ros.controller_reference import ReferenceFeed
 from thunder_controllers.ros.controller_robot import GuardContext, RobotGuard, make_guard
-from thunder_controllers.ros.controller_setup import Robot, configure_host, set_gains
+from thunder_controllers.ros.controller_setup import Robot, configure_host, motion_limits, set_gains
 from thunder_controllers.ros.estimates_file import save_estimates
 from thunder_controllers.ros.hot_subscription import HotSubscription
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_controllers.ros.qos import REQUEST, STREAM
-from thunder_controllers.trajectories import PathLimits
 from thunder_dynamics.errors import LawError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -80,6 +85,7 @@ class Session:
         )
         self._closers.append(self.guard.close)
         configure_host(self._host, robot, parameters, self.guard.gravity_compensated)
+        self._host.set_motion_limits(motion_limits(parameters))
         self._excitation = Excitation(robot.library, robot.links)
         self._last_sample: float | None = None
         self.frames = Frames(parameters["base_frame"], parameters["ee_frame"])
@@ -95,21 +101,26 @@ class Session:
         nominal, timeout = 1.0 / parameters["update_rate"], parameters["measurement_timeout"]
         states = HotSubscription(node, JointState, names.JOINT_STATES, STREAM)
         self._closers.append(states.close)
-        references = None
-        if self.robot.is_cartesian:
-            references = HotSubscription(node, MultiDOFJointTrajectoryPoint, "~/reference", STREAM)
-            self._closers.append(references.close)
+        kind, topic, fill = self._stream_kind()
+        references = HotSubscription(node, kind, topic, STREAM)
+        self._closers.append(references.close)
         commands = node.create_publisher(Float64MultiArray, parameters["command_topic"], STREAM)
         self._closers.append(lambda: _ignore(node.destroy_publisher(commands)))
         longest = self._host.options.nominal_dt * self._host.options.max_dt_ratio
         return ControlLoop(
             self._host,
             JointStateReader(self.robot.joints, nominal, timeout),
-            ReferenceSource(self._host, parameters["reference_timeout"], self._stop_from),
-            LoopPorts(states, references, commands),
+            ReferenceFeed(self._host, parameters["reference_timeout"]),
+            LoopPorts(states, references, fill, commands),
             LoopTimes(nominal, longest, parameters["watchdog_timeout"]),
             self._warn,
         )
+
+    def _stream_kind(self) -> tuple[Any, str, Callable[[Any, FloatArray], None]]:
+        """Message, topic and reader of the streamed references that the law takes."""
+        if self.robot.is_cartesian:
+            return MultiDOFJointTrajectoryPoint, "~/reference", fill_sample
+        return JointTrajectoryPoint, "~/joint_reference", fill_joint_sample
 
     def _subscribe_targets(self) -> None:
         kinds: list[tuple[Any, str, Callable[[Any], None]]] = [
@@ -172,6 +183,8 @@ class Session:
         """Why commanding must end now, None if it need not."""
         if self._loop.has_failed:
             return "the control loop has ended by an error"
+        if self._loop.has_run_away:
+            return "the arm ran away: joints beyond their velocity limits for longer than velocity_patience"
         return self.guard.fault
 
     # --- estimates and gains -----------------------------------------------------------------------------------------
@@ -216,35 +229,36 @@ class Session:
 
     # --- references --------------------------------------------------------------------------------------------------
 
+    def set_motion_limits(self, values: Mapping[str, Any]) -> None:
+        """Bound the motions that begin from now on; parameters that `values` lacks are as they are.
+
+        Raises:
+            LawError: for a bound that is not positive and finite.
+        """
+        with self._loop.lock:
+            self._host.set_motion_limits(motion_limits(self._parameters, values))
+
     def _on_target_pose(self, message: PoseStamped) -> None:
-        self._start(lambda start: motion_to_pose(message, self.frames, start, self._limits()))
+        self._start(lambda host: host.move_to_pose(*target_of(message, self.frames)))
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory) -> None:
-        self._start(lambda start: motion_along(message, self.frames, start))
+        self._start(lambda host: host.follow(timed_poses(message, self.frames)))
 
     def _on_joint_trajectory(self, message: JointTrajectory) -> None:
-        self._start(lambda start: motion_of_joints(message, self.robot.joints, start))
+        self._start(lambda host: host.follow(timed_joints(message, self.robot.joints)))
 
-    def _start(self, plan: Callable[[FloatArray], Motion]) -> None:
+    def _start(self, begin: Callable[[Controller], None]) -> None:
         loop = self._loop
         try:
             with loop.lock:
                 if not loop.is_commanding:
                     raise ReferenceMessageError("the controller is not active", valid="activate it first")
-                if loop.reference.source is Source.STREAM:
+                if loop.reference.is_streamed:
                     raise ReferenceMessageError("a reference is being streamed", valid="stop the stream first")
-                loop.reference.start(plan(loop.reference.current))
+                loop.reference.move(begin)
         except ThunderError as error:
             loop.monitor.refuse(str(error))
             self._warn(error)
-
-    def _stop_from(self, sample: FloatArray) -> Motion:
-        if self.robot.is_cartesian:
-            return PoseStop(sample, self._limits())
-        return JointStop(sample, self._parameters["path.joint_acceleration"])
-
-    def _limits(self) -> PathLimits:
-        return PathLimits(self._parameters["path.linear_limits"], self._parameters["path.angular_limits"])
 
     def _warn(self, error: ThunderError) -> None:
         self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
@@ -288,7 +302,7 @@ class Session:
             state_age=loop.state_age,
             state_limit=self._parameters["watchdog_timeout"],
             faults=faults,
-            reference=loop.reference.source.value,
+            reference=loop.reference.source,
             excitation=self._excitation.report() if self._excitation.is_available else None,
             extra={"last refused reference": loop.monitor.last_refusal, **self.guard.diagnostics()},
             messages=messages,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Law, Library, Options
+from thunder_controllers.host import Controller, Law, Library, MotionLimits, Options
 from thunder_controllers.inertia_estimate import estimated_links
 from thunder_controllers.ros.controller_parameters import GAIN_PREFIX
 from thunder_controllers.ros.estimates_file import EstimatesOwner, load_estimates
@@ -105,8 +106,28 @@ def configure_host(
             ),
             measurement_timeout=parameters["measurement_timeout"],
             nominal_dt=1.0 / parameters["update_rate"],
+            reference_timeout=parameters["reference_timeout"],
             saturation_freezes_adaptation=parameters["saturation_freezes_adaptation"],
+            velocity_patience=parameters["velocity_patience"],
+            velocity_stop_ratio=parameters["velocity_stop_ratio"],
         ),
+    )
+
+
+def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | None = None) -> MotionLimits:
+    """Read the bounds of the controller's own motions from its parameters, those of `values` first."""
+    linear, angular, joints = (
+        (values or {}).get(name, parameters[name])
+        for name in ("path.linear_limits", "path.angular_limits", "path.joint_acceleration")
+    )
+    return MotionLimits(
+        linear_velocity=linear[0],
+        linear_acceleration=linear[1],
+        linear_jerk=linear[2],
+        angular_velocity=angular[0],
+        angular_acceleration=angular[1],
+        angular_jerk=angular[2],
+        joint_acceleration=joints,
     )
 
 

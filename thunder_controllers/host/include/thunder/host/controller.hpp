@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "thunder/host/brake.hpp"
 #include "thunder/host/effort_limiter.hpp"
 #include "thunder/host/gain_port.hpp"
 #include "thunder/host/guards.hpp"
 #include "thunder/host/law_runner.hpp"
 #include "thunder/host/library.hpp"
 #include "thunder/host/measurement_monitor.hpp"
+#include "thunder/host/motion.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference_port.hpp"
 #include "thunder/host/step_times.hpp"
@@ -24,13 +26,15 @@ enum class Lifecycle { unconfigured, inactive, active };
 ///
 /// Lifecycle: unconfigured -configure-> inactive -activate-> active -deactivate-> inactive.
 ///
-/// The safe effort is the gravity torque G at the last good position, or zero if the robot compensates gravity itself.
-/// Wherever the law is not stepped, the command approaches it at the effort rate limit.
+/// The safe effort is the gravity torque G at the last good position, or zero if the robot compensates gravity itself;
+/// while active and where the measured velocity is good, with damping (see Brake). Wherever the law is not stepped, the
+/// command approaches it at the effort rate limit. An arm that runs away (kRunaway) is stopped like this until the next
+/// activation.
 ///
-/// Threads: one thread configures (configure, activate, deactivate, begin_stop, set_…, hold_reference,
-/// freeze_adaptation, reset_state, gains), one thread updates (update and the accessors of what it computes). They may
-/// be two threads; only configure and activate, which rebuild what update reads, must not overlap with update or the
-/// accessors. Nothing waits: values cross through triple buffers and atomic flags.
+/// Threads: one thread configures (configure, activate, deactivate, begin_stop, set_…, hold_reference, move_to_pose,
+/// follow, stop_motion, freeze_adaptation, reset_state, gains), one thread updates (update and the accessors of what it
+/// computes). They may be two threads; only configure and activate, which rebuild what update reads, must not overlap
+/// with update or the accessors. Nothing waits: values cross through triple buffers and atomic flags.
 class Controller {
  public:
   /// Prepare a law; gains and initial state that are not given have their defaults. Leads to inactive.
@@ -52,8 +56,8 @@ class Controller {
   /// not forbid activation. The controller then stays inactive.
   void activate(const double* q, const double* qd = nullptr, const double* held_effort = nullptr);
 
-  /// From now on updates approach the safe effort; the written reference is forgotten. Throws HostError(law) unless
-  /// active.
+  /// From now on updates approach the safe effort, without damping; the written reference is forgotten. Throws
+  /// HostError(law) unless active.
   void deactivate();
 
   /// One control step; real-time safe: no allocation, lock, system call or look-up by name.
@@ -63,14 +67,23 @@ class Controller {
   /// Returns the guards that acted. Unconfigured, it writes nothing and returns kNotActive.
   GuardBits update(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
 
-  /// Approach the safe effort, as after deactivate, until the next activation. It is reached when an update returns
-  /// kStopping without kEffortRateLimited. Throws HostError(law) unless active.
+  /// Approach the safe effort until the next activation; has_stopped tells when it is reached and the arm at rest.
+  /// Throws HostError(law) unless active.
   void begin_stop();
 
   /// See ReferencePort and GainPort. All throw HostError(law) while unconfigured.
   void set_reference(const double* values, int size);
   void set_reference_entry(const std::string& name, const std::vector<double>& values);
   void hold_reference();
+  /// Of motions that begin from now on, coming to rest after a lost stream included; configure brings the defaults
+  /// back. Throws HostError(law) while unconfigured, and as check_limits does.
+  void set_motion_limits(const MotionLimits& limits);
+  /// Motions of the reference from the sample in effect; the last request wins, also over set_reference and
+  /// hold_reference. See ReferencePort. They throw HostError(law) unless active.
+  void move_to_pose(const double position[3], const double orientation_xyzw[4]);
+  void follow(const std::vector<TimedPose>& points);
+  void follow(const std::vector<TimedJoints>& points);
+  void stop_motion();
   void set_gain(const std::string& name, const std::vector<double>& values);
 
   /// Keep the adapted part of the state constant until told otherwise.
@@ -83,13 +96,20 @@ class Controller {
   /// The gains as written last; configuring thread.
   const std::vector<double>& gains() const { return parts("gains").gains.written(); }
 
-  /// What the last update computed or used; updating thread. All but the first three throw while unconfigured.
+  /// What the last update computed or used; updating thread. All but the first four throw while unconfigured.
   GuardBits guards() const noexcept { return guards_; }
+  /// Whether the last update returned kStopping with the safe effort reached and the joints, as far as the measurement
+  /// is good, at rest (see Brake): commanding may end.
+  bool has_stopped() const noexcept { return has_stopped_; }
   const GuardCounters& counters() const noexcept { return counters_; }
   const StepTimes& step_times() const noexcept { return step_times_; }
   const std::vector<double>& state() const { return parts("state").law.state(); }
   const std::vector<double>& telemetry() const { return parts("telemetry").law.telemetry(); }
   const std::vector<double>& reference() const { return parts("reference").reference.values(); }
+  /// hold while unconfigured.
+  ReferenceSource reference_source() const noexcept {
+    return parts_ ? parts_->reference.source() : ReferenceSource::hold;
+  }
   const std::vector<double>& effort() const { return parts("effort").limiter.previous(); }
 
   /// What was configured.
@@ -110,8 +130,10 @@ class Controller {
     LawRunner law;
     MeasurementMonitor monitor;
     EffortLimiter limiter;
+    Brake brake;
     PositionFunction gravity;
     std::vector<double> safe_effort;
+    std::vector<double> braked_effort;
   };
 
   Parts& parts(const char* what) const;
@@ -121,7 +143,8 @@ class Controller {
 
   GuardBits run(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
   GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  GuardBits approach_safe_effort(double dt, double* effort) noexcept;
+  GuardBits begin_update(double t, const double* q, const double* qd, double dt) noexcept;
+  GuardBits approach_safe_effort(GuardBits guards, const double* qd, double dt, double* effort) noexcept;
 
   std::unique_ptr<Parts> parts_;
   std::atomic<Lifecycle> lifecycle_{Lifecycle::unconfigured};
@@ -129,6 +152,8 @@ class Controller {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> reset_requested_{false};
   GuardBits guards_ = 0;
+  bool has_run_away_ = false;
+  bool has_stopped_ = false;
   GuardCounters counters_;
   StepTimes step_times_;
 };

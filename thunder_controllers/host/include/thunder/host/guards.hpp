@@ -14,7 +14,7 @@ enum Guard : GuardBits {
   kMeasurementNonFinite = 1u << 0,  ///< q, qd or t is infinite or NaN: safe effort.
   kMeasurementStale = 1u << 1,      ///< t did not advance, or by more than the timeout: safe effort.
   kTimeStepInvalid = 1u << 2,       ///< dt is outside (0, max_dt_ratio·nominal_dt]: safe effort.
-  kReferenceStale = 1u << 3,        ///< No reference for longer than the timeout: the place is held.
+  kReferenceStale = 1u << 3,        ///< No reference for longer than the timeout: it comes to rest and is held.
   kResultNonFinite = 1u << 4,       ///< The law gave something infinite or NaN: safe effort.
   kEffortRateLimited = 1u << 5,     ///< The change of at least one effort was cut.
   kEffortLimited = 1u << 6,         ///< At least one effort was cut.
@@ -22,19 +22,20 @@ enum Guard : GuardBits {
   kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because the effort was cut.
   kStopping = 1u << 9,              ///< A stop was begun: safe effort.
   kNotActive = 1u << 10,            ///< Not active: safe effort.
+  kRunaway = 1u << 11,              ///< A joint was far too fast for too long: kStopping until the next activation.
 };
 
-inline constexpr int kGuardCount = 11;
+inline constexpr int kGuardCount = 12;
 
 /// Guards that keep the law from being stepped; the effort is then the safe one and the state stays.
 inline constexpr GuardBits kBlockingGuards =
-    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive;
+    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive | kRunaway;
 
 /// Names by bit, in snake case.
 inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
     "measurement_non_finite", "measurement_stale", "time_step_invalid",  "reference_stale",   "result_non_finite",
     "effort_rate_limited",    "effort_limited",    "velocity_exceeded", "adaptation_frozen", "stopping",
-    "not_active"};
+    "not_active",             "runaway"};
 
 /// How often each guard acted.
 class GuardCounters {

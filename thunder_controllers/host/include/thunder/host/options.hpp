@@ -20,7 +20,7 @@ struct Options {
   /// [1] The longest period a law is stepped with, in nominal periods. At least 1.
   double max_dt_ratio = 10.0;
 
-  /// [s] A reference older than this is replaced by holding the place; infinite: never. Positive.
+  /// [s] A streamed reference older than this is brought to rest and held; infinite: never. Positive.
   double reference_timeout = std::numeric_limits<double>::infinity();
 
   /// Keep the adapted part of the state while the effort is limited.
@@ -30,6 +30,18 @@ struct Options {
   std::vector<double> effort_limit = {};
   std::vector<double> effort_rate_limit = {};
   std::vector<double> velocity_limit = {};
+
+  /// [s] A joint faster than velocity_stop_ratio times its velocity limit for longer than this, without a pause of a
+  /// fifth of it, latches a stop: the arm has run away. Infinite: never. Positive.
+  double velocity_patience = 0.1;
+
+  /// [1] At least 1. Three lets a law that is handed a far reference at once overshoot the velocity limits on its way,
+  /// which takes well below 0.1 s; 1 suits arms whose references are smooth.
+  double velocity_stop_ratio = 3.0;
+
+  /// [N·m·s/rad or N·s/m] per joint, not negative: damping of the safe effort, see Brake. Empty: a quarter of the
+  /// library's effort limit per velocity limit, zero where either is infinite.
+  std::vector<double> stop_damping = {};
 };
 
 /// Throws HostError(law) that names the option out of bounds, HostError(dimension) for a limit of wrong length.

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plant of MujocoSystem promises beside its trajectory.
+// Usage: mujoco_plant_rules <model> <model of a joint `hinge` without effort limit> <joint> ...
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "effort_claims.hpp"
+#include "hardware_parameters.hpp"
+#include "mujoco_plant.hpp"
+#include "plant_error.hpp"
+
+// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+
+static std::atomic<long> g_calls{0};
+
+void* malloc(std::size_t size) {
+  ++g_calls;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  ++g_calls;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* pointer, std::size_t size) {
+  ++g_calls;
+  return __libc_realloc(pointer, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++g_calls;
+  return __libc_memalign(alignment, size);
+}
+void free(void* pointer) {
+  ++g_calls;
+  __libc_free(pointer);
+}
+}
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using Vector = std::vector<double>;
+
+struct Readings {
+  explicit Readings(const thunder::MujocoPlant& plant)
+      : q(static_cast<std::size_t>(plant.n_joints())), qd(q.size()), effort(q.size()) {
+    read(plant);
+  }
+  void read(const thunder::MujocoPlant& plant) { plant.read(q.data(), qd.data(), effort.data()); }
+  Vector q, qd, effort;
+};
+
+/// The message of the error that `action` must throw.
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const thunder::PlantError& error) {
+    return error.what();
+  }
+  CHECK(!"an error is thrown");
+  return {};
+}
+
+bool says(const std::string& message, const std::string& part) { return message.find(part) != std::string::npos; }
+
+void run(thunder::MujocoPlant& plant, int steps) {
+  for (int k = 0; k < steps; ++k) CHECK(plant.step(1));
+}
+
+void brakes_hold_until_a_command_and_again_after_idle(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const Readings start(plant);
+  run(plant, 100);
+  Readings now(plant);
+  CHECK(plant.is_held() && now.q == start.q && now.qd == start.qd && plant.time() == 0.0);
+
+  const Vector zero(start.q.size(), 0.0);
+  CHECK(plant.command(zero.data()) && !plant.is_held());
+  run(plant, 100);
+  now.read(plant);
+  CHECK(now.q != start.q && now.qd != start.qd && now.effort == zero);  // the arm sags
+
+  plant.idle();
+  const Readings stopped(plant);
+  CHECK(plant.is_held() && stopped.q == now.q && stopped.qd == zero && stopped.effort != zero);
+  run(plant, 100);
+  now.read(plant);
+  CHECK(now.q == stopped.q);
+}
+
+void the_effort_of_the_brakes_holds_the_arm(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const Readings start(plant);
+  CHECK(plant.command(start.effort.data()));
+  run(plant, 100);
+  const Readings later(plant);
+  // An exact equilibrium, left by rounding: 1e-16 in the acceleration grows to far less than 1e-9 rad in 0.1 s.
+  for (std::size_t i = 0; i < start.q.size(); ++i) CHECK(std::abs(later.q[i] - start.q[i]) < 1e-9);
+}
+
+void without_brakes_zero_effort_acts(thunder::PlantOptions options) {
+  options.brakes = false;
+  thunder::MujocoPlant plant(options);
+  const Readings start(plant);
+  CHECK(!plant.is_held() && start.effort == Vector(start.q.size(), 0.0));
+  run(plant, 100);
+  CHECK(Readings(plant).q != start.q);
+}
+
+void efforts_that_are_not_finite_change_nothing(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const Readings start(plant);
+  for (const double bad : {kNan, kInfinity, -kInfinity, 1e11}) {
+    for (std::size_t i = 0; i < start.q.size(); ++i) {
+      Vector effort(start.q.size(), 1.0);
+      effort[i] = bad;
+      CHECK(!plant.command(effort.data()) && plant.is_held());
+    }
+  }
+  run(plant, 10);
+  CHECK(Readings(plant).q == start.q);
+}
+
+void the_motors_saturate_and_say_so(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const Vector huge(options.joints.size(), 1e6);
+  CHECK(plant.command(huge.data()));
+  run(plant, 1);
+  for (const double effort : Readings(plant).effort) CHECK(effort > 0.0 && effort < 1e3);
+}
+
+void a_reset_puts_the_arm_to_its_start(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const Readings start(plant);
+  const Vector zero(start.q.size(), 0.0);
+  CHECK(plant.command(zero.data()));
+  run(plant, 50);
+  plant.reset();
+  const Readings again(plant);
+  CHECK(again.q == start.q && again.qd == start.qd && again.effort == start.effort && plant.is_held());
+}
+
+void nothing_is_allocated_after_the_constructor(thunder::PlantOptions options) {
+  options.gravity_compensation = true;
+  thunder::MujocoPlant plant(options);
+  Readings now(plant);
+  Vector effort(now.q.size(), 0.5);
+  Vector bad(now.q.size(), kNan);
+  const long before = g_calls;
+  for (int k = 0; k < 3000; ++k) {
+    if (k % 500 == 499) plant.idle();
+    plant.command(k % 7 == 0 ? bad.data() : effort.data());
+    plant.step(2);
+    now.read(plant);
+  }
+  CHECK(g_calls == before);
+}
+
+void a_lost_state_is_reported_and_a_reset_helps(const std::string& unlimited) {
+  thunder::PlantOptions options;
+  options.model = unlimited;
+  options.joints = {"hinge"};
+  thunder::MujocoPlant plant(options);
+  const double huge = 0.9 * mjMAXVAL;  // speeds the rod up by about 2e7 rad/s in each step
+  int steps = 0;
+  while (plant.command(&huge) && plant.step(1)) CHECK(++steps < 1000);
+  CHECK(steps > 0 && !plant.step(1));
+  plant.reset();
+  const double gentle = 0.1;
+  CHECK(plant.command(&gentle) && plant.step(1) && std::isfinite(Readings(plant).q[0]));
+}
+
+void what_does_not_fit_is_refused_with_the_reason(const thunder::PlantOptions& options) {
+  thunder::PlantOptions wrong = options;
+  wrong.joints.back() = "elbow";
+  const std::string names = refusal([&] { thunder::MujocoPlant plant(wrong); });
+  CHECK(says(names, options.joints.back()) && says(names, "elbow") && says(names, options.model));
+
+  wrong = options;
+  wrong.start = {0.1};
+  CHECK(says(refusal([&] { thunder::MujocoPlant plant(wrong); }), "q_start: 1 values"));
+
+  wrong = options;
+  wrong.model = "nowhere.xml";
+  CHECK(says(refusal([&] { thunder::MujocoPlant plant(wrong); }), "nowhere.xml"));
+
+  const thunder::MujocoPlant plant(options);
+  CHECK(plant.steps_per_period(3.0 * plant.timestep()) == 3);
+  for (const double factor : {0.0, 0.5, 1.5}) {
+    CHECK(says(refusal([&] { plant.steps_per_period(factor * plant.timestep()); }), "rate: a control period"));
+  }
+}
+
+void parameters_are_read_and_checked(const thunder::PlantOptions& options) {
+  const auto parse = [&](const thunder::HardwareParameters& parameters) {
+    return thunder::parse_parameters(parameters, options.joints);
+  };
+  const auto plain = parse({{"model", "a.xml"}, {"q_start", ""}, {"brakes", ""}});
+  CHECK(plain.model == "a.xml" && plain.start.empty() && plain.brakes && !plain.gravity_compensation);
+  const auto full = parse({{"model", "a.xml"}, {"q_start", " 0.1 -2 "}, {"brakes", "false"},
+                           {"gravity_compensation", "true"}});
+  CHECK((full.start == Vector{0.1, -2.0}) && !full.brakes && full.gravity_compensation);
+
+  CHECK(says(refusal([&] { parse({{"q_start", "0"}}); }), "model: there is no model"));
+  CHECK(says(refusal([&] { parse({{"model", "a"}, {"break", "true"}}); }), "'break'"));
+  CHECK(says(refusal([&] { parse({{"model", "a"}, {"brakes", "yes"}}); }), "brakes: 'yes'"));
+  CHECK(says(refusal([&] { parse({{"model", "a"}, {"q_start", "0 x"}}); }), "q_start: '0 x'"));
+}
+
+void interfaces_are_checked() {
+  const std::vector<std::string> states{"position", "velocity", "effort"};
+  CHECK((thunder::checked_joints({{"a", {"effort"}, states}}) == std::vector<std::string>{"a"}));
+  CHECK(says(refusal([&] { thunder::checked_joints({{"a", {"position"}, states}}); }), "a: command interfaces"));
+  CHECK(says(refusal([&] { thunder::checked_joints({{"a", {"effort"}, {"position"}}}); }), "a: state interfaces"));
+}
+
+void all_joints_are_commanded_or_none() {
+  thunder::EffortClaims claims({"a", "b"});
+  const std::vector<std::string> none;
+  const std::vector<std::string> both{"a/effort", "b/effort"};
+  const std::vector<std::string> first{"a/effort"};
+  CHECK(!claims.are_complete());
+  CHECK(says(refusal([&] { claims.check(first, none); }), "b/effort"));
+  claims.check({"other/effort"}, none);
+  CHECK(!claims.apply({"other/effort"}, none) && !claims.are_complete());
+  claims.check(both, none);
+  CHECK(claims.apply(both, none) && claims.are_complete());
+  CHECK(says(refusal([&] { claims.check(none, first); }), "a/effort"));
+  CHECK(claims.apply(both, both) && claims.are_complete());  // one controller replaces another
+  CHECK(!claims.apply(none, both) && !claims.are_complete());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CHECK(argc > 3);
+  thunder::PlantOptions options;
+  options.model = argv[1];
+  options.joints.assign(argv + 3, argv + argc);
+  brakes_hold_until_a_command_and_again_after_idle(options);
+  the_effort_of_the_brakes_holds_the_arm(options);
+  without_brakes_zero_effort_acts(options);
+  efforts_that_are_not_finite_change_nothing(options);
+  the_motors_saturate_and_say_so(options);
+  a_reset_puts_the_arm_to_its_start(options);
+  nothing_is_allocated_after_the_constructor(options);
+  a_lost_state_is_reported_and_a_reset_helps(argv[2]);
+  what_does_not_fit_is_refused_with_the_reason(options);
+  parameters_are_read_and_checked(options);
+  interfaces_are_checked();
+  all_joints_are_commanded_or_none();
+  return 0;
+}

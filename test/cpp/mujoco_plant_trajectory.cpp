@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drives a plant open-loop: rows of n efforts come as doubles from the standard input; a row of positions, velocities
+// and applied efforts before each, and one after the last, goes to the standard output.
+// Usage: mujoco_plant_trajectory <model> <period> <gravity compensation: 0|1> <joint> ...
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "mujoco_plant.hpp"
+
+namespace {
+
+void write_row(const thunder::MujocoPlant& plant, std::vector<double>& row) {
+  const std::size_t n = row.size() / 3;
+  plant.read(row.data(), row.data() + n, row.data() + 2 * n);
+  CHECK(std::fwrite(row.data(), sizeof(double), row.size(), stdout) == row.size());
+}
+
+void drive(const thunder::PlantOptions& options, double period) {
+  thunder::MujocoPlant plant(options);
+  const int steps = plant.steps_per_period(period);
+  std::vector<double> effort(options.joints.size());
+  std::vector<double> row(3 * options.joints.size());
+  write_row(plant, row);
+  while (std::fread(effort.data(), sizeof(double), effort.size(), stdin) == effort.size()) {
+    CHECK(plant.command(effort.data()));
+    CHECK(plant.step(steps));
+    write_row(plant, row);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CHECK(argc > 4);
+  thunder::PlantOptions options;
+  options.model = argv[1];
+  options.gravity_compensation = std::string(argv[3]) == "1";
+  options.joints.assign(argv + 4, argv + argc);
+  try {
+    drive(options, std::atof(argv[2]));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of the plugin without a controller manager: plugin_cycle configure|cycle NAME:=VALUE…
+//
+// It is loaded by pluginlib, gets the parameters NAME:=VALUE, and is configured; `cycle` goes on: activation, updates
+// with good and bad measurements that may not allocate, deactivation, activation again, clean-up. Status 1 where a
+// transition is refused, its reason in the log; 3 where a property does not hold.
+#include <atomic>
+#include <cmath>
+#include <controller_interface/controller_interface.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <pluginlib/class_loader.hpp>
+#include <rclcpp/rclcpp.hpp>
+#include <string>
+#include <vector>
+
+// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void __libc_free(void*);
+
+static thread_local long g_calls = 0;
+
+void* malloc(std::size_t size) {
+  ++g_calls;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  ++g_calls;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* pointer, std::size_t size) {
+  ++g_calls;
+  return __libc_realloc(pointer, size);
+}
+void free(void* pointer) {
+  ++g_calls;
+  __libc_free(pointer);
+}
+}
+
+namespace {
+
+using controller_interface::ControllerInterface;
+using hardware_interface::CommandInterface;
+using hardware_interface::StateInterface;
+using lifecycle_msgs::msg::State;
+
+constexpr unsigned int kRate = 1000;  // [Hz]
+constexpr int kUpdates = 20000;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s does not hold\n", what);
+  std::exit(3);
+}
+
+hardware_interface::InterfaceDescription describe(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  hardware_interface::InterfaceInfo info;
+  info.name = name.substr(slash + 1);
+  info.data_type = "double";
+  return {name.substr(0, slash), info};
+}
+
+/// Interfaces as a hardware component has them; position 0.1 and velocity zero at first.
+class Robot {
+ public:
+  explicit Robot(ControllerInterface& controller) {
+    for (const std::string& name : controller.command_interface_configuration().names) {
+      commands_.push_back(std::make_shared<CommandInterface>(describe(name)));
+    }
+    for (const std::string& name : controller.state_interface_configuration().names) {
+      states_.push_back(std::make_shared<StateInterface>(describe(name)));
+    }
+    check(states_.size() == 2 * commands_.size() && !commands_.empty(), "two states for each command");
+    for (std::size_t i = 0; i < states_.size(); ++i) set_state(i, 0.0);
+  }
+
+  void lend_to(ControllerInterface& controller) const {
+    std::vector<hardware_interface::LoanedCommandInterface> commands;
+    std::vector<hardware_interface::LoanedStateInterface> states;
+    for (const auto& command : commands_) commands.emplace_back(command, nullptr);
+    for (const auto& state : states_) states.emplace_back(state, nullptr);
+    controller.assign_interfaces(std::move(commands), std::move(states));
+  }
+
+  void set_state(std::size_t index, double value) { check(states_[index]->set_value(value), "a state can be set"); }
+  /// Joint positions from the command line, `q:=a,b,…`.
+  void set_positions(const std::string& text) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      set_state(i, std::stod(text.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+  }
+  double position(std::size_t index) const { return states_[index]->get_optional<double>().value(); }
+
+  std::vector<double> efforts() const {
+    std::vector<double> values;
+    for (const auto& command : commands_) values.push_back(command->get_optional<double>().value());
+    return values;
+  }
+  bool efforts_are_finite() const {
+    for (const double value : efforts()) {
+      if (!std::isfinite(value)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<CommandInterface::SharedPtr> commands_;
+  std::vector<StateInterface::SharedPtr> states_;
+};
+
+/// Updates at a fixed place; every tenth measurement is no number. Returns the allocations among them.
+long run(ControllerInterface& controller, Robot& robot) {
+  const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
+  const double position = robot.position(0);
+  long calls = 0;
+  for (int k = 1; k <= kUpdates; ++k) {
+    robot.set_state(0, k % 10 == 0 ? kNaN : position);
+    const rclcpp::Time time(static_cast<std::int64_t>(k) * period.nanoseconds(), RCL_ROS_TIME);
+    const long before = g_calls;
+    const auto result = controller.update(time, period);
+    calls += g_calls - before;
+    check(result == controller_interface::return_type::OK, "an update returns OK");
+    check(robot.efforts_are_finite(), "efforts are finite");
+  }
+  robot.set_state(0, position);
+  return calls;
+}
+
+bool leads_to(const rclcpp_lifecycle::State& state, std::uint8_t expected) { return state.id() == expected; }
+
+void cycle(ControllerInterface& controller, const std::string& positions) {
+  Robot robot(controller);
+  if (!positions.empty()) robot.set_positions(positions);
+  const auto node = controller.get_node();
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(node->get_node_base_interface());
+  for (int round = 0; round < 2; ++round) {
+    robot.lend_to(controller);
+    if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) std::exit(1);
+    check(run(controller, robot) == 0, "updates do not allocate");
+    executor.spin_some();  // publishes what the steps have left
+    check(leads_to(node->deactivate(), State::PRIMARY_STATE_INACTIVE), "the controller is inactive");
+    check(robot.efforts_are_finite(), "the effort that is left is finite");
+    controller.release_interfaces();
+  }
+  for (const double effort : robot.efforts()) std::printf("%.17g ", effort);
+  check(leads_to(node->cleanup(), State::PRIMARY_STATE_UNCONFIGURED), "the controller is cleaned up");
+  check(leads_to(controller.configure(), State::PRIMARY_STATE_INACTIVE), "it can be configured again");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const std::string action = argv[1];
+  rclcpp::init(1, argv);
+  std::vector<std::string> arguments = {"--ros-args"};
+  std::string positions;
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.compare(0, 3, "q:=") == 0) {
+      positions = argument.substr(3);
+    } else {
+      arguments.insert(arguments.end(), {"-p", argument});
+    }
+  }
+  pluginlib::ClassLoader<ControllerInterface> loader("controller_interface", "controller_interface::ControllerInterface");
+  const auto controller = loader.createUniqueInstance("thunder_controllers/AdaptiveController");
+  controller_interface::ControllerInterfaceParams params;
+  params.controller_name = "adaptive_controller";
+  params.update_rate = params.controller_manager_update_rate = kRate;
+  params.node_options = controller->define_custom_node_options();
+  params.node_options.arguments(arguments);
+  if (controller->init(params) != controller_interface::return_type::OK) return 1;
+  if (!leads_to(controller->configure(), State::PRIMARY_STATE_INACTIVE)) return 1;
+  if (action == "cycle") cycle(*controller, positions);
+  rclcpp::shutdown();
+  return 0;
+}

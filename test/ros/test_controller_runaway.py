@@ -1,0 +1,55 @@
+"""An arm that runs away: the controller brakes it, deactivates, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from controller_robot import NODE, TestRobot, build_panda, reset, running_controller
+from nodes import NodeProcess, Probe
+
+from thunder_controllers.host import Library
+
+PATIENCE_STEPS = 100
+"""Of the node's default, 0.1 s at 1 kHz."""
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return build_panda()
+
+
+@pytest.fixture
+def controller(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
+        yield process
+
+
+@pytest.fixture
+def robot(probe: Probe, library: Library) -> TestRobot:
+    return TestRobot(probe, library)
+
+
+def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot: TestRobot, controller: NodeProcess) -> None:
+    robot.activate(controller)
+    velocity = np.zeros(7)
+    velocity[6] = 3.1 * robot.library.velocity_limit[6]  # light enough that its brake is below its effort limit
+    robot.qd = velocity
+    robot.steps(PATIENCE_STEPS + 25)  # the brake grows at the rate limit, 1 N·m per step, to 9 N·m
+    damping = 0.25 * robot.library.effort_limit / robot.library.velocity_limit
+    np.testing.assert_allclose(robot.effort, robot.gravity - damping * velocity, rtol=1e-9, atol=1e-9)
+    # The node deactivates by itself; meanwhile the robot comes to rest.
+    robot.qd = np.zeros(7)
+
+    def is_inactive() -> bool:
+        robot.send()
+        return robot.probe.state(NODE) == "inactive"
+
+    robot.probe.wait_until(is_inactive, "deactivation")
+    np.testing.assert_allclose(robot.effort, robot.gravity, atol=1e-9)
+    values = robot.report(lambda values: values["state"] == "inactive" and "ran away" in values["message"])
+    assert int(values["guard runaway"]) > 0
+    reset(robot.probe)
+    robot.activate(controller)  # an operator may go on
+    assert robot.probe.state(NODE) == "active"

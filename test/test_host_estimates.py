@@ -1,0 +1,102 @@
+"""Estimates of inertias and distances from references, as the host computes them for every controller."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluation import load_robot
+from hypothesis import given
+from hypothesis import strategies as st
+from pendulum2 import compile_pendulum2
+from scipy.spatial.transform import Rotation
+
+import thunder_dynamics
+from thunder_controllers.host import SMALLEST_MASS, Library, ReferenceDistance, about_com, estimated_links
+from thunder_dynamics.errors import DimensionError, NameNotFoundError
+from thunder_dynamics.inertia import reg_from_dyn
+
+HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
+
+
+@pytest.fixture(scope="module")
+def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+@pytest.fixture(scope="module")
+def panda(panda_folder: Path) -> Library:
+    return Library(panda_folder / "libpanda.so")
+
+
+@given(
+    mass=st.floats(1e-3, 1e3),
+    com=st.tuples(*[st.floats(-1.0, 1.0)] * 3),
+    inertia=st.tuples(*[st.floats(-10.0, 10.0)] * 6),
+)
+def test_about_com_undoes_the_parallel_axis_theorem(
+    mass: float, com: tuple[float, ...], inertia: tuple[float, ...]
+) -> None:
+    dyn = np.array([mass, *com, *inertia])
+    # Some rounding of numbers up to m |c|² + |I|, about 1e3 here.
+    np.testing.assert_allclose(about_com(np.array(reg_from_dyn(dyn), dtype=float)), dyn, rtol=1e-12, atol=1e-12 * 3e3)
+
+
+@pytest.mark.parametrize("mass", [0.0, 0.5 * SMALLEST_MASS, -0.5 * SMALLEST_MASS, math.nan])
+def test_an_estimate_without_mass_has_its_centre_at_the_origin(mass: float) -> None:
+    pi = np.array([mass, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    np.testing.assert_array_equal(about_com(pi), [mass, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+
+
+def test_the_argument_is_left_alone_and_its_size_checked() -> None:
+    pi = np.arange(1.0, 11.0)
+    about_com(pi)
+    np.testing.assert_array_equal(pi, np.arange(1.0, 11.0))
+    with pytest.raises(DimensionError):
+        about_com(pi[:9])
+
+
+def test_links_are_those_that_the_law_was_made_for(panda: Library) -> None:
+    assert estimated_links(panda, "cartesian_backstepping") == (panda.link_names[-1],)
+    model = load_robot("planar3r")
+    names = [link.name for link in model.links]
+    laws = [("slotine_li", {"adapted_links": (names[0], names[2])})]
+    library = Library(thunder_dynamics.build(model, laws, python=False) / f"lib{model.name}.so")
+    assert estimated_links(library, "slotine_li") == (names[0], names[2])
+
+
+def test_a_law_without_inertias_among_its_estimates_has_no_links(pendulum2: Library) -> None:
+    assert estimated_links(pendulum2, "joint_adaptive") == ()  # its pi_hat holds two masses
+    with pytest.raises(NameNotFoundError):
+        estimated_links(pendulum2, "another")
+
+
+def test_distance_of_a_joint_reference_is_the_largest_difference(pendulum2: Library) -> None:
+    distance = ReferenceDistance(pendulum2, "joint_adaptive")
+    reference = np.array([0.1, -0.3, 5.0, 5.0, 5.0, 5.0])  # velocities and accelerations do not count
+    assert distance.evaluate([0.2, 0.1], reference) == pytest.approx(0.4, abs=1e-15)
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.3, 2.0, math.pi])
+def test_distance_of_a_pose_is_way_or_angle(panda: Library, angle: float) -> None:
+    pose = np.asarray(panda.evaluate("T_0_ee", HOME))
+    turned = pose[:3, :3] @ Rotation.from_rotvec(angle * np.array([0.0, 0.6, 0.8])).as_matrix()
+    distance = ReferenceDistance(panda, "cartesian_backstepping")
+
+    def reference(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+        return np.concatenate((position, rotation.ravel(order="F"), np.zeros(12)))
+
+    # Rounding of a rotation matrix, 1e-15 per element; the angle's own resolution near π is its square root.
+    tolerance = 1e-7 if angle == math.pi else 1e-14
+    assert distance.evaluate(HOME, reference(pose[:3, 3], turned)) == pytest.approx(angle, abs=tolerance)
+    far = pose[:3, 3] + np.array([0.0, 3.0, 4.0])
+    assert distance.evaluate(HOME, reference(far, turned)) == pytest.approx(5.0, rel=1e-14)
+
+
+def test_a_place_without_a_pose_is_infinitely_far(panda: Library) -> None:
+    distance = ReferenceDistance(panda, "cartesian_backstepping")
+    assert distance.evaluate(np.full(7, np.nan), np.zeros(24)) == math.inf
+    with pytest.raises(DimensionError):
+        distance.evaluate(HOME, np.zeros(23))

@@ -1,0 +1,313 @@
+"""How the host stops an arm: by damping, and of its own accord where the arm has run away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pendulum2 import compile_pendulum2, gravity
+
+from thunder_controllers.host import BLOCKING_GUARDS, Controller, Guard, Library, Options
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_dynamics.errors import DimensionError, LawError
+from thunder_dynamics.readers.xacro import expand_xacro
+
+FloatArray = NDArray[np.float64]
+
+STEP = 1e-3
+START = np.array([0.1, 0.2])
+LIMIT, VELOCITY = np.array([30.0, 15.0]), np.array([4.0, 5.0])
+DAMPING = 0.25 * LIMIT / VELOCITY  # the default
+PATIENCE = 10.5 * STEP  # halves: sums of steps are rounded
+TOO_FAST = np.array([0.0, -1.01 * 3.0 * VELOCITY[1]])
+FAST = np.array([0.0, -0.99 * 3.0 * VELOCITY[1]])
+
+PANDA_START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+@pytest.fixture(scope="module")
+def panda(panda_folder: Path) -> Library:
+    return Library(panda_folder / "libpanda.so")
+
+
+class Loop:
+    """A controller that holds the pendulum at START, and its clock."""
+
+    def __init__(self, library: Library, **options: object) -> None:
+        self.controller = Controller()
+        self.controller.configure(library, law="cartesian_spring", options=Options(**options))
+        self.controller.activate(START)
+        self.t = 0.0
+        self.effort = np.zeros(2)
+
+    def update(self, qd: FloatArray | None = None, dt: float = STEP, advance: float = STEP) -> Guard:
+        self.t += advance
+        return Guard(self.controller.update(self.t, START, np.zeros(2) if qd is None else qd, dt, self.effort))
+
+    def updates(self, count: int, qd: FloatArray | None = None, **arguments: float) -> list[Guard]:
+        return [self.update(qd, **arguments) for _ in range(count)]
+
+
+def runs_away(guards: list[Guard]) -> list[bool]:
+    return [Guard.RUNAWAY in guard for guard in guards]
+
+
+# --- what counts as a runaway ----------------------------------------------------------------------------------------
+
+
+def test_a_joint_too_fast_for_too_long_stops_the_arm_until_the_next_activation(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    assert runs_away(loop.updates(12, TOO_FAST)) == [False] * 10 + [True, True]
+    state = loop.controller.state_vector
+    for guard in loop.updates(100):
+        assert guard & ~Guard.EFFORT_RATE_LIMITED == Guard.RUNAWAY | Guard.STOPPING
+    np.testing.assert_array_equal(loop.controller.state_vector, state)  # the law is not stepped
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+    assert loop.controller.status.counters["runaway"] == 102
+    assert "runaway" in loop.controller.status.guard_names
+    assert Guard.RUNAWAY in BLOCKING_GUARDS
+    loop.controller.deactivate()
+    assert Guard.RUNAWAY | Guard.NOT_ACTIVE in loop.update()
+    loop.controller.activate(START)
+    assert loop.update() == 0
+
+
+def test_speed_below_the_ratio_is_only_reported(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    assert not any(guard & BLOCKING_GUARDS for guard in loop.updates(100, FAST))
+    assert loop.controller.status.counters["velocity_exceeded"] == 100
+
+
+def test_ratio_and_limit_say_what_is_too_fast(library: Library) -> None:
+    strict = Loop(library, velocity_patience=PATIENCE, velocity_stop_ratio=1.0)
+    assert any(runs_away(strict.updates(12, FAST)))
+    lower = Loop(library, velocity_patience=PATIENCE, velocity_limit=[2.0, 2.0])
+    assert any(runs_away(lower.updates(12, FAST)))
+
+
+def test_the_joints_may_take_turns(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    other = np.array([-1.01 * 3.0 * VELOCITY[0], 0.0])
+    acted = [loop.update(other if k % 2 else TOO_FAST) for k in range(12)]
+    assert any(runs_away(acted))
+
+
+def test_a_pause_of_a_fifth_starts_the_time_anew(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)  # a pause is above 2.1 ms
+    for _ in range(5):
+        assert not any(runs_away(loop.updates(9, TOO_FAST)))
+        assert not any(runs_away(loop.updates(3)))
+    assert not any(runs_away(loop.updates(5, TOO_FAST)))
+    assert not any(runs_away(loop.updates(2)))  # too short to be a pause, as where a joint oscillates
+    assert any(runs_away(loop.updates(6, TOO_FAST)))
+
+
+def test_measurements_that_are_not_good_say_neither_yes_nor_no(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    loop.updates(9, TOO_FAST)
+    assert not any(runs_away(loop.updates(50, TOO_FAST, advance=0.0)))
+    assert not any(runs_away(loop.updates(50, np.array([np.nan, 0.0]))))
+    # The first comes after a gap in the good ones, which makes it stale as well.
+    assert runs_away(loop.updates(3, TOO_FAST, advance=STEP))[-1]
+
+
+def test_longer_periods_count_for_longer(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    assert runs_away(loop.updates(3, TOO_FAST, dt=5 * STEP, advance=5 * STEP)) == [False, False, True]
+
+
+def test_infinite_patience_never_stops(library: Library) -> None:
+    loop = Loop(library, velocity_patience=np.inf)
+    assert not any(runs_away(loop.updates(1000, 10 * TOO_FAST)))
+
+
+def test_an_arm_moved_by_others_does_not_run_away(library: Library) -> None:
+    loop = Loop(library, velocity_patience=PATIENCE)
+    loop.controller.deactivate()
+    assert not any(runs_away(loop.updates(100, TOO_FAST)))
+    loop.controller.activate(START)
+    assert not any(runs_away(loop.updates(10, TOO_FAST)))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("velocity_patience", 0.0, "options.velocity_patience: is 0; valid: a positive time [s], infinite for none"),
+        ("velocity_patience", np.nan, "options.velocity_patience: is nan"),
+        ("velocity_stop_ratio", 0.9, "options.velocity_stop_ratio: is 0.9; valid: a finite ratio of at least 1"),
+        ("velocity_stop_ratio", np.inf, "options.velocity_stop_ratio: is inf"),
+        ("stop_damping", [1.0, -1.0], "options.stop_damping: is -1; valid: finite values, not negative"),
+        ("stop_damping", [np.nan, 1.0], "options.stop_damping: is nan"),
+    ],
+)
+def test_bad_options_are_refused(option: str, value: object, message: str) -> None:
+    with pytest.raises(LawError) as caught:
+        Options(**{option: value})
+    assert message in str(caught.value)
+
+
+def test_damping_needs_one_value_per_joint(library: Library) -> None:
+    with pytest.raises(DimensionError, match=r"options\.stop_damping: has 3 values; valid: 2, one per joint"):
+        Loop(library, stop_damping=[1.0, 2.0, 3.0])
+
+
+# --- the brake -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_stopping_damps_the_joints(library: Library, compensated: bool) -> None:
+    loop = Loop(library, gravity_compensated_by_robot=compensated)
+    loop.controller.begin_stop()
+    velocity = np.array([0.5, -0.4])
+    loop.updates(100, velocity)
+    own = np.zeros(2) if compensated else gravity(START)
+    np.testing.assert_allclose(loop.effort, own - DAMPING * velocity, rtol=1e-12)
+
+
+def test_damping_can_be_chosen_and_never_passes_the_effort_limit(library: Library) -> None:
+    loop = Loop(library, stop_damping=[0.0, 1000.0])
+    loop.controller.begin_stop()
+    loop.updates(100, np.array([2.0, -2.0]))
+    np.testing.assert_allclose(loop.effort, [gravity(START)[0], LIMIT[1]], rtol=1e-12)
+
+
+def test_a_stop_is_done_once_the_effort_is_reached_and_the_arm_at_rest(library: Library) -> None:
+    loop = Loop(library)
+    loop.update()
+    assert not loop.controller.has_stopped
+    loop.controller.begin_stop()
+    moving = 0.051 * VELOCITY
+    assert loop.updates(100, moving)[-1] == Guard.STOPPING
+    assert not loop.controller.has_stopped  # the effort is what it should be, the joints still move
+    loop.updates(5, 0.049 * VELOCITY)
+    assert loop.controller.has_stopped
+
+
+def test_a_stop_without_measurements_is_done_once_the_undamped_effort_is_reached(library: Library) -> None:
+    loop = Loop(library)
+    loop.controller.begin_stop()
+    loop.updates(100, VELOCITY)
+    loop.update(VELOCITY, advance=0.0)
+    assert not loop.controller.has_stopped  # the effort is on its way back from the damped one
+    loop.updates(100, VELOCITY, advance=0.0)
+    assert loop.controller.has_stopped
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+
+
+def test_nothing_is_damped_after_a_deactivation(library: Library) -> None:
+    """The last command may stay in force for ever: it must hold the arm, not push it."""
+    loop = Loop(library)
+    loop.controller.deactivate()
+    loop.updates(100, VELOCITY)
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+
+
+# --- a Panda in MuJoCo -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Stop:
+    """Kinetic energy before each step [J], largest speed in velocity limits, and steps of the stop."""
+
+    energy: FloatArray
+    speed: FloatArray
+    latched: int | None
+    done: int | None
+    final_effort: FloatArray
+
+
+class Arm:
+    """A Panda at PANDA_START, or near it, and its controller, active."""
+
+    def __init__(self, library: Library, q: FloatArray, qd: FloatArray, **arguments: object) -> None:
+        self.library = library
+        self.plant = MujocoPlant(expand_xacro(share("urdf/panda.urdf.xacro")), library.joint_names, STEP)
+        self.plant.reset(q, qd)
+        self.controller = Controller()
+        self.controller.configure(library, law="cartesian_backstepping", **arguments)
+
+    def activate(self) -> None:
+        self.controller.activate(self.plant.q, self.plant.qd, self.plant.holding_effort())
+
+    def run(self, steps: int) -> Stop:
+        n = self.library.n_joints
+        energy, speed, effort = np.zeros(steps), np.zeros(steps), np.zeros(n)
+        latched = done = None
+        for k in range(steps):
+            q, qd = self.plant.q, self.plant.qd
+            energy[k] = 0.5 * qd @ self.library.evaluate("M", q) @ qd
+            speed[k] = (np.abs(qd) / self.library.velocity_limit).max()
+            guards = Guard(self.controller.update(k * STEP, q, qd, STEP, effort))
+            if latched is None and Guard.RUNAWAY in guards:
+                latched = k
+            if done is None and self.controller.has_stopped:
+                done = k
+            self.plant.step(effort)
+        return Stop(energy, speed, latched, done, effort)
+
+
+FASTEST = 7.0
+"""Three times what a Panda's joints may do [rad/s]."""
+
+MOTIONS = [*(FASTEST * np.eye(7)), *np.random.default_rng(1).uniform(-FASTEST, FASTEST, (5, 7))]
+
+
+@pytest.mark.parametrize("qd", MOTIONS, ids=str)
+def test_the_brake_stops_a_fast_panda_and_never_adds_energy(panda: Library, qd: FloatArray) -> None:
+    arm = Arm(panda, PANDA_START, qd, options=Options(velocity_patience=np.inf))
+    arm.activate()
+    arm.controller.begin_stop()
+    stop = arm.run(2000)
+    # The effort starts at the gravity torque and can only fall behind the damping, which takes energy all the time;
+    # q̇ᵀMq̇ of plant and library agree to 1e-10.
+    assert (np.diff(stop.energy) <= 1e-9 * stop.energy[0]).all()
+    assert stop.energy[500] < 0.1 * stop.energy[0]  # slowest for the forearm, which turns all that hangs on it
+    assert stop.done is not None and stop.speed[-1] < 0.01
+
+
+def test_an_arm_shaken_by_its_law_is_stopped_and_held(panda: Library) -> None:
+    """Feedback that is unstable at 1 kHz makes the last joints oscillate at the torque rate limit."""
+    stops = []
+    for patience in (np.inf, 0.1):
+        options = Options(velocity_patience=patience)
+        arm = Arm(panda, PANDA_START + 0.01, np.zeros(7), gains={"K_d": 100.0}, options=options)
+        arm.controller.set_reference(_at(panda, PANDA_START))
+        arm.activate()
+        stops.append(arm.run(2000))
+    forever, stopped = stops
+    assert forever.latched is None and forever.speed[-500:].max() > 3.0
+    assert stopped.latched is not None and stopped.done is not None
+    assert stopped.done - stopped.latched < 500
+    assert stopped.speed[-500:].max() < 0.01
+    # At rest the effort is the gravity torque of the description: the one that holds the arm.
+    np.testing.assert_allclose(stopped.final_effort, arm.plant.holding_effort(), atol=1e-2)
+
+
+def test_the_way_from_afar_is_no_runaway(panda: Library) -> None:
+    """A reference 0.3 m and 40° away, given at once: joints pass their limits, but not for as long."""
+    arm = Arm(panda, PANDA_START, np.zeros(7))
+    reference = _at(panda, PANDA_START)
+    angle = np.deg2rad(40.0)
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    reference[:3] += [-0.1, 0.25, -0.1]
+    reference[3:12] = (turn @ reference[3:12].reshape(3, 3, order="F")).ravel(order="F")
+    arm.controller.set_reference(reference)
+    arm.activate()
+    stop = arm.run(4000)
+    assert stop.speed.max() > 1.0 and stop.latched is None
+    distance = panda.evaluate("T_0_ee", arm.plant.q)[:3, 3] - reference[:3]
+    assert np.linalg.norm(distance) < 5e-3
+
+
+def _at(library: Library, q: FloatArray) -> FloatArray:
+    T = library.evaluate("T_0_ee", q)
+    return np.concatenate([T[:3, 3], T[:3, :3].ravel(order="F"), np.zeros(12)])

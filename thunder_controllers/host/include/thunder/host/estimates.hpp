@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <thunder/thunder_abi.h>
+
+#include <string>
+#include <vector>
+
+namespace thunder {
+
+/// Inertial parameters of one link.
+inline constexpr int kInertialParameters = 10;
+
+/// State entry of adaptive laws: inertial parameters of the adapted links, REG order, one link after the other.
+inline constexpr const char* kEstimateEntry = "pi_hat";
+
+/// [kg] Below this an estimate has no centre of mass.
+inline constexpr double kSmallestMass = 1e-6;
+
+/// The links whose parameters the law estimates, in the order of its state; none if it estimates none.
+///
+/// The state entry's description ends with their names, "… of link_a, link_b."; a law whose description does not gets
+/// body_1, body_2, ….
+std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law);
+
+/// Convert parameters about the frame origin, [m, m·c, I], to [m, c, I about the centre of mass].
+///
+/// I_com = I − m (cᵀc 1 − c cᵀ), elements Ixx Ixy Ixz Iyy Iyz Izz; [kg, kg·m or m, kg·m²], link frame, 10 values each,
+/// which may be the same. An estimate on its way may have a mass near zero, where there is no centre of mass: then
+/// c = 0 and I stays about the origin.
+void about_com(const double* pi, double* dyn) noexcept;
+
+}  // namespace thunder

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace thunder {
+
+/// Rates at the knots of a spline; empty where they are not given. Rows of `width` values, one row to a knot.
+struct KnotRates {
+  std::vector<double> velocity = {};
+  std::vector<double> acceleration = {};
+};
+
+/// The part of a spline through timed points that can be prepared before its start is known. Constant.
+///
+/// The spline is made of quintic Hermite pieces, twice continuously differentiable, from the start's value, velocity
+/// and acceleration at time 0 to rest at the last knot. Velocities and accelerations that are not given are those of
+/// the clamped cubic spline through start and knots. That one depends linearly on the start's value y₀ and velocity v₀:
+/// its velocity at knot i is b_i + α_i y₀ + β_i v₀, column by column with the same α and β (de Boor, A Practical Guide
+/// to Splines, 1978, chapter IV: the slopes solve a tridiagonal system whose right-hand side is linear in these).
+class SplineKnots {
+ public:
+  /// Times increase from above 0 [s]; values has one row of `width` numbers for each.
+  SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given);
+
+  std::size_t count() const noexcept { return times_.size(); }
+  std::size_t width() const noexcept { return width_; }
+  double time(std::size_t knot) const noexcept { return times_[knot]; }
+  double duration() const noexcept { return times_.back(); }
+  double value(std::size_t knot, std::size_t column) const noexcept { return values_[knot * width_ + column]; }
+  /// For a start with this value and velocity.
+  double velocity(std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
+    return at(velocity_, knot, column, y0, v0);
+  }
+  double acceleration(std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
+    return at(acceleration_, knot, column, y0, v0);
+  }
+
+ private:
+  /// A quantity at the knots, linear in the start.
+  struct Affine {
+    std::vector<double> base;          ///< width values to a knot
+    std::vector<double> of_value;      ///< α, one to a knot
+    std::vector<double> of_velocity;   ///< β, one to a knot
+  };
+
+  double at(const Affine& rate, std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
+    return rate.base[knot * width_ + column] + rate.of_value[knot] * y0 + rate.of_velocity[knot] * v0;
+  }
+  std::vector<double> intervals() const;
+  std::vector<double> solve_slopes(const std::vector<double>& with_start, double first_slope) const;
+  void prepare_velocity();
+  void prepare_acceleration();
+
+  std::size_t width_;
+  std::vector<double> times_;
+  std::vector<double> values_;
+  Affine velocity_;
+  Affine acceleration_;
+};
+
+/// One column of a spline at one time: value and two derivatives.
+struct SplineSample {
+  double value, velocity, acceleration;
+};
+
+/// Follows a spline from a start; everything that depends on the start and on time. Allocates only when it is made.
+class SplineCursor {
+ public:
+  explicit SplineCursor(std::size_t width) : start_(width) {}
+
+  /// Of one column, before `begin`.
+  void set_start(std::size_t column, const SplineSample& start) noexcept { start_[column] = start; }
+  void begin() noexcept { time_ = 0.0, piece_ = 0; }
+
+  /// Let dt [s] pass; false once the last knot is reached.
+  bool advance(double dt, const SplineKnots& knots) noexcept;
+  /// One column now.
+  SplineSample sample(const SplineKnots& knots, std::size_t column) const noexcept;
+
+ private:
+  SplineSample knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept;
+
+  std::vector<SplineSample> start_;
+  double time_ = 0.0;
+  std::size_t piece_ = 0;  ///< it ends at the knot of this index
+};
+
+}  // namespace thunder
