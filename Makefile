@@ -5,6 +5,7 @@
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench/bench.json
+#   make soak     the host in real time at 1 kHz for SOAK_TIME seconds; results/soak/soak.json
 #   make lint     ruff and mypy alone
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
 #
@@ -18,6 +19,7 @@ VENV ?= .venv
 JOBS ?= 2
 PYTEST_ARGS ?=
 ROS_DEMO_TIME ?= 45
+SOAK_TIME ?= 600
 ROS_DEMO_ARGS ?= mode:=lockstep
 DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
 
@@ -37,7 +39,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo ros-demo test bench lint lint-files clean clean-venv
+.PHONY: help setup demo ros-demo test bench soak lint lint-files clean clean-venv
 
 help:
 	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
@@ -92,6 +94,9 @@ endif
 
 bench: $(TEST_STAMP)
 	$(RUN) benchmarks/run.py
+
+soak: $(STAMP)
+	$(RUN) benchmarks/host_soak.py --seconds $(SOAK_TIME)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,14 +27,16 @@ def test_commands_name_files_that_exist(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_law_that_is_shown_builds() -> None:
+def test_the_laws_that_are_shown_build() -> None:
     text = (ROOT / "docs" / "writing-a-law.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
-    exec(compile(code, "writing-a-law.md", "exec"), names)
-    law = names["slotine_li"](RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml")), {})
-    assert law.step.size_out("effort") == (3, 1)
-    assert [entry.name for entry in law.state] == ["pi_hat"]
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "writing-a-law.md", "exec"), names)
+    robot = RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml"))
+    for name, states in (("cartesian_impedance", []), ("slotine_li", ["pi_hat"])):
+        law = names[name](robot, {})
+        assert law.step.size_out("effort") == (3, 1)
+        assert [entry.name for entry in law.state] == states
 
 
 def test_the_readme_describes_every_make_target() -> None:

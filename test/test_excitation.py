@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.excitation import Excitation
+from thunder_controllers.excitation import Excitation, JointExcitation
 from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
@@ -75,3 +75,20 @@ def test_wrong_shapes_are_refused(changes: dict[str, object]) -> None:
 def test_it_needs_a_frequency_and_a_harmonic(changes: dict[str, object]) -> None:
     with pytest.raises(ScenarioError, match="positive frequency"):
         _excitation(**changes)
+
+
+def test_joint_excitation_has_exact_derivatives_and_keeps_its_amplitude_and_velocity() -> None:
+    centre, amplitude = np.array([0.3, -1.0, 0.1]), np.array([0.5, 0.2, 0.0])
+    motion = JointExcitation(centre, amplitude, 0.2, harmonics=4, seed=3)
+    before, rows, after = (np.split(motion.sample(TIMES + d), 3, axis=1) for d in (-STEP, 0.0, STEP))
+    np.testing.assert_allclose((after[0] - before[0]) / (2 * STEP), rows[1], rtol=RTOL, atol=1e-8)
+    np.testing.assert_allclose((after[1] - before[1]) / (2 * STEP), rows[2], rtol=RTOL, atol=1e-8)
+    assert (np.abs(rows[0] - centre) <= amplitude + 1e-12).all()
+    assert (np.abs(rows[1]) <= motion.largest_velocity + 1e-12).all()
+    assert motion.period == 5.0
+    np.testing.assert_allclose(motion.sample(TIMES + 5.0), np.hstack(rows), atol=1e-9)
+
+
+def test_joint_excitation_refuses_amplitudes_of_another_size() -> None:
+    with pytest.raises(DimensionError, match="amplitude"):
+        JointExcitation([0.0, 0.0], [0.1])

@@ -183,17 +183,6 @@ def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Pa
     assert sea2.get_par_K().tolist() == [7.0] and sea2.get_par_Mm().tolist() == [0.7]
 
 
-def test_saved_estimates_of_a_law_are_accepted_and_leave_the_parameters(sea2: Any, tmp_path: Path) -> None:
-    before = sea2.get_par_DYN()
-    file = tmp_path / "estimates.yaml"
-    file.write_text("robot: sea2\nlaw: some_law\nlinks: [a, b]\npi_hat: [1.0, 2.0]\n")
-    sea2.load_conf(str(file))
-    np.testing.assert_array_equal(sea2.get_par_DYN(), before)
-    file.write_text("robot: other\nlaw: some_law\npi_hat: [1.0, 2.0]\n")
-    with pytest.raises(RuntimeError, match="robot 'other'"):
-        sea2.load_conf(str(file))
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -227,6 +216,19 @@ def test_files_that_cannot_be_read_or_written_are_named(sea2: Any, tmp_path: Pat
         sea2.load_conf(str(tmp_path / "none.yaml"))
     with pytest.raises(RuntimeError, match="conf.yaml: cannot be written"):
         sea2.save_conf(str(tmp_path / "no" / "conf.yaml"))
+
+
+def test_matrices_keep_two_dimensions_and_vectors_one_on_a_robot_of_one_joint(tmp_path: Path) -> None:
+    model = random_robot(3, 1, dh=True).with_symbolic("par_DYN", True)
+    folder = td.build(model, folder=tmp_path)
+    robot = td.load(folder)
+    stub = (folder / f"thunder_{model.name}.pyi").read_text()
+    expected = {"M": (1, 1), "C": (1, 1), "M_dot": (1, 1), "J_ee": (6, 1), "Yr": (1, 10), "T_0_1": (4, 4), "G": (1,)}
+    for name, shape in expected.items():
+        assert getattr(robot, f"get_{name}")().shape == shape
+        documented = stub.partition(f"def get_{name}(self)")[2].partition("def ")[0]
+        assert f"Shape {shape}." in documented
+    assert robot.get_par_DYN().shape == robot.get_par_REG().shape == (10,)
 
 
 # --- the other files -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,6 +38,32 @@ def run(scenario: Path, out: Path | None, seed: int | None) -> None:
         first, last = result.runs[0].name, result.runs[-1].name
         click.echo(f"final error, {first} / {last}: {ratio:.4g}")
     click.echo(f"report: {report.resolve()}")
+
+
+@click.command()
+@click.argument("robot", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The .xml or .mjb file.")
+@click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME:=VALUE", help="Argument of a xacro file.")
+@click.option("--q-start", default="", help='Positions at the start, "0 -0.4 …" [rad or m]. [zero, or mid-range]')
+@click.option("--payload-mass", type=float, help="Body fixed to a link [kg].")
+@click.option("--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its CoM in the link's frame [m].")
+@click.option(
+    "--payload-inertia", nargs=6, type=float, default=(0.0,) * 6, help="Ixx Ixy Ixz Iyy Iyz Izz about its CoM [kg·m²]."
+)
+@click.option("--payload-link", help="Link that carries it. [the last one]")
+@click.option("--integrator", type=click.Choice(["euler", "implicit", "implicitfast", "rk4"]), default="rk4")
+@click.option("--timestep", type=float, default=0.001, show_default=True, help="Of the integration [s].")
+@click.option("--viscous", type=float, help="Viscous friction of all joints [N·m·s/rad or N·s/m]. [the description's]")
+@click.option("--coulomb", type=float, help="Coulomb friction of all joints [N·m or N]. [the description's]")
+def mjcf(**options: Any) -> None:
+    """Write the simulated ROBOT (URDF or xacro) as a MuJoCo model file, for the hardware MujocoSystem."""
+    from thunder_controllers.model_command import write_model
+
+    try:
+        click.echo(str(write_model(**options).resolve()))
+    except ThunderError as error:
+        click.echo(f"thunder mjcf: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
 
 
 class _Progress:

@@ -1,4 +1,7 @@
-"""Estimates of link inertias as a law's state holds them, and their form about the centre of mass."""
+"""Estimates of link inertias as a law's state holds them, and their form about the centre of mass.
+
+The host computes both (`thunder/host/estimates.hpp`), so that every controller publishes the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Law, Library
-from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
+from thunder_controllers import host
+from thunder_controllers.host import SMALLEST_MASS, Law, Library
+from thunder_dynamics.inertia import N_PARAMETERS
+
+__all__ = ["ESTIMATE", "SMALLEST_MASS", "LinkEstimate", "about_com", "estimated_links", "split_estimate"]
 
 FloatArray = NDArray[np.float64]
 
@@ -35,14 +41,7 @@ def estimated_links(library: Library, law: Law) -> tuple[str, ...]:
 
     The state entry's description ends with them. A law whose description does not gets body_1, body_2, ….
     """
-    entry = next((entry for entry in law.state if entry.name == ESTIMATE), None)
-    if entry is None or entry.size % N_PARAMETERS:
-        return ()
-    count = entry.size // N_PARAMETERS
-    named = tuple(name.strip() for name in entry.description.rpartition(" of ")[2].rstrip(". ").split(","))
-    if len(named) == count and set(named) <= set(library.link_names):
-        return named
-    return tuple(f"body_{k + 1}" for k in range(count))
+    return host.estimated_links(library, law.name)
 
 
 def split_estimate(links: Sequence[str], values: FloatArray) -> tuple[LinkEstimate, ...]:
@@ -54,18 +53,7 @@ def split_estimate(links: Sequence[str], values: FloatArray) -> tuple[LinkEstima
 def about_com(pi: FloatArray) -> FloatArray:
     """Convert REG parameters to [m, c, I about the CoM], shape (10,).
 
-    An estimate on its way may have a mass near zero, where there is no centre of mass: then c = 0 and I stays about
-    the frame origin.
+    An estimate on its way may have a mass below `SMALLEST_MASS`, where there is no centre of mass: then c = 0 and I
+    stays about the frame origin.
     """
-    mass = float(pi[0])
-    dyn = np.array(pi, dtype=float)
-    if abs(mass) < SMALLEST_MASS:
-        dyn[1:4] = 0.0
-        return dyn
-    dyn[1:4] = pi[1:4] / mass
-    dyn[4:] -= np.array(parallel_axis(mass, dyn[1:4]), dtype=float)
-    return dyn
-
-
-SMALLEST_MASS = 1e-6
-"""Below this an estimate has no centre of mass [kg]."""
+    return host.about_com(pi)

@@ -64,9 +64,15 @@ class PathClock:
         ramp = self._start * u + span * u**4 * (2.5 - 3.0 * u + u * u)
         self.time = self._base + self._ramp_time * ramp + self._goal * max(0.0, self._elapsed - self._ramp_time)
 
-    def scale(self, sample: FloatArray) -> FloatArray:
-        """Turn a Cartesian sample at σ into that of the motion on this clock: ξ σ̇ and ξ̇ σ̇² + ξ σ̈."""
+    def scale(self, sample: FloatArray, rates: slice = TWIST, changes: slice = ACCELERATION) -> FloatArray:
+        """Turn a sample at σ into that of the motion on this clock: ξ σ̇ and ξ̇ σ̇² + ξ σ̈.
+
+        Args:
+            sample: Pose or joint positions, their rates ξ and ξ̇, as one row.
+            rates: Where ξ is; in a Cartesian sample by default.
+            changes: Where ξ̇ is.
+        """
         scaled = sample.copy()
-        scaled[ACCELERATION] = sample[ACCELERATION] * self.rate**2 + sample[TWIST] * self.rate_change
-        scaled[TWIST] = sample[TWIST] * self.rate
+        scaled[changes] = sample[changes] * self.rate**2 + sample[rates] * self.rate_change
+        scaled[rates] = sample[rates] * self.rate
         return scaled

@@ -38,14 +38,22 @@ class Argument:
     description: str
 
 
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
+"""Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
+
+
 @dataclass(frozen=True)
 class FunctionSpec:
-    """A named function of a robot; `build` gives its expression when it is needed."""
+    """A named function of a robot; `build` gives its expression when it is needed.
+
+    `is_matrix` tells a matrix that happens to have one column, as that of a robot with one joint, from a vector.
+    """
 
     name: str
     arguments: tuple[str, ...]
     description: str
     build: Callable[[], SX]
+    is_matrix: bool = False
 
 
 class RobotExpressions:
@@ -131,7 +139,8 @@ class RobotExpressions:
 
         Args:
             f_name: Identifier that is not taken.
-            expr: Expression over `symbol(…)` of the arguments and other expressions of this robot.
+            expr: Expression over `symbol(…)` of the arguments and other expressions of this robot; one column is a
+                vector.
             f_args: Names of the arguments, in order. Parameter groups it depends on are added by themselves.
 
         Raises:
@@ -240,7 +249,7 @@ class RobotExpressions:
             self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
 
     def _declare(self, name: str, arguments: str, descr: str, build: Callable[[], SX]) -> None:
-        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build)
+        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build, name not in VECTORS)
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()

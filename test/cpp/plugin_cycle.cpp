@@ -176,7 +176,8 @@ int main(int argc, char** argv) {
       arguments.insert(arguments.end(), {"-p", argument});
     }
   }
-  pluginlib::ClassLoader<ControllerInterface> loader("controller_interface", "controller_interface::ControllerInterface");
+  pluginlib::ClassLoader<ControllerInterface> loader("controller_interface",
+                                                     "controller_interface::ControllerInterface");
   const auto controller = loader.createUniqueInstance("thunder_controllers/AdaptiveController");
   controller_interface::ControllerInterfaceParams params;
   params.controller_name = "adaptive_controller";

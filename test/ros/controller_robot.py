@@ -32,13 +32,13 @@ PARAMETERS = {
 }
 
 
-def build_panda(law_options: dict[str, Any] | None = None) -> Library:
-    """The Panda with the Cartesian law, from the cache if it is there."""
+def build_panda(law_options: dict[str, Any] | None = None, law: str = "cartesian_backstepping") -> Library:
+    """The Panda with one law, the Cartesian one by default, from the cache if it is there."""
     from thunder_controllers.resources import share
     from thunder_dynamics import build, load_model
 
     model = load_model(share("config/robots/panda.yaml"))
-    folder = build(model, laws=[("cartesian_backstepping", law_options or {})], python=False)
+    folder = build(model, laws=[(law, law_options or {})], python=False)
     return Library(Path(folder) / "libpanda.so")
 
 

@@ -153,8 +153,9 @@ def _deactivate(probe: Probe) -> tuple[np.ndarray, JointState, bool, int]:
         deactivated = probe.transition(CONTROLLER, "deactivate")
         state = probe.state(CONTROLLER)
         assert state == "inactive"
+        states.wait_new(5)  # the answer may overtake commands that were sent before it: they have come by then
         sent = len(commands)
-        states.wait_new()  # whatever was on its way has come by then
+        states.wait_new(20)
         return (
             np.array([message.data for message in commands.messages]),
             states.latest,

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ament_index_python import has_resource
 from geometry_msgs.msg import TwistStamped
 from nodes import STOP_TIMEOUT, Probe
 
-from thunder_controllers.ros.bringups import BRINGUPS
+from thunder_controllers.ros.bringups import BRINGUPS, PANDA_ADAPTIVE
 from thunder_controllers.ros.qos import MONITOR
+from thunder_controllers.ros.start import NotInstalledError, check_needs
 
 pytest.importorskip("launch.actions", reason="launch is not installed (not on PyPI); it comes with ROS 2")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed (not on PyPI); it comes with ROS 2")
@@ -84,7 +86,46 @@ def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(domain: int, probe: P
             process.wait()
 
 
-def test_an_impossible_backend_is_refused_with_the_reason(domain: int, tmp_path: Path) -> None:
+def test_a_backend_whose_packages_are_missing_is_refused_with_what_to_install(domain: int, tmp_path: Path) -> None:
+    missing = [package for package in ("ros_gz_sim", "gz_ros2_control") if not is_installed(package)]
+    if not missing:
+        pytest.skip("Gazebo is installed")
     output = tmp_path / "output"
     assert start("panda_adaptive", "backend:=gazebo", output=output).wait(LIMIT) == 1
-    assert "the backend gazebo needs the ros2_control plugin" in output.read_text()
+    text = " ".join(output.read_text().split())
+    for package in missing:
+        assert f"ros-jazzy-{package.replace('_', '-')}" in text
+
+
+@pytest.mark.parametrize("controller", ["plugin", "node"])
+def test_the_panda_converges_over_ros2_control(controller: str, domain: int, probe: Probe, tmp_path: Path) -> None:
+    backend = PANDA_ADAPTIVE.node_set({"backend": "ros2_control", "controller": controller})
+    try:
+        check_needs(backend)
+    except NotInstalledError as error:
+        pytest.skip(str(error))
+    output = tmp_path / "output"
+    words = ["backend:=ros2_control", f"controller:={controller}"]
+    process = start("panda_adaptive", *words, output=output)
+    try:
+        errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+
+        def is_small(message: TwistStamped) -> bool:
+            e = message.twist.linear
+            return (e.x**2 + e.y**2 + e.z**2) ** 0.5 < 1e-3  # from above 1e-2, within seconds
+
+        errors.wait(lambda message: not is_small(message), count=1, timeout=LIMIT)
+        errors.wait(is_small, count=50, timeout=LIMIT)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(10.0 * STOP_TIMEOUT) == 0, output.read_text()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def is_installed(package: str) -> bool:
+    try:
+        return bool(has_resource("packages", package))
+    except OSError:  # no AMENT_PREFIX_PATH
+        return False

@@ -107,7 +107,7 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("backend:=gazebo",), "ros2_control plugin"),
+        (("backend:=gazebo",), "only the simulation node can wait"),
         (("--single-process", "use_rqt:=true"), "rqt cannot share a process"),
         (("nothing:=1",), "no argument 'nothing'"),
     ],

@@ -47,15 +47,6 @@ def test_the_default_is_the_whole_graph_in_simulation() -> None:
     assert not nodes[names.BRINGUP].required, "it ends once the controller is active"
 
 
-def test_a_real_arm_is_not_simulated_compensates_gravity_and_starts_from_its_own_model() -> None:
-    nodes = by_name({"backend": "franka"})
-    assert names.SIMULATION not in nodes
-    parameters = nodes[names.CONTROLLER].parameters
-    assert parameters["gravity_compensated_by_robot"] is True
-    assert parameters["robot_interface"] == "franka"
-    assert "estimates_file" not in parameters
-
-
 def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
     gains = tmp_path / "gains.yaml"
     gains.write_text("/**/adaptive_controller: {ros__parameters: {gains.gamma: 0.5}}")
@@ -83,8 +74,7 @@ def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["nothing:=1"], "no argument 'nothing'.*valid: backend"),
-        (["backend:=moon"], "backend:=moon.*valid: mujoco, gazebo, franka"),
-        (["backend:=gazebo"], "ros2_control plugin"),
+        (["backend:=moon"], "backend:=moon.*valid: mujoco, ros2_control, gazebo, franka"),
         (["payload:=heavy"], r"payload:=heavy.*zero or more \[kg\]"),
         (["payload:=-1"], r"payload:=-1.*zero or more"),
         (["payload"], "'payload' is no argument.*NAME:=VALUE"),

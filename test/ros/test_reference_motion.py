@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thunder_controllers.ros.reference_motion import Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference_motion import Leg, Motion, PoseValue, legs_of
 from thunder_controllers.ros.reference_parameters import REFERENCE_PARAMETERS
 from thunder_controllers.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_dynamics.errors import ScenarioError
@@ -35,6 +35,11 @@ def _parameters(**changes: Any) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in REFERENCE_PARAMETERS} | changes
 
 
+def _legs(start: PoseValue = START, **changes: Any) -> list[Leg]:
+    parameters = _parameters(**changes)
+    return legs_of(parameters["type"], parameters, start)
+
+
 def _run(motion: Motion, steps: int) -> np.ndarray:
     rows = [motion.advance(DT) for _ in range(steps)]
     return np.reshape([row for row in rows if row is not None], (-1, 24))
@@ -43,7 +48,7 @@ def _run(motion: Motion, steps: int) -> np.ndarray:
 @pytest.mark.parametrize("name", MOTIONS)
 def test_motion_begins_where_the_robot_is_and_never_steps(name: str) -> None:
     motion = Motion()
-    motion.start(legs_of(_parameters(**MOTIONS[name]), START), 1.0)
+    motion.start(_legs(**MOTIONS[name]), 1.0)
     moved = _run(motion, 5000)
     motion.stop()
     rows = np.vstack([moved, _run(motion, 2000)])
@@ -59,7 +64,7 @@ def test_motion_begins_where_the_robot_is_and_never_steps(name: str) -> None:
 def test_stopping_ends_in_silence_and_holding_in_a_constant_pose() -> None:
     for end, state, sends in (("stop", "silent", False), ("hold", "holding", True)):
         motion = Motion()
-        motion.start(legs_of(_parameters(type="excitation"), START), 0.5)
+        motion.start(_legs(type="excitation"), 0.5)
         _run(motion, 3000)
         getattr(motion, end)()
         assert motion.state == "stopping"
@@ -73,20 +78,21 @@ def test_stopping_ends_in_silence_and_holding_in_a_constant_pose() -> None:
 
 def test_a_motion_starts_from_the_pose_that_is_held() -> None:
     motion = Motion()
-    motion.start(legs_of(_parameters(type="hold", centre=(0.4, 0.0, 0.4)), START), 1.0)
+    motion.start(_legs(type="hold", centre=(0.4, 0.0, 0.4)), 1.0)
     _run(motion, 5000)
-    held = motion.held_pose
-    assert held is not None
+    sample = motion.held("cartesian")
+    assert sample is not None and motion.held("joint") is None
+    held = PoseValue.of(sample)
     np.testing.assert_allclose(held.position, [0.4, 0.0, 0.4], atol=1e-12)
-    motion.start(legs_of(_parameters(type="lissajous"), held), 1.0)
+    motion.start(_legs(held, type="lissajous"), 1.0)
     np.testing.assert_allclose(motion.advance(DT)[POSITION], held.position, atol=1e-5)  # type: ignore[index]
 
 
 def test_a_motion_under_way_is_not_replaced() -> None:
     motion = Motion()
-    motion.start(legs_of(_parameters(), START), 1.0)
+    motion.start(_legs(), 1.0)
     with pytest.raises(ScenarioError, match="under way"):
-        motion.start(legs_of(_parameters(), START), 1.0)
+        motion.start(_legs(), 1.0)
 
 
 def test_nothing_is_sent_before_a_start() -> None:
@@ -94,7 +100,7 @@ def test_nothing_is_sent_before_a_start() -> None:
     assert motion.advance(DT) is None
     motion.stop()
     assert motion.advance(DT) is None
-    assert motion.held_pose is None
+    assert motion.held("cartesian") is None
 
 
 @pytest.mark.parametrize(
@@ -113,4 +119,4 @@ def test_nothing_is_sent_before_a_start() -> None:
 )
 def test_parameters_that_make_no_motion_are_refused(changes: dict[str, Any], where: str) -> None:
     with pytest.raises(ScenarioError, match=where):
-        legs_of(_parameters(**changes), START)
+        _legs(**changes)

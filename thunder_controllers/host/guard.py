@@ -31,8 +31,8 @@ class Guard(enum.IntFlag):
     NOT_ACTIVE = 1 << 10
     """The controller is not active: safe effort."""
     RUNAWAY = 1 << 11
-    """A joint was faster than `Options.velocity_stop_ratio` limits for longer than `Options.velocity_patience`: stopping,
-    until the next activation."""
+    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`: stopping, until the
+    next activation."""
 
 
 BLOCKING_GUARDS = (

@@ -1,4 +1,8 @@
-"""Brings a controller up: waits for a library, configures, waits for the robot, activates, and is done."""
+"""Brings a controller up: waits for a library, configures, waits for the robot, activates, and is done.
+
+The controller is the node. Over ros2_control it commands a forward controller, which is spawned between configuring
+and activating: a real arm takes settings before it moves only, and needs an active effort controller to be moved.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from std_msgs.msg import String
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.bringup_parameters import BRINGUP_PARAMETERS
+from thunder_controllers.ros.bringup_spawner import Spawner, SpawnerError
 from thunder_controllers.ros.parameters import DeclaredParameters
 from thunder_controllers.ros.qos import LATCHED
 from thunder_controllers.ros.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
@@ -40,6 +45,7 @@ class Step(Enum):
     LIBRARY = "a library"
     CONTROLLER = "the controller's services"
     CONFIGURE = "the controller to be configured"
+    SPAWN = "the spawner"
     ROBOT = "joint_states"
     ACTIVATE = "the controller to be activated"
     END = "nothing"
@@ -69,6 +75,13 @@ class BringupNode(Node):
         self._start = self.get_clock().now()
         self._timer = self.create_timer(PERIOD, self._advance)
         self._pause = 0
+        self._spawner: Spawner | None = None
+
+    def destroy_node(self) -> None:
+        """End the spawner, too, if it still runs."""
+        if self._spawner is not None:
+            self._spawner.stop()
+        super().destroy_node()
 
     def _on_library(self, _: String) -> None:
         if self._step is Step.LIBRARY:
@@ -83,6 +96,8 @@ class BringupNode(Node):
             self._pause -= 1
         elif self._step is Step.CONTROLLER and self._change.service_is_ready() and self._state.service_is_ready():
             self._ask_state()
+        elif self._step is Step.SPAWN:
+            self._watch_spawner()
         elif self._step is Step.ROBOT and self.count_publishers(names.JOINT_STATES) > 0:
             self._request(Transition.TRANSITION_ACTIVATE, Step.ACTIVATE)
 
@@ -97,7 +112,7 @@ class BringupNode(Node):
         if state.id == State.PRIMARY_STATE_UNCONFIGURED:
             self._request(Transition.TRANSITION_CONFIGURE, Step.CONFIGURE)
         elif state.id == State.PRIMARY_STATE_INACTIVE:
-            self._step = Step.ROBOT
+            self._on_configured()
         elif state.id == State.PRIMARY_STATE_ACTIVE:
             self._end(None)
         else:
@@ -112,13 +127,38 @@ class BringupNode(Node):
         success = bool(future.result().success)
         if self._step is Step.CONFIGURE:
             if success:
-                self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+                self._on_configured()
             else:
                 self._end("the controller cannot be configured; its log says why")
         elif success:
             self._end(None)
         else:
             self._retry()
+
+    def _on_configured(self) -> None:
+        """Spawn what the controller commands, if anything; the robot is looked for after that."""
+        if not self._given["spawn"]:
+            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+            return
+        self._step = Step.SPAWN
+        try:
+            self._spawner = Spawner(
+                self._given["spawn"],
+                manager=self._given["controller_manager"],
+                namespace=self.get_namespace(),
+                timeout=self._given["timeout"],
+                files=self._given["spawn_files"],
+                words=self._given["spawn_words"],
+            )
+        except SpawnerError as error:
+            self._end(str(error))
+
+    def _watch_spawner(self) -> None:
+        status = None if self._spawner is None else self._spawner.poll()
+        if status == 0:
+            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+        elif status is not None:
+            self._end(f"the spawner ended with status {status}; its log says why")
 
     def _retry(self) -> None:
         self._attempts += 1
@@ -139,15 +179,17 @@ class BringupNode(Node):
 
 def make_node() -> BringupNode:
     """Make the node for a process that it shares: failure ends the process, success leaves it alone."""
-    return BringupNode(_exit_on_failure)
+    return BringupNode(end_process_on_failure)
 
 
-def _exit_on_failure(reason: str | None) -> None:
+def end_process_on_failure(reason: str | None) -> None:
+    """End the process if there is a reason to."""
     if reason is not None:
         raise SystemExit(EXIT_FAILURE)
 
 
-def _exit(reason: str | None) -> None:
+def end_process(reason: str | None) -> None:
+    """End the process: with status 0 after success, else 1."""
     raise SystemExit(EXIT_SUCCESS if reason is None else EXIT_FAILURE)
 
 
@@ -157,7 +199,7 @@ def main() -> None:
 
 
 def _make_ending() -> BringupNode:
-    return BringupNode(_exit)
+    return BringupNode(end_process)
 
 
 if __name__ == "__main__":

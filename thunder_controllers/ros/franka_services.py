@@ -45,6 +45,11 @@ class SettingClient:
         """Whether an answer is awaited."""
         return self._pending is not None
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the service is."""
+        return bool(self._client.service_is_ready())
+
     def request(self, fill: Fill, done: Callable[[str | None], None]) -> None:
         """Send a request and call `done` with the reason of a failure, or None; never while `is_busy`."""
         outcome = self._send(fill)

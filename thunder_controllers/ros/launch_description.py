@@ -15,9 +15,11 @@ from launch.events import Shutdown
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from thunder_controllers.ros.bringups import BRINGUPS
 from thunder_controllers.ros.node_set import Bringup, NodeDescription, ros_parameters
+from thunder_controllers.ros.start import node_parameters, prepare
 
 
 def describe(name: str) -> LaunchDescription:
@@ -38,6 +40,7 @@ def _actions(context: LaunchContext, bringup: Bringup) -> list[Action]:
     """Make the actions once the values of the arguments are known."""
     given = {a.name: LaunchConfiguration(a.name).perform(context) for a in bringup.arguments}
     nodes = bringup.node_set(given)
+    prepare(nodes)
     actions = [_node(node, nodes.namespace) for node in nodes.nodes]
     commands = [ExecuteProcess(cmd=list(command.command), output="screen") for command in nodes.commands]
     return [*actions, *commands]
@@ -45,24 +48,34 @@ def _actions(context: LaunchContext, bringup: Bringup) -> list[Action]:
 
 def _node(node: NodeDescription, namespace: str) -> Node:
     parameters: list[Any] = [str(path) for path in node.files]
-    if node.parameters:
-        parameters.append(ros_parameters(node.parameters))
+    own = ros_parameters(node_parameters(node))
+    if own:
+        parameters.append({name: _as_text(value) for name, value in own.items()})
+    program, words = _program(node)
     return Node(
-        **_program(node),
-        name=node.name,
+        **program,
+        arguments=[*words, *node.arguments],
+        name=node.name if node.module else None,
         namespace=namespace,
         parameters=parameters,
+        remappings=list(node.remappings),
+        additional_env=dict(node.environment),
         output="screen",
         emulate_tty=False,
         on_exit=_on_exit(node),
     )
 
 
-def _program(node: NodeDescription) -> dict[str, Any]:
+def _as_text(value: Any) -> Any:
+    """Keep launch_ros from reading text as YAML."""
+    return ParameterValue(value, value_type=str) if isinstance(value, str) else value
+
+
+def _program(node: NodeDescription) -> tuple[dict[str, Any], list[str]]:
     """Choose the installed executable, which knows its interpreter; without one, this interpreter and the module."""
     if not node.module or _is_installed(node):
-        return {"package": node.package, "executable": node.executable}
-    return {"executable": sys.executable, "arguments": ["-m", node.module]}
+        return {"package": node.package, "executable": node.executable}, []
+    return {"executable": sys.executable}, ["-m", node.module]
 
 
 def _is_installed(node: NodeDescription) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -31,6 +31,7 @@ from thunder_controllers.ros.node_set import (
     parse_arguments,
 )
 from thunder_controllers.ros.processes import ProcessDescription, ProcessGroup
+from thunder_controllers.ros.start import debian_package, node_parameters, prepare
 from thunder_dynamics.errors import ThunderError
 
 EXIT_USAGE = 2
@@ -62,6 +63,9 @@ def ros(
     try:
         _check_rclpy()
         nodes = BRINGUPS[name].node_set(parse_arguments(arguments))
+        if single_process:
+            _check_shareable(nodes)
+        prepare(nodes)
         if monitor:
             nodes = _with_monitor(nodes)
         start = run_in_one_process if single_process else run_in_processes
@@ -82,7 +86,7 @@ def _with_monitor(nodes: NodeSet) -> NodeSet:
     node = NodeDescription(
         "monitor", names.MONITOR, {"controller": names.CONTROLLER}, module=module, factory=f"{module}:MonitorNode"
     )
-    return NodeSet((*nodes.nodes, node), nodes.commands, nodes.namespace)
+    return replace(nodes, nodes=(*nodes.nodes, node))
 
 
 def run_in_processes(nodes: NodeSet, duration: float | None = None) -> int:
@@ -111,16 +115,21 @@ def run_in_one_process(nodes: NodeSet, duration: float | None = None) -> int:
     """
     from thunder_controllers.ros.shared_process import run_shared
 
-    foreign = [node.name for node in nodes.nodes if not node.factory] + [command.name for command in nodes.commands]
-    if foreign:
-        raise LaunchArgumentError(f"{', '.join(foreign)} cannot share a process", where="--single-process")
+    _check_shareable(nodes)
     with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
         files = [word for node in nodes.nodes for word in _parameter_arguments(node, Path(folder))]
-        arguments = ["thunder", "--ros-args", *_namespace_arguments(nodes.namespace), *files]
+        renamed = dict.fromkeys(remapping for node in nodes.nodes for remapping in node.remappings)  # one for all
+        arguments = ["thunder", "--ros-args", *_namespace_arguments(nodes.namespace), *_remappings(renamed), *files]
         factories = [_load(node.factory) for node in nodes.nodes]
         if duration is not None:
             signal.setitimer(signal.ITIMER_REAL, duration)  # SIGALRM is one of the signals that stop the nodes
         return run_shared(factories, arguments)
+
+
+def _check_shareable(nodes: NodeSet) -> None:
+    foreign = [node.name for node in nodes.nodes if not node.factory] + [command.name for command in nodes.commands]
+    if foreign:
+        raise LaunchArgumentError(f"{', '.join(foreign)} cannot share a process", where="--single-process")
 
 
 def _load(factory: str) -> Callable[[], Any]:
@@ -131,31 +140,24 @@ def _load(factory: str) -> Callable[[], Any]:
 
 def _node_process(node: NodeDescription, namespace: str, folder: Path) -> ProcessDescription:
     program = [sys.executable, "-m", node.module] if node.module else [_find_executable(node)]
-    name = [] if node.module else ["-r", f"__node:={node.name}"]
-    command = [*program, "--ros-args", *_namespace_arguments(namespace), *name, *_parameter_arguments(node, folder)]
+    renamed = _remappings(node.remappings)
+    ros = ["--ros-args", *_namespace_arguments(namespace), *renamed, *_parameter_arguments(node, folder)]
     ends_first = node.name in (names.CONTROLLER, names.MONITOR)
-    return ProcessDescription(node.name, tuple(command), node.required, ends_first)
+    command = (*program, *node.arguments, *ros)
+    return ProcessDescription(node.name, command, node.required, ends_first, node.environment)
 
 
 def _command_process(command: CommandDescription) -> ProcessDescription:
-    program = shutil.which(command.name)
-    if program is None:
-        raise LaunchArgumentError(f"{command.name} is not installed", valid=f"a machine with {command.origin}")
-    return ProcessDescription(command.name, (program, *command.command[1:]), required=False)
+    return ProcessDescription(command.name, command.command, required=False)
 
 
 def _find_executable(node: NodeDescription) -> str:
-    """Locate an executable of another package through the ament index."""
-    from ament_index_python import PackageNotFoundError, get_package_prefix
+    """Locate an executable of another package, which is installed: `prepare` has looked for it."""
+    from ament_index_python import get_package_prefix
 
-    try:
-        path = Path(get_package_prefix(node.package)) / "lib" / node.package / node.executable
-    except (PackageNotFoundError, OSError, ValueError):  # OSError: no AMENT_PREFIX_PATH
-        path = None
-    if path is None or not path.is_file():
-        raise LaunchArgumentError(
-            f"{node.executable} is not installed", valid=f"a machine with ros-jazzy-{node.package}"
-        )
+    path = Path(get_package_prefix(node.package)) / "lib" / node.package / node.executable
+    if not path.is_file():
+        raise LaunchArgumentError("no such executable", where=str(path), valid=debian_package(node.package))
     return str(path)
 
 
@@ -163,12 +165,17 @@ def _namespace_arguments(namespace: str) -> list[str]:
     return ["-r", f"__ns:=/{namespace.strip('/')}"] if namespace.strip("/") else []
 
 
+def _remappings(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [word for pair in pairs for word in ("-r", SIGN.join(pair))]
+
+
 def _parameter_arguments(node: NodeDescription, folder: Path) -> list[str]:
     """Write the node's own parameters to a file and name all its files, the strongest last."""
     files = list(node.files)
-    if node.parameters:
+    own = node_parameters(node)
+    if own:
         files.append(folder / f"{node.name}.yaml")
-        files[-1].write_text(yaml.safe_dump(parameter_file(node), allow_unicode=True), encoding="utf-8")
+        files[-1].write_text(yaml.safe_dump(parameter_file(node.name, own), allow_unicode=True), encoding="utf-8")
     return [word for file in files for word in ("--params-file", str(file))]
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.bringup_parameters import MONITOR_PARAMETERS
@@ -27,7 +30,7 @@ RATE_KEY = "loop rate [Hz]"
 
 @dataclass
 class History:
-    """What has been seen: times of messages [s], norms of the position error [m], rates of the controller [Hz]."""
+    """What has been seen: times of messages [s], size of the position error, rates of the controller [Hz]."""
 
     times: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -61,6 +64,15 @@ def format_error(error: TwistStamped) -> str:
     return f"error {_norm(error.twist.linear):.2e} m, {_norm(error.twist.angular):.2e} (sin)"
 
 
+def format_joint_error(error: JointState) -> str:
+    """Write the largest errors of the joints."""
+    return f"error {_largest(error.position):.2e} rad or m, {_largest(error.velocity):.2e} per s"
+
+
+def _largest(values: Iterable[float]) -> float:
+    return max((abs(value) for value in values), default=0.0)
+
+
 def format_estimate(link: str, estimate: InertiaStamped) -> str:
     """Write mass and centre of mass of a link."""
     c = estimate.inertia.com
@@ -80,11 +92,13 @@ class MonitorNode(Node):
         given.declare(MONITOR_PARAMETERS)
         self._controller = self.resolve_topic_name(given["controller"])
         self._history = History()
-        self._error: TwistStamped | None = None
+        self._error = ""
+        self._unit = "m"
         self._estimates: dict[str, InertiaStamped] = {}
         self._rate: float | None = None
         self._silent = False
         self.create_subscription(TwistStamped, f"{self._controller}/pose_error", self._on_error, MONITOR)
+        self.create_subscription(JointState, f"{self._controller}/joint_error", self._on_joint_error, MONITOR)
         self.create_subscription(DiagnosticArray, names.DIAGNOSTICS, self._on_diagnostics, MONITOR)
         self.create_timer(given["period"], self._write_line)
 
@@ -100,11 +114,12 @@ class MonitorNode(Node):
     def write_summary(self) -> None:
         """Write first and last error, estimates, and the rate that was kept."""
         if not self._history.times:
-            _write("summary: no pose error was received")
+            _write("summary: no error was received")
             return
         first, last = self._history.first(), self._history.last()
         _write(f"summary of {self._history.elapsed:.1f} s")
-        _write(f"  position error: at first up to {first:.2e} m, mean of the last {WINDOW:g} s {last:.2e} m")
+        unit = self._unit
+        _write(f"  position error: at first up to {first:.2e} {unit}, mean of the last {WINDOW:g} s {last:.2e} {unit}")
         for link, estimate in sorted(self._estimates.items()):
             _write(f"  estimate of {format_estimate(link, estimate)}")
         if self._history.rates:
@@ -112,9 +127,14 @@ class MonitorNode(Node):
             _write(f"  control rate: median {rates[len(rates) // 2]:.1f} Hz, lowest {rates[0]:.1f} Hz")
 
     def _on_error(self, message: TwistStamped) -> None:
-        self._error = message
-        stamp = message.header.stamp
-        self._history.add(stamp.sec + 1e-9 * stamp.nanosec, _norm(message.twist.linear))
+        self._add(message.header, format_error(message), _norm(message.twist.linear), "m")
+
+    def _on_joint_error(self, message: JointState) -> None:
+        self._add(message.header, format_joint_error(message), _largest(message.position), "rad or m")
+
+    def _add(self, header: Header, text: str, size: float, unit: str) -> None:
+        self._error, self._unit = text, unit
+        self._history.add(header.stamp.sec + 1e-9 * header.stamp.nanosec, size)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -130,15 +150,15 @@ class MonitorNode(Node):
 
     def _write_line(self) -> None:
         self._find_estimates()
-        if self._error is None:
+        if not self._error:
             if not self._silent:
                 _write(f"waiting for {self._controller}")
             self._silent = True
             return
         rate = [] if self._rate is None else [f"{self._rate:.0f} Hz"]
         estimates = [format_estimate(*item) for item in sorted(self._estimates.items())]
-        _write("  ".join([f"{self._history.elapsed:6.1f} s", format_error(self._error), *estimates, *rate]))
-        self._error = None
+        _write("  ".join([f"{self._history.elapsed:6.1f} s", self._error, *estimates, *rate]))
+        self._error = ""
         self._silent = False
 
     def _find_estimates(self) -> None:

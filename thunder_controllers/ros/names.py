@@ -17,6 +17,7 @@ SIMULATION = "mujoco_simulation"
 REFERENCE = "thunder_reference"
 MODEL = "thunder_model"
 BRINGUP = "thunder_bringup"
+BRINGUP_PLUGIN = "thunder_bringup_plugin"
 MONITOR = "thunder_monitor"
 
 JOINT_STATES = "joint_states"
@@ -65,6 +66,14 @@ _CONTROLLER = NodeInterface(
             "Pose, twist and acceleration of the end effector in base_frame, used as it is from the next step on.",
         ),
         Topic(
+            "~/joint_reference",
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            SUBSCRIBES,
+            "STREAM",
+            "The same for joint laws: positions, velocities and accelerations in the order of `joints`; each of the "
+            "latter two may be empty, which stands for zeros.",
+        ),
+        Topic(
             "~/target_pose",
             "geometry_msgs/msg/PoseStamped",
             SUBSCRIBES,
@@ -108,6 +117,13 @@ _CONTROLLER = NodeInterface(
             "linear: p_d − p [m]; angular: r sin θ [1]; in base_frame. Cartesian laws only.",
         ),
         Topic(
+            "~/joint_error",
+            "sensor_msgs/msg/JointState",
+            PUBLISHES,
+            "MONITOR",
+            "position: q_d − q [rad or m]; velocity: q̇_d − q̇; in the order of `joints`. Joint laws only.",
+        ),
+        Topic(
             "~/controller_state",
             "control_msgs/msg/JointTrajectoryControllerState or " + FLOATS,
             PUBLISHES,
@@ -142,6 +158,13 @@ _SIMULATION = NodeInterface(
             "Waited for in lock-step, not read.",
         ),
         Topic(
+            "{lockstep_joint_reference}",
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            SUBSCRIBES,
+            "STREAM",
+            "The same for joint laws.",
+        ),
+        Topic(
             "~/status", "diagnostic_msgs/msg/DiagnosticArray", PUBLISHES, "MONITOR", "Rate kept, late steps, commands."
         ),
         _DIAGNOSTICS,
@@ -170,12 +193,21 @@ _REFERENCE = NodeInterface(
             "MONITOR",
             "Tells that the controller is active, for autostart.",
         ),
+        Topic("{controller}/joint_error", "sensor_msgs/msg/JointState", SUBSCRIBES, "MONITOR", "The same, joint laws."),
+        _LIBRARY_IN,
         Topic(
             "{controller}/reference",
             "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
             PUBLISHES,
             "STREAM",
             "Pose, twist and acceleration in the world frame.",
+        ),
+        Topic(
+            "{controller}/joint_reference",
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            PUBLISHES,
+            "STREAM",
+            "Positions, velocities and accelerations of the joints, for the joint motions.",
         ),
     ),
     services=(
@@ -208,12 +240,22 @@ _BRINGUP = NodeInterface(
     parameters=bringup_parameters.BRINGUP_PARAMETERS,
 )
 
+_BRINGUP_PLUGIN = NodeInterface(
+    BRINGUP_PLUGIN,
+    "bringup_plugin",
+    "Gives the ros2_control plugin its library and parameters, runs controller_manager's spawner for it, then ends.",
+    topics=(_LIBRARY_IN,),
+    services=(),
+    parameters=bringup_parameters.BRINGUP_PLUGIN_PARAMETERS,
+)
+
 _MONITOR = NodeInterface(
     MONITOR,
     "monitor",
     "Writes error and estimates of a controller as lines of text, and a summary at its end.",
     topics=(
         Topic("{controller}/pose_error", "geometry_msgs/msg/TwistStamped", SUBSCRIBES, "MONITOR", "Error to show."),
+        Topic("{controller}/joint_error", "sensor_msgs/msg/JointState", SUBSCRIBES, "MONITOR", "The same, joint laws."),
         Topic("{controller}/estimates/<link>", "geometry_msgs/msg/InertiaStamped", SUBSCRIBES, "MONITOR", "To show."),
         Topic(DIAGNOSTICS, "diagnostic_msgs/msg/DiagnosticArray", SUBSCRIBES, "MONITOR", "Rate of the controller."),
     ),
@@ -221,5 +263,8 @@ _MONITOR = NodeInterface(
     parameters=bringup_parameters.MONITOR_PARAMETERS,
 )
 
-NODES = {node.name: node for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _MONITOR)}
+NODES = {
+    node.name: node
+    for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _BRINGUP_PLUGIN, _MONITOR)
+}
 """Every node by its default name."""

@@ -31,13 +31,23 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Xacro:
+    """A parameter whose value is the text of an expanded xacro file; it is expanded when the node starts."""
+
+    file: str
+    """Path or package:// URI; a plain URDF is taken as it is."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Values of its xacro:arg."""
+
+
+@dataclass(frozen=True)
 class NodeDescription:
     """A node to start."""
 
     executable: str
     """Name in `lib/<package>/`."""
     name: str
-    """Name of the node."""
+    """Name of the node; nodes of other packages have theirs by themselves and are not renamed."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values that the arguments determine; stronger than those in `files`."""
     files: tuple[Path, ...] = ()
@@ -50,6 +60,12 @@ class NodeDescription:
     """Python module that is the executable, for nodes of this package."""
     factory: str = ""
     """MODULE:CALLABLE that makes the node in a process that it shares."""
+    arguments: tuple[str, ...] = ()
+    """Words on its command line that are not for ROS."""
+    remappings: tuple[tuple[str, str], ...] = ()
+    """Names of topics and services, and what they become."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that it needs beside those of this process."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,18 @@ class CommandDescription:
 
 
 @dataclass(frozen=True)
+class Need:
+    """Something of another package that a backend cannot do without."""
+
+    package: str
+    """Name in the ament index."""
+    origin: str
+    """Where it comes from: a Debian package, or a place to build it from."""
+    resource: str = "packages"
+    """Kind of the entry in the ament index; a plugin of this package is one, too."""
+
+
+@dataclass(frozen=True)
 class NodeSet:
     """Everything to start."""
 
@@ -74,6 +102,10 @@ class NodeSet:
     commands: tuple[CommandDescription, ...] = ()
     namespace: str = ""
     """Of all nodes; empty: the root."""
+    needs: tuple[Need, ...] = ()
+    """What must be installed; checked before anything starts."""
+    before: tuple[tuple[str, ...], ...] = ()
+    """Commands of `thunder` that run to their end before anything starts, such as one that writes a file."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +180,22 @@ def read_number(arguments: Mapping[str, str], name: str, unit: str) -> float:
     return value
 
 
+def read_numbers(arguments: Mapping[str, str], name: str, count: int) -> tuple[float, ...]:
+    """Read an argument that is nothing, or numbers written as a+b+c.
+
+    Raises:
+        LaunchArgumentError: if there are not `count` of them, or the first, a mass, is not positive.
+    """
+    words = arguments[name].split("+") if arguments[name] else []
+    try:
+        values = tuple(float(word) for word in words)
+    except ValueError:
+        values = (0.0,)
+    if values and not (len(values) == count and values[0] > 0.0 and all(abs(value) < 1e3 for value in values)):
+        raise LaunchArgumentError(f"{name}{SIGN}{arguments[name]}", valid=f"{count} numbers a+b+…, the first positive")
+    return values
+
+
 def read_list(arguments: Mapping[str, str], name: str) -> list[str]:
     """Read a list written as a+b; empty text is an empty list."""
     return [item for item in arguments[name].split("+") if item]
@@ -158,6 +206,6 @@ def ros_parameters(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != [] and value is not None}
 
 
-def parameter_file(node: NodeDescription) -> dict[str, Any]:
-    """Write a node's own parameters in the form of a ROS parameter file, valid in any namespace."""
-    return {f"/**/{node.name}": {"ros__parameters": ros_parameters(node.parameters)}}
+def parameter_file(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write parameters in the form of a ROS parameter file, valid for the node of that name in any namespace."""
+    return {f"/**/{name}": {"ros__parameters": ros_parameters(values)}}

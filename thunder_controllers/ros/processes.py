@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thunder_dynamics.errors import ThunderError
 
@@ -37,12 +37,14 @@ class ProcessDescription:
         command: Program and arguments.
         required: Its end is the end of all; otherwise it may end with status 0.
         ends_first: It is ended before the others, which go on meanwhile.
+        environment: Variables beside those that all have.
     """
 
     name: str
     command: tuple[str, ...]
     required: bool = True
     ends_first: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class ProcessGroup:
@@ -98,10 +100,10 @@ class ProcessGroup:
         try:
             child = subprocess.Popen(
                 description.command,
-                env=self._environment,
+                env={**self._environment, **description.environment},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         except OSError as error:
             reason = error.strerror or str(error)
@@ -165,6 +167,6 @@ def _signal_session(child: subprocess.Popen[bytes], number: signal.Signals) -> N
         os.killpg(child.pid, number)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask the kernel, in the child, for SIGTERM when the parent dies; harmless where the C library has no prctl."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

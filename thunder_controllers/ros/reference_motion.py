@@ -1,4 +1,7 @@
-"""What the reference node sends, without ROS: a motion that begins and ends at rest, from where the robot is."""
+"""What the reference node sends, without ROS: a motion that begins and ends at rest, from where the robot is.
+
+The poses are planned here, joint motions in `reference_joint_motion`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from thunder_controllers.excitation import Excitation
 from thunder_controllers.path_clock import PathClock
 from thunder_controllers.ros.simulation_options import Parameters
 from thunder_controllers.trajectories import (
+    ACCELERATION,
     POSITION,
     ROTATION,
+    TWIST,
     Hold,
     Lissajous,
     PathLimits,
@@ -26,7 +31,10 @@ from thunder_dynamics.spatial import rotation_from_ypr
 FloatArray = NDArray[np.float64]
 
 NEAR = 1e-9
-"""Poses closer than this are one [m, rad]: there is no way between them."""
+"""Poses or joints closer than this are one [m, rad]: there is no way between them."""
+
+Kind = Literal["cartesian", "joint"]
+"""Of a sample, see `trajectories`; the same words as `Law.reference_kind`."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class Motion:
     """A sequence of legs on a clock that starts and stops smoothly; call `advance` once per reference."""
 
     def __init__(self) -> None:
+        self.kind: Kind = "cartesian"
+        """Of the samples."""
         self.state: Literal["silent", "moving", "stopping", "holding"] = "silent"
         self._then: Literal["silent", "holding"] = "silent"
         self._legs: list[Leg] = []
@@ -67,13 +77,18 @@ class Motion:
         """Whether references change."""
         return self.state in ("moving", "stopping")
 
-    @property
-    def held_pose(self) -> PoseValue | None:
-        """The pose that is held, None while none is."""
-        return PoseValue.of(self._sample) if self.state == "holding" and self._sample is not None else None
+    def held(self, kind: Kind) -> FloatArray | None:
+        """Copy of the sample of this kind that is held, None while none is."""
+        holds = self.state == "holding" and self.kind == kind
+        return self._sample.copy() if holds and self._sample is not None else None
 
-    def start(self, legs: list[Leg], ramp_time: float) -> None:
+    def start(self, legs: list[Leg], ramp_time: float, kind: Kind = "cartesian") -> None:
         """Begin a motion at rest.
+
+        Args:
+            legs: At least one.
+            ramp_time: In which it starts and stops [s].
+            kind: Of the samples of all legs.
 
         Raises:
             ScenarioError: if one is under way, or there are no legs.
@@ -82,7 +97,7 @@ class Motion:
             raise ScenarioError("a motion is under way", where="start", valid="stop or hold it first")
         if not legs:
             raise ScenarioError("the motion has no legs", where="start", valid="at least one")
-        self._legs, self._ramp_time = list(legs), ramp_time
+        self._legs, self._ramp_time, self.kind = list(legs), ramp_time, kind
         self.state = "moving"
         self._begin_leg()
 
@@ -108,19 +123,25 @@ class Motion:
             self.state = then
 
     def advance(self, dt: float) -> FloatArray | None:
-        """Let `dt` seconds pass; the sample to send, shape (24,), or None if there is nothing to send."""
+        """Let `dt` seconds pass; the sample to send, shape (24,) or (3·n,), or None if there is nothing to send."""
         if self.state == "silent":
             return None
         if self.state == "holding":
             return self._sample
         self._clock.advance(dt)
         leg = self._legs[0]
-        self._sample = self._clock.scale(leg.path.sample(np.array([self._clock.time]))[0])
+        sample = leg.path.sample(np.array([self._clock.time]))[0]
+        self._sample = self._clock.scale(sample, *self._rates(len(sample)))
         if self.state == "stopping" and self._clock.is_at_rest:
             self.state = self._then
         elif leg.duration is not None and self._clock.time >= leg.duration:
             self._next_leg()
         return self._sample
+
+    def _rates(self, size: int) -> tuple[slice, slice]:
+        """Where first and second derivatives are in a sample of `size` numbers."""
+        n = size // 3
+        return (TWIST, ACCELERATION) if self.kind == "cartesian" else (slice(n, 2 * n), slice(2 * n, size))
 
     def _next_leg(self) -> None:
         """Go on; a leg with an end ends at rest."""
@@ -133,14 +154,18 @@ class Motion:
             self.state = self._then
 
 
-def legs_of(parameters: Parameters, start: PoseValue) -> list[Leg]:
-    """Plan a motion from rest at `start`: the way to it, then the motion itself.
+def legs_of(kind: str, parameters: Parameters, start: PoseValue) -> list[Leg]:
+    """Plan a Cartesian motion from rest at `start`: the way to it, then the motion itself.
+
+    Args:
+        kind: One of `reference_parameters.CARTESIAN_MOTIONS`.
+        parameters: Of the reference node.
+        start: Where the end effector is.
 
     Raises:
         ThunderError: if the parameters do not make a motion.
     """
     limits = PathLimits(tuple(parameters["limits.linear"]), tuple(parameters["limits.angular"]))
-    kind = parameters["type"]
     if kind == "pose_to_pose":
         return _through([start, *_poses(parameters, start)], limits, parameters["pose_to_pose.dwell"])
     centre = _centre(parameters, start)

@@ -8,23 +8,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, Transform, Twist, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros import names
+from thunder_controllers.ros.controller_setup import Robot, load_robot
 from thunder_controllers.ros.hot_subscription import HotSubscription
+from thunder_controllers.ros.joint_reader import JointReader
 from thunder_controllers.ros.parameters import DeclaredParameters
-from thunder_controllers.ros.qos import MONITOR, STREAM
-from thunder_controllers.ros.reference_motion import Motion, PoseValue, legs_of
-from thunder_controllers.ros.reference_parameters import REFERENCE_PARAMETERS
+from thunder_controllers.ros.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.reference_joint_motion import JointSpace, joint_legs_of
+from thunder_controllers.ros.reference_motion import Kind, Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference_parameters import AUTO, CARTESIAN_MOTIONS, REFERENCE_PARAMETERS
+from thunder_controllers.ros.reference_writers import JointWriter, PoseWriter
 from thunder_controllers.ros.runtime import run
 from thunder_controllers.ros.simulation_faults import NANOSECONDS
-from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -34,6 +37,10 @@ LOOK = 0.05
 
 MAX_STEP = 0.05
 """The motion advances by at most this between two messages [s], so that a gap in time is no jump of it."""
+
+
+class NotReadyError(ScenarioError):
+    """What a motion starts from has not arrived yet."""
 
 
 class ReferenceNode(Node):
@@ -46,13 +53,22 @@ class ReferenceNode(Node):
         self._motion = Motion()
         self._lock = threading.Lock()
         self._pose: PoseValue | None = None
+        self._state: JointState | None = None
+        self._announced: str | None = None
+        self._robot: Robot | None = None
         controller = self._settings["controller"]
-        self._writer = ReferenceWriter(self, f"{controller}/reference")
+        self._writers: dict[Kind, PoseWriter | JointWriter] = {
+            "cartesian": PoseWriter(self, f"{controller}/reference"),
+            "joint": JointWriter(self, f"{controller}/joint_reference"),
+        }
         self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_subscription(PoseStamped, f"{controller}/pose", self._on_pose, MONITOR)
-        if self._settings["autostart"]:
-            topic = f"{controller}/pose_error"  # an inactive controller has none
-            self._activity = self.create_subscription(TwistStamped, topic, self._on_activity, MONITOR)
+        self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
+        self._activity: list[Any] = []
+        if self._settings["autostart"]:  # an inactive controller has no errors
+            for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
+                subscription = self.create_subscription(kind, f"{controller}/{topic}", self._on_activity, MONITOR)
+                self._activity.append(subscription)
         for service, action, done in (
             ("~/start", self._start, "started"),
             ("~/stop", self._motion.stop, "coming to rest"),
@@ -87,15 +103,52 @@ class ReferenceNode(Node):
         return answer
 
     def _start(self) -> None:
-        pose = self._motion.held_pose or self._pose
+        kind = self._settings["type"]
+        if kind == AUTO:
+            kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
+        ramp_time = self._settings["ramp_time"]
+        if kind in CARTESIAN_MOTIONS:
+            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
+        else:
+            space = JointSpace.of(self._known_robot())
+            legs = joint_legs_of(kind, self._settings, self._start_joints(), space)
+            self._motion.start(legs, ramp_time, "joint")
+        self.get_logger().info(f"motion: {kind}")
+
+    def _start_pose(self) -> PoseValue:
+        held = self._motion.held("cartesian")
+        pose = self._pose if held is None else PoseValue.of(held)
         if pose is None:
-            raise ScenarioError(
+            raise NotReadyError(
                 "nobody says where the robot is",
                 where=f"topic {self._settings['controller']}/pose",
                 valid="a configured controller that receives joint_states",
             )
-        self._motion.start(legs_of(self._settings, pose), self._settings["ramp_time"])
-        self.get_logger().info(f"motion: {self._settings['type']}")
+        return pose
+
+    def _start_joints(self) -> FloatArray:
+        joints = self._known_robot().joints
+        held = self._motion.held("joint")
+        if held is not None:
+            return held[: len(joints)]
+        if self._state is None:
+            raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
+        return JointReader(joints).read(self._state)[0]
+
+    def _known_robot(self) -> Robot:
+        if self._robot is None:
+            if self._announced is None and not self._settings["library"]:
+                raise NotReadyError(
+                    "nobody says what the robot is",
+                    where=f"topic {self._settings['library_topic']}",
+                    valid="a generator that has built, or the parameter library",
+                )
+            self._robot = load_robot(self._settings, self._announced)
+        return self._robot
+
+    def _on_library(self, message: String) -> None:
+        with self._lock:
+            self._announced, self._robot = message.data, None
 
     def _on_pose(self, message: PoseStamped) -> None:
         frame = self._settings["frame_id"]
@@ -107,12 +160,15 @@ class ReferenceNode(Node):
             return
         self._pose = pose_value(message)
 
-    def _on_activity(self, _: TwistStamped) -> None:
+    def _on_activity(self, _: TwistStamped | JointState) -> None:
         """Start by itself, once."""
-        if self._pose is not None:
-            self.destroy_subscription(self._activity)
+        try:
             with self._lock:
                 self._start()
+        except NotReadyError:
+            return
+        for subscription in self._activity:
+            self.destroy_subscription(subscription)
 
     def _stream(self) -> None:
         """Send one reference for each new state, in a thread of its own."""
@@ -120,12 +176,12 @@ class ReferenceNode(Node):
         while not self._ending:
             if not self._states.wait(LOOK):
                 continue
-            while (message := self._states.take()) is not None:
+            while not self._ending and (message := self._states.take()) is not None:  # they may come without a pause
                 stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
                 step = 0 if newest is None else stamp - newest
                 if step < 0 and -step <= MAX_STEP * NANOSECONDS:
                     continue  # overtaken by a newer one, for which there was a reference
-                newest = stamp
+                newest, self._state = stamp, message
                 if step != 0:
                     self._send(min(max(step / NANOSECONDS, 0.0), MAX_STEP))
 
@@ -133,42 +189,7 @@ class ReferenceNode(Node):
         with self._lock:
             sample = self._motion.advance(dt)
         if sample is not None:
-            self._writer.send(sample)
-
-
-class ReferenceWriter:
-    """Publishes Cartesian samples; allocates no message per sample.
-
-    Args:
-        node: Owns the publisher.
-        topic: Of the references.
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        self._publisher = node.create_publisher(MultiDOFJointTrajectoryPoint, topic, STREAM)
-        self._transform, self._velocity, self._acceleration = Transform(), Twist(), Twist()
-        self._message = MultiDOFJointTrajectoryPoint(
-            transforms=[self._transform], velocities=[self._velocity], accelerations=[self._acceleration]
-        )
-        self._rotation = np.full(9, np.nan)
-
-    def send(self, sample: FloatArray) -> None:
-        """Publish a sample, shape (24,)."""
-        _write(self._transform.translation, sample[POSITION])
-        rotation = sample[ROTATION]
-        if not np.array_equal(rotation, self._rotation):
-            self._rotation = rotation.copy()
-            quaternion = Rotation.from_matrix(rotation.reshape(3, 3).T).as_quat().tolist()
-            target = self._transform.rotation
-            target.x, target.y, target.z, target.w = quaternion
-        for twist, values in ((self._velocity, sample[TWIST]), (self._acceleration, sample[ACCELERATION])):
-            _write(twist.linear, values[:3])
-            _write(twist.angular, values[3:])
-        self._publisher.publish(self._message)
-
-
-def _write(vector: Any, values: FloatArray) -> None:
-    vector.x, vector.y, vector.z = values.tolist()
+            self._writers[self._motion.kind].send(sample)
 
 
 def pose_value(message: PoseStamped) -> PoseValue:

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from thunder_controllers.ros.interface import Kind, Parameter
 
-MOTIONS = ("lissajous", "pose_to_pose", "excitation", "hold")
+AUTO = "auto"
+CARTESIAN_MOTIONS = ("lissajous", "pose_to_pose", "excitation", "hold")
+JOINT_MOTIONS = ("joint_lissajous", "joint_points", "joint_excitation", "joint_hold")
+MOTIONS = (AUTO, *CARTESIAN_MOTIONS, *JOINT_MOTIONS)
+
+_ROBOT = (
+    Parameter(
+        "library",
+        Kind.STRING,
+        "",
+        "Compiled library or its generated folder, path or package:// URI, for auto and the joint motions; empty: "
+        "whatever is published on library_topic.",
+    ),
+    Parameter(
+        "library_topic",
+        Kind.STRING,
+        "thunder_generator/library",
+        "Latched topic on which a generator tells where its library is.",
+    ),
+    Parameter("robot", Kind.STRING, "", "Name of the robot that the library must be of; empty: any."),
+    Parameter("law", Kind.STRING, "", "Law that the controller runs, for auto; empty: the library's only one."),
+    Parameter(
+        "joints",
+        Kind.STRINGS,
+        (),
+        "Names of the robot's joints in joint_states, in the library's order; empty: the library's names.",
+    ),
+)
 
 _MOTION = (
     Parameter("controller", Kind.STRING, "adaptive_controller", "Node to send references to, relative or absolute."),
     Parameter("frame_id", Kind.STRING, "world", "Frame of all poses; the controller's poses must be in it."),
-    Parameter("type", Kind.STRING, "lissajous", "The motion. Used by ~/start.", choices=MOTIONS, read_only=False),
+    Parameter(
+        "type",
+        Kind.STRING,
+        "lissajous",
+        "The motion; auto: lissajous or joint_lissajous, as the law wants it. Used by ~/start.",
+        choices=MOTIONS,
+        read_only=False,
+    ),
     Parameter("autostart", Kind.BOOL, False, "Start as soon as the controller is active."),
     Parameter(
         "ramp_time",
@@ -55,6 +91,28 @@ _MOTION = (
         (1.0, 4.0, 40.0),
         "The same of turning. Used by ~/start.",
         unit="rad/s, rad/s², rad/s³",
+        lower=0.0,
+        upper=1e4,
+        positive=True,
+        size=3,
+        read_only=False,
+    ),
+    Parameter(
+        "joint_centre",
+        Kind.DOUBLES,
+        (),
+        "Centre of joint_lissajous and joint_excitation, place of joint_hold; empty: where the joints are, or so far "
+        "from their limits as the motion needs. Used by ~/start.",
+        unit="rad or m",
+        read_only=False,
+    ),
+    Parameter(
+        "limits.joint",
+        Kind.DOUBLES,
+        (1.0, 4.0, 40.0),
+        "Velocity, acceleration and jerk of every joint in joint_points, and on the way to the start of a joint "
+        "motion; the robot's own velocity limits hold as well. Used by ~/start.",
+        unit="rad/s, rad/s², rad/s³ or m/s, m/s², m/s³",
         lower=0.0,
         upper=1e4,
         positive=True,
@@ -124,6 +182,8 @@ _POSES = (
     ),
 )
 
+_SUMS = ("frequency", "harmonics", "seed")
+
 _EXCITATION = (
     Parameter(
         "excitation.linear",
@@ -149,7 +209,7 @@ _EXCITATION = (
         "excitation.frequency",
         Kind.DOUBLE,
         0.1,
-        "Base frequency; each of the six motions is a sum of `harmonics` multiples of it. Used by ~/start.",
+        "Base frequency; each of the motions is a sum of `harmonics` multiples of it. Used by ~/start.",
         unit="Hz",
         lower=0.001,
         upper=5.0,
@@ -177,4 +237,82 @@ _EXCITATION = (
     ),
 )
 
-REFERENCE_PARAMETERS: tuple[Parameter, ...] = (*_MOTION, *_LISSAJOUS, *_POSES, *_EXCITATION)
+JOINT_FREQUENCIES = (0.1, 0.2, 0.15, 0.25)
+"""Of joint_lissajous where none are given: neighbours move differently, all together repeat after 20 s [Hz]."""
+
+_REPEATED = "fewer values than joints are repeated in turn. Used by ~/start."
+
+_JOINT_LISSAJOUS = (
+    Parameter(
+        "joint_lissajous.amplitude",
+        Kind.DOUBLES,
+        (0.3,),
+        f"A of centre + A sin(2πft + phase), per joint; {_REPEATED}",
+        unit="rad or m",
+        read_only=False,
+    ),
+    Parameter(
+        "joint_lissajous.frequency",
+        Kind.DOUBLES,
+        (),
+        f"f, per joint; empty: {', '.join(map(str, JOINT_FREQUENCIES))}; {_REPEATED}",
+        unit="Hz",
+        lower=0.0,
+        upper=20.0,
+        read_only=False,
+    ),
+    Parameter(
+        "joint_lissajous.phase",
+        Kind.DOUBLES,
+        (0.0,),
+        f"Phase, per joint; {_REPEATED}",
+        unit="rad",
+        read_only=False,
+    ),
+)
+
+_JOINT_POINTS = (
+    Parameter(
+        "joint_points.positions",
+        Kind.DOUBLES,
+        (),
+        "Joint positions to go to, as many numbers as joints each. Used by ~/start.",
+        unit="rad or m",
+        read_only=False,
+    ),
+    Parameter(
+        "joint_points.dwell",
+        Kind.DOUBLE,
+        0.5,
+        "Rest at each of them. Used by ~/start.",
+        unit="s",
+        lower=0.0,
+        upper=3600.0,
+        read_only=False,
+    ),
+)
+
+_JOINT_EXCITATION = (
+    Parameter(
+        "joint_excitation.amplitude",
+        Kind.DOUBLES,
+        (0.3,),
+        f"Largest distance from the centre, per joint; {_REPEATED}",
+        unit="rad or m",
+        lower=0.0,
+        upper=1e3,
+        read_only=False,
+    ),
+    *(replace(p, name=f"joint_{p.name}") for p in _EXCITATION if p.name.rpartition(".")[2] in _SUMS),
+)
+
+REFERENCE_PARAMETERS: tuple[Parameter, ...] = (
+    *_ROBOT,
+    *_MOTION,
+    *_LISSAJOUS,
+    *_POSES,
+    *_EXCITATION,
+    *_JOINT_LISSAJOUS,
+    *_JOINT_POINTS,
+    *_JOINT_EXCITATION,
+)

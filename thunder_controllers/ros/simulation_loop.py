@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,7 +67,7 @@ class SimulationLoop(threading.Thread):
         robot: Moves; touch it from other threads only while holding `lock`.
         states: Where states go.
         commands: Where commands come from.
-        gate: Watches the references, for lock-step.
+        gates: Watch the references, for lock-step.
         options: How it is paced.
     """
 
@@ -75,7 +76,7 @@ class SimulationLoop(threading.Thread):
         robot: SimulatedRobot,
         states: StatePublisher,
         commands: CommandPort,
-        gate: ReferenceGate,
+        gates: Sequence[ReferenceGate],
         options: LoopOptions,
     ) -> None:
         super().__init__(name="simulation_loop", daemon=True)
@@ -85,7 +86,8 @@ class SimulationLoop(threading.Thread):
         """Simulated per wall time, in real time; may be changed at any time."""
         self.error: ThunderError | None = None
         """Why the loop ended by itself."""
-        self._robot, self._states, self._commands, self._gate, self._options = robot, states, commands, gate, options
+        self._robot, self._states, self._commands, self._options = robot, states, commands, options
+        self._gates = tuple(gates)
         self._running = threading.Event()
         self._running.set()
         self._ending = False
@@ -129,12 +131,14 @@ class SimulationLoop(threading.Thread):
             return
         if self._options.mode == "lockstep":
             self.counters.extra_commands += self._commands.discard()
-            self._gate.clear()
+            for gate in self._gates:
+                gate.clear()
         with self.lock:
             self._states.publish()
         if self._options.mode == "lockstep" and not self._robot.is_held:
             self._await_command()
-            self._await_reference()
+            for gate in self._gates:
+                self._await_reference(gate)
         else:
             self._await_deadline()
         with self.lock:
@@ -154,14 +158,14 @@ class SimulationLoop(threading.Thread):
                 return
             self._commands.wait(min(left, LOOK))
 
-    def _await_reference(self) -> None:
+    def _await_reference(self, gate: ReferenceGate) -> None:
         """Wait for the reference that answers this state, if states are being answered."""
         end = time.perf_counter() + self._options.lockstep_timeout
-        while self._gate.expects and not self._ending:
-            if self._gate.wait(LOOK):
+        while gate.expects and not self._ending:
+            if gate.wait(LOOK):
                 return
             if time.perf_counter() > end:
-                self._gate.give_up()
+                gate.give_up()
 
     def _await_deadline(self) -> None:
         """Wait until the step is over, taking the commands that come."""

@@ -10,6 +10,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.diagnostics import ERROR, OK, WARN, diagnostic
@@ -51,8 +52,11 @@ class SimulationNode(Node):
         self._faults = FaultInjector()
         self._states = StatePublisher(self, self.robot, self._faults)
         self._commands = CommandPort(self, self._settings["command_topic"], self.robot)
-        gate = ReferenceGate(self, self._settings["lockstep_reference"])
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, gate, loop_options(self._settings))
+        gates = (
+            ReferenceGate(self, MultiDOFJointTrajectoryPoint, self._settings["lockstep_reference"]),
+            ReferenceGate(self, JointTrajectoryPoint, self._settings["lockstep_joint_reference"]),
+        )
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, loop_options(self._settings))
         self.loop.realtime_factor = self._settings["realtime_factor"]
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()

@@ -87,6 +87,12 @@ _TIME = (
         "References that mode lockstep waits for as well, while they answer states; empty: none.",
     ),
     Parameter(
+        "lockstep_joint_reference",
+        Kind.STRING,
+        "adaptive_controller/joint_reference",
+        "The same for references of joints; empty: none.",
+    ),
+    Parameter(
         "command_timeout",
         Kind.DOUBLE,
         0.1,

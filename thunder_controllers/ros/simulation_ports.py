@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros import names
 from thunder_controllers.ros.hot_subscription import HotSubscription
@@ -110,11 +110,12 @@ class ReferenceGate:
 
     Args:
         node: Owns the subscription.
+        kind: Of the messages.
         topic: Of the references; empty: nothing is watched.
     """
 
-    def __init__(self, node: Node, topic: str) -> None:
-        self._subscription = HotSubscription(node, MultiDOFJointTrajectoryPoint, topic, STREAM) if topic else None
+    def __init__(self, node: Node, kind: type[Any], topic: str) -> None:
+        self._subscription = HotSubscription(node, kind, topic, STREAM) if topic else None
         self.expects = False
         """Whether states are being answered: true from the first reference on, until `give_up`."""
 

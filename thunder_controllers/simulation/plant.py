@@ -170,6 +170,15 @@ class MujocoPlant:
         self.payload_changes += 1
         self._bind(*compile_spec(self._spec, self.where, (self.model, self.data)))
 
+    @property
+    def own_inertias(self) -> dict[str, Inertia]:
+        """Inertia without payload of each link that carries one, in the frame of the link."""
+        return dict(self._own_inertia)
+
+    def copy_spec(self) -> Any:
+        """Copy what the plant is compiled from; friction of the options is in the compiled model alone."""
+        return self._spec.copy()
+
     def _attach_due(self, time: float) -> None:
         while self._pending and self._pending[0].time <= time:
             self.attach(self._pending.pop(0))

@@ -206,6 +206,8 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         effort_limit=limit("effort_limit"),
         effort_rate_limit=limit("effort_rate_limit"),
         velocity_limit=limit("velocity_limit"),
+        velocity_patience=host.velocity_patience,
+        velocity_stop_ratio=host.velocity_stop_ratio,
     )
 
 

@@ -64,6 +64,8 @@ class HostSection(Strict):
     effort_limit: LimitValues | None = None
     effort_rate_limit: LimitValues | None = None
     velocity_limit: LimitValues | None = None
+    velocity_patience: Positive = 0.1
+    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = 3.0
 
 
 class RunConfig(Strict):

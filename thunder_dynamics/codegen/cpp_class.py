@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from thunder_dynamics.codegen import estimates
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.text import c_double, comment_text, template
 
@@ -65,9 +66,10 @@ def source(package: Package) -> str:
         getters="\n".join(_getter(package, f) for f in visible_functions(package)),
         save="".join(f'  write_group(text, "{g}", {g}_);\n' for g in package.groups),
         load="".join(
-            f'  if (const auto* values = find(groups, "{g}")) set_{g}(map(*values));\n' for g in package.groups
+            f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
         ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
+        **estimates.parts(package),
     )
 
 

@@ -19,7 +19,7 @@ from thunder_dynamics.version import __version__
 
 @dataclass(frozen=True)
 class GeneratedFunction:
-    """One compiled function: its C symbol, what it takes and gives."""
+    """One compiled function: its C symbol, what it takes and gives; a vector is one column that is no matrix."""
 
     name: str
     symbol: str
@@ -27,6 +27,7 @@ class GeneratedFunction:
     arguments: tuple[str, ...]
     rows: int
     cols: int
+    is_vector: bool
     function: ca.Function
 
 
@@ -56,9 +57,11 @@ class Package:
         result = []
         for name in self.robot.functions:
             function = self.robot.function(name)
-            shape = (function.size1_out(0), function.size2_out(0))
-            arguments, descr = self.robot.signature(name), self.robot.spec(name).description
-            result.append(GeneratedFunction(name, f"{self.name}_{name}", descr, arguments, *shape, function))
+            rows, cols = function.size1_out(0), function.size2_out(0)
+            arguments, spec = self.robot.signature(name), self.robot.spec(name)
+            is_vector = cols == 1 and not spec.is_matrix
+            symbol = f"{self.name}_{name}"
+            result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector, function))
         return tuple(result)
 
     def law_symbol(self, law: Law) -> str:

@@ -22,7 +22,8 @@ def source(package: Package) -> str:
         rows.append(f'    .def("get_par_REG", reading(&{name}::get_par_REG), "REG form of par_DYN.")')
     for f in visible_functions(package):
         doc = c_string(f"{f.description} Function of {', '.join(f.arguments) or 'nothing'}.")
-        rows.append(f'    .def("get_{f.name}", reading(&{name}::get_{f.name}), {doc})')
+        reader = "reading" if f.is_vector else "reading_matrix"
+        rows.append(f'    .def("get_{f.name}", {reader}(&{name}::get_{f.name}), {doc})')
     return template("module.cpp").substitute(robot=package.name, methods="\n".join(rows))
 
 
@@ -39,7 +40,7 @@ def stub(package: Package) -> str:
     if has_conversions(package):
         lines += ["    def set_par_REG(self, value: ArrayLike) -> None: ..."]
     for f in visible_functions(package):
-        shape = f"({f.rows},)" if f.cols == 1 else f"({f.rows}, {f.cols})"
+        shape = f"({f.rows},)" if f.is_vector else f"({f.rows}, {f.cols})"
         lines += [f"    def get_{f.name}(self) -> NDArray[np.float64]:"]
         lines += [f'        """{comment_text(f.description)} Shape {shape}."""']
     return template("module_pyi.txt").substitute(robot=package.name, n=package.model.n, methods="\n".join(lines))

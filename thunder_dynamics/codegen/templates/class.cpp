@@ -53,25 +53,32 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-std::vector<double> numbers(const std::string& list, const std::string& file, int line) {
+std::vector<std::string> items(const std::string& list, const std::string& file, int line) {
   if (list.size() < 2 || list.front() != '[' || list.back() != ']')
     fail(file, line, "'" + list + "' is no list; valid: [number, number, ...] on one line");
-  std::vector<double> values;
+  std::vector<std::string> parts;
   const std::string inside = list.substr(1, list.size() - 2);
   for (std::size_t start = 0; start <= inside.size();) {
     const std::size_t comma = std::min(inside.find(',', start), inside.size());
-    const std::string item = trimmed(inside.substr(start, comma - start));
+    parts.push_back(trimmed(inside.substr(start, comma - start)));
+    start = comma + 1;
+  }
+  return parts;
+}
+
+std::vector<double> numbers(const std::string& list, const std::string& file, int line) {
+  std::vector<double> values;
+  for (const std::string& item : items(list, file, line)) {
     char* end = nullptr;
     const double value = std::strtod(item.c_str(), &end);
     if (item.empty() || *end != '\0' || !std::isfinite(value))
       fail(file, line, "'" + item + "' is no finite number");
     values.push_back(value);
-    start = comma + 1;
   }
   return values;
 }
 
-}  // namespace
+$estimates_parts}  // namespace
 
 thunder_$robot::thunder_$robot() {
 $initial
@@ -95,7 +102,7 @@ $check
   Groups groups;
   std::string text;
   bool has_law = false;  // a controller's saved estimates: what is no group is the state of its law
-  for (int line = 1; std::getline(stream, text); ++line) {
+$estimates_declared  for (int line = 1; std::getline(stream, text); ++line) {
     text = trimmed(text.substr(0, text.find('#')));
     if (text.empty()) continue;
     const auto colon = text.find(':');
@@ -115,14 +122,16 @@ $check
       valid += (valid.empty() ? "" : ", ") + candidate.first;
       if (candidate.first == key) group = &candidate;
     }
-    if (!group && has_law) continue;
+$estimates_read    if (!group && has_law) continue;
     if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid));
     if (groups.count(key)) fail(file, line, "group '" + key + "' stands twice");
     groups[key] = numbers(value, file, line);
     if (groups[key].size() != group->second)
       fail(file, line, std::to_string(groups[key].size()) + " values in '" + key + "'; valid: " + std::to_string(group->second));
   }
-$load}
+  thunder_$robot loaded = *this;
+$load$estimates_set  *this = loaded;
+}
 
 void thunder_$robot::save_conf(const std::string& file) const {
   std::string text = "robot: $robot\n";

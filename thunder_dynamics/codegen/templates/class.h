@@ -28,7 +28,8 @@ $setters
 
   /** Read run-time parameters from a file as save_conf writes it: all of it is checked before anything is set.
    * Throws std::runtime_error naming file, line and what would be valid. Groups that are not in the file keep their values.
-   * A controller's saved estimates, which name their law, are accepted too: the state of the law is passed over. */
+   * A controller's saved estimates, which name their law, are accepted too: pi_hat takes the place of the inertial
+   * parameters of the links it is of, as far as these are symbolic; everything else of the law is passed over. */
   void load_conf(const std::string& file);
 
   /** Write all run-time parameters; the file appears whole or not at all. */

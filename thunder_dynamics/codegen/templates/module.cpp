@@ -14,9 +14,9 @@ using Vector = Eigen::Ref<const Eigen::VectorXd>;
 using Setter = void (Robot::*)(const Vector&);
 
 /* Results are copied through one function of plain sizes, so that pybind11 is instantiated once and not per shape. */
-py::object to_numpy(const double* data, py::ssize_t rows, py::ssize_t cols) {
+py::object to_numpy(const double* data, py::ssize_t rows, py::ssize_t cols, bool is_matrix) {
   const py::ssize_t size = sizeof(double);
-  if (cols == 1) return py::array(py::dtype::of<double>(), {rows}, {size}, data);
+  if (!is_matrix) return py::array(py::dtype::of<double>(), {rows}, {size}, data);
   return py::array(py::dtype::of<double>(), {rows, cols}, {size, size * rows}, data);
 }
 
@@ -30,12 +30,18 @@ auto writing(Setter method) {
   return [method](Robot& self, const Input& value) { (self.*method)(vector(value)); };
 }
 
+/* One column is a vector or a matrix: the number of columns does not tell which. */
 template <typename Result>
-auto reading(Result (Robot::*method)() const) {
-  return [method](const Robot& self) -> py::object {
+auto reading(Result (Robot::*method)() const, bool is_matrix = false) {
+  return [method, is_matrix](const Robot& self) -> py::object {
     const auto& value = (self.*method)();
-    return to_numpy(value.data(), value.rows(), value.cols());
+    return to_numpy(value.data(), value.rows(), value.cols(), is_matrix);
   };
+}
+
+template <typename Result>
+auto reading_matrix(Result (Robot::*method)() const) {
+  return reading(method, true);
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ PYBIND11_MODULE(thunder_$robot, module) {
     .def("setArguments", [](Robot& self, const Input& q, const Input& dq, const Input& dq_r, const Input& ddq_r) {
       self.setArguments(vector(q), vector(dq), vector(dq_r), vector(ddq_r));
     }, py::arg("q"), py::arg("dq"), py::arg("dq_r"), py::arg("ddq_r"), "Set q, dq, dq_r and ddq_r at once.")
-    .def("load_conf", &Robot::load_conf, py::arg("file"), "Read run-time parameters from a file that save_conf wrote.")
+    .def("load_conf", &Robot::load_conf, py::arg("file"), "Read run-time parameters from a file that save_conf wrote, or a controller's estimates.")
     .def("save_conf", &Robot::save_conf, py::arg("file"), "Write all run-time parameters.")
 $methods;
 }

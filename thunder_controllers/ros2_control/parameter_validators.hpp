@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <rclcpp/parameter.hpp>
+#include <string>
+#include <tl_expected/expected.hpp>
+#include <vector>
+
+namespace thunder_controllers {
+
+/// A double above zero, or an array of such; infinity is one, NaN is not. Returns the reason against another value.
+inline tl::expected<void, std::string> positive(const rclcpp::Parameter& parameter) {
+  const bool is_array = parameter.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY;
+  const auto values = is_array ? parameter.as_double_array() : std::vector<double>{parameter.as_double()};
+  for (const double value : values) {
+    if (value > 0.0) continue;
+    return tl::make_unexpected(fmt::format("{}: {:g}; valid: above 0", parameter.get_name(), value));
+  }
+  return {};
+}
+
+}  // namespace thunder_controllers

@@ -1,0 +1,41 @@
+"""The part of load_conf that reads a controller's saved estimates; robots without symbolic par_DYN have none."""
+
+from __future__ import annotations
+
+from thunder_dynamics.codegen.package import Package
+from thunder_dynamics.codegen.text import c_string, template
+
+_DECLARED = "  Estimates estimates;\n"
+_READ = "    if (!group && has_law && read_estimates(estimates, key, value, file, line)) continue;\n"
+_SET = """\
+  if (estimates.line > 0) {
+    auto par_REG = loaded.get_par_REG();
+    put_estimates(estimates, par_REG, file);
+    try {
+      loaded.set_par_REG(par_REG);
+    } catch (const std::invalid_argument& error) {
+      fail(file, estimates.line, error.what());
+    }
+  }
+"""
+
+
+def parts(package: Package) -> dict[str, str]:
+    """Pieces of the template class.cpp: what is defined, declared, read and set.
+
+    The symbolic entries of par_DYN are set so that the parameters in REG form at these places are the estimates;
+    numeric entries keep their values.
+    """
+    symbolic = [k for k, is_symbolic in enumerate(package.model.symbolic.get("par_DYN", ())) if is_symbolic]
+    if not symbolic:
+        return dict.fromkeys(("estimates_parts", "estimates_declared", "estimates_read", "estimates_set"), "")
+    defined = template("estimates.cpp").substitute(
+        link_names=", ".join(c_string(name) for name in package.model.link_names),
+        symbolic=", ".join(map(str, symbolic)),
+    )
+    return {
+        "estimates_parts": defined,
+        "estimates_declared": _DECLARED,
+        "estimates_read": _READ,
+        "estimates_set": _SET,
+    }

@@ -1,0 +1,49 @@
+/* Estimates that a controller has saved: ten numbers, as in par_REG, for each link it adapts. */
+struct Estimates {
+  std::vector<int> links;
+  std::vector<double> values;
+  int line = 0;
+};
+
+constexpr const char* link_names[] = {$link_names};
+constexpr int symbolic_entries[] = {$symbolic};
+
+int link_index(std::string name, const std::string& file, int line) {
+  if (name.size() > 1 && name.front() == name.back() && (name.front() == '\'' || name.front() == '"'))
+    name = name.substr(1, name.size() - 2);
+  std::string valid;
+  int index = 0;
+  for (const char* candidate : link_names) {
+    if (name == candidate) return index;
+    valid += (index++ ? ", " : "") + std::string(candidate);
+  }
+  fail(file, line, "no link '" + name + "'; valid: " + valid);
+}
+
+/* Whether the line is one of the estimates; reads it then. */
+bool read_estimates(Estimates& estimates, const std::string& key, const std::string& value, const std::string& file, int line) {
+  if (key == "links") {
+    if (value != "[]")
+      for (const std::string& name : items(value, file, line)) estimates.links.push_back(link_index(name, file, line));
+  } else if (key == "pi_hat") {
+    estimates.values = numbers(value, file, line);
+    estimates.line = line;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+template <typename Parameters>
+void put_estimates(const Estimates& estimates, Parameters& par_REG, const std::string& file) {
+  if (estimates.values.size() != 10 * estimates.links.size())
+    fail(file, estimates.line, std::to_string(estimates.values.size()) + " values in 'pi_hat'; valid: ten for each of " +
+         std::to_string(estimates.links.size()) + " links");
+  Eigen::Index k = 0;
+  for (const int entry : symbolic_entries) {
+    for (std::size_t i = 0; i < estimates.links.size(); ++i)
+      if (estimates.links[i] == entry / 10) par_REG[k] = estimates.values[10 * i + static_cast<std::size_t>(entry % 10)];
+    ++k;
+  }
+}
+
