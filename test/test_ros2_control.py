@@ -140,9 +140,7 @@ def test_topics_and_services_are_those_of_the_node() -> None:
     names = set(re.findall(r'"(~/[a-z_/]+)"', sources())) | {"/diagnostics"}
     expected = {topic.name for topic in node.topics} | {service.name for service in node.services}
     only_of_the_node = {"joint_states", "{library_topic}", "{command_topic}"}
-    assert {name.replace("~/estimates/", "~/estimates/<link>") for name in names} == expected - only_of_the_node | {
-        "~/stop"
-    }
+    assert {name.replace("~/estimates/", "~/estimates/<link>") for name in names} == expected - only_of_the_node
 
 
 def test_topics_have_the_type_and_quality_of_service_of_the_node() -> None:

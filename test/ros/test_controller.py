@@ -332,7 +332,7 @@ def test_resetting_brings_the_first_estimates_back(robot: TestRobot, controller:
     assert np.allclose(saved(robot, tmp_path / "b.yaml")["pi_hat"], first, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("service", ["reset_estimates", "save_estimates"])
+@pytest.mark.parametrize("service", ["reset_estimates", "save_estimates", "stop"])
 def test_services_say_that_nothing_is_configured(controller: NodeProcess, probe: Probe, service: str) -> None:
     answer = probe.call(Trigger, f"{NODE}/{service}")
     assert not answer.success and "not configured" in answer.message
@@ -357,6 +357,29 @@ def test_the_reference_moves_smoothly_to_a_target_pose(robot: TestRobot, control
         robot.probe.wait_until(lambda: (robot.send(), reaches(errors, 0.02))[1], "arrival of the reference")
     ways = np.array([message.twist.linear.y for message in errors.messages])
     assert (np.diff(ways) >= -1e-12).all() and ways.max() == pytest.approx(0.02, abs=1e-9)
+
+
+def test_a_motion_can_be_stopped_on_its_way(robot: TestRobot, controller: NodeProcess) -> None:
+    with robot.probe.listening(TwistStamped, f"{NODE}/pose_error") as errors:
+        robot.activate(controller)
+        robot.steps(5)
+        robot.probe.publisher(PoseStamped, f"{NODE}/target_pose").publish(target(robot))
+        robot.probe.wait_until(
+            lambda: (robot.send(), bool(errors.messages) and errors.messages[-1].twist.linear.y > 0.001)[1], "a start"
+        )
+        assert robot.probe.call(Trigger, f"{NODE}/stop").success
+        robot.diagnostics.clear()
+        robot.probe.wait_until(lambda: (robot.send(), is_held(robot))[1], "rest")
+        errors.clear()
+        robot.probe.wait_until(lambda: (robot.send(), len(errors) >= 3)[1], "errors at rest")
+        at_rest = errors.messages[-1].twist.linear.y
+    ways = np.array([message.twist.linear.y for message in errors.messages])
+    np.testing.assert_allclose(ways, at_rest, rtol=0, atol=1e-12)
+    assert 0.001 < at_rest < 0.02
+
+
+def is_held(robot: TestRobot) -> bool:
+    return any(values_of(message).get("reference") == "hold" for message in robot.diagnostics.messages)
 
 
 def reaches(errors: Any, way: float) -> bool:

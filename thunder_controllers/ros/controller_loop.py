@@ -39,7 +39,7 @@ STOP_SILENCE = 0.02
 SWITCH_INTERVAL = 0.0002
 """How long the executor's thread may keep the interpreter from the loop [s]; Python's default of 5 ms is five steps."""
 
-_RUNAWAY = int(Guard.RUNAWAY)
+_RUNAWAY, _RAMPING = int(Guard.RUNAWAY), int(Guard.EFFORT_RATE_LIMITED)
 
 
 @dataclass
@@ -97,7 +97,7 @@ class ControlLoop:
         self._effort = np.frombuffer(self._message.data)  # the host writes into the message itself
         self._row = np.zeros(len(host.reference_vector))
         self._usable_at = self._commanded_at = -np.inf
-        self._is_ending = self._is_stopping = False
+        self._is_ending = self._is_stopping = self._is_releasing = False
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="control_loop", daemon=True)
 
@@ -213,13 +213,21 @@ class ControlLoop:
         self.reference.observe(guards)
         if guards & _RUNAWAY:
             self.has_run_away = True
-        if self._host.has_stopped:
+        if self._is_releasing and not guards & _RAMPING:
             self._finish()
+        elif self._host.has_stopped:
+            self._release()
+
+    def _release(self) -> None:
+        """Give up the damping of the stop: the last command may stay in force, and must hold the arm, not push it."""
+        self._host.deactivate()
+        self._is_releasing = True
 
     def _finish(self) -> None:
-        self._host.deactivate()
+        if not self._is_releasing:
+            self._host.deactivate()
         self.reference.hold()
-        self.is_commanding = self._is_stopping = False
+        self.is_commanding = self._is_stopping = self._is_releasing = False
         self._stopped.set()
 
     def _watch(self) -> None:

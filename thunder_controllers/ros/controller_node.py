@@ -68,6 +68,7 @@ class AdaptiveController(LifecycleNode):
         self.create_service(SetBool, "~/freeze_adaptation", self._on_freeze)
         self.create_service(Trigger, "~/reset_estimates", self._on_reset)
         self.create_service(Trigger, "~/save_estimates", self._on_save)
+        self.create_service(Trigger, "~/stop", self._on_stop)
         self._refuse_impossible_transitions()
 
     def _refuse_impossible_transitions(self) -> None:
@@ -216,6 +217,9 @@ class AdaptiveController(LifecycleNode):
             default = f"{robot.library.robot}_{robot.law.name}_estimates.yaml"
             path = resolve(self._settings["estimates_file"] or default)
         return self._serve(response, lambda session: session.save_estimates(path), str(path))
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._serve(response, lambda session: session.stop_motion(), "coming to rest")
 
     def _serve(self, response: Any, action: Callable[[Session], None], done: str) -> Any:
         answer: _Answer = response

@@ -238,6 +238,18 @@ class Session:
         with self._loop.lock:
             self._host.set_motion_limits(motion_limits(self._parameters, values))
 
+    def stop_motion(self) -> None:
+        """Come to rest and hold that place, whatever is followed now.
+
+        Raises:
+            LawError: if the controller is not active.
+        """
+        loop = self._loop
+        with loop.lock:
+            if not loop.is_commanding:
+                raise LawError("the controller is not active", where="stop", valid="activate it first")
+            loop.reference.move(Controller.stop_motion)
+
     def _on_target_pose(self, message: PoseStamped) -> None:
         self._start(lambda host: host.move_to_pose(*target_of(message, self.frames)))
 

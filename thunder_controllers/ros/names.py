@@ -138,6 +138,12 @@ _CONTROLLER = NodeInterface(
         Service("~/freeze_adaptation", SET_BOOL, "Keep the estimates constant, or adapt."),
         Service("~/reset_estimates", TRIGGER, "Back to the estimates that the node was configured with."),
         Service("~/save_estimates", TRIGGER, "Write the estimates to a file that estimates_file accepts."),
+        Service(
+            "~/stop",
+            TRIGGER,
+            "Come to rest within the limits of path.… and hold that place. Stop the source of a stream first: its next "
+            "sample is followed again.",
+        ),
     ),
     parameters=controller_parameters.PARAMETERS,
 )
