@@ -7,6 +7,7 @@ python docs/generate_interface.py --check    # exit status 1 if the page is not 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,9 +48,14 @@ def page() -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Format a Markdown table; bars in cells are escaped."""
+    """Format a Markdown table; bars in cells are escaped, and what would be read as HTML."""
     lines = [list(header), ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    """Escape bars everywhere, and angle brackets outside of code."""
+    return re.sub(r"(`[^`]*`)|<", lambda found: found[1] or r"\<", cell).replace("|", r"\|")
 
 
 def _contents() -> str:

@@ -47,6 +47,7 @@ def _row(name: str, value: Mapping[str, Any]) -> str:
         meaning, unit = found.groups()
     if value.get("read_only"):
         meaning += " Fixed."
+    meaning = meaning.replace("<", r"\<")  # it would be read as HTML
     cells = [f"`{name}`", value["type"], _default(value["default_value"]), unit, _valid(value), meaning]
     return "| " + " | ".join(cells) + " |"
 

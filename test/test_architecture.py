@@ -17,7 +17,7 @@ LAYERS = (
     ("model",),
     ("readers", "kinematics"),
     ("dynamics",),
-    ("derivatives", "regressors", "friction"),
+    ("regressors", "friction"),
     ("elastic",),
     ("expressions",),
     ("law",),

@@ -16,7 +16,17 @@ DEBIAN = Path("/usr/lib/python3/dist-packages")
 AMENT = ("ament_package", "catkin_pkg")
 """What ament_cmake runs in the interpreter of the build: pure Python, so Debian's serves any version."""
 
-EXECUTABLES = {"bringup", "controller", "generator", "model", "monitor", "reference", "simulation", "thunder"}
+EXECUTABLES = {
+    "bringup",
+    "bringup_plugin",
+    "controller",
+    "generator",
+    "model",
+    "monitor",
+    "reference",
+    "simulation",
+    "thunder",
+}
 
 
 def why_not() -> str | None:

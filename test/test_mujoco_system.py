@@ -159,6 +159,18 @@ def test_the_plant_keeps_its_rules(programs: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists()  # MuJoCo's warnings go to no file
 
 
+def test_a_lost_state_is_noticed_also_with_a_file_that_lets_mujoco_reset_it(programs: Path, tmp_path: Path) -> None:
+    write_model_file(_panda(payloads=(BOX,)), tmp_path / "panda.xml", PANDA_START)
+    write_model_file(MujocoPlant(PENDULUM, ("hinge",), PERIOD), tmp_path / "pendulum.xml", [0.0])
+    text = (tmp_path / "pendulum.xml").read_text()
+    assert 'autoreset="disable"' in text
+    (tmp_path / "pendulum.xml").write_text(text.replace('autoreset="disable"', 'autoreset="enable"'))
+    models = [str(tmp_path / "panda.xml"), str(tmp_path / "pendulum.xml")]
+    command = [str(programs / "mujoco_plant_rules"), *models, *PANDA_JOINTS]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 def test_wrong_joint_names_are_reported_with_those_there_are(programs: Path, tmp_path: Path) -> None:
     write_model_file(_panda(), tmp_path / "panda.xml", PANDA_START)
     program, names = str(programs / "mujoco_plant_trajectory"), [f"fr3_joint{i}" for i in range(1, 8)]

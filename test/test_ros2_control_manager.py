@@ -107,7 +107,10 @@ def install(build: Path, target: Path) -> None:
 def environment(prefix: Path) -> Mapping[str, str]:
     values = dict(os.environ)
     values["AMENT_PREFIX_PATH"] = f"{prefix}{os.pathsep}{values['AMENT_PREFIX_PATH']}"
-    values["LD_LIBRARY_PATH"] = f"{prefix / 'lib'}{os.pathsep}{values.get('LD_LIBRARY_PATH', '')}"
+    # The wheels of rclpy put their own libraries in front: they are not those of the sourced ROS 2.
+    folders = values.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    sourced = [folder for folder in folders if not Path(folder).is_relative_to(sys.prefix)]
+    values["LD_LIBRARY_PATH"] = os.pathsep.join((str(prefix / "lib"), *sourced))
     return values | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_LOG_DIR": str(prefix / "log")}
 
 
@@ -123,6 +126,16 @@ def test_it_lives_through_its_states_and_updates_allocate_nothing(prefix: Path, 
     gravity = np.ravel(Library(panda_folder / "libpanda.so").evaluate("G", HOME))
     # The same function of the same library; text with 17 digits loses nothing.
     np.testing.assert_array_equal(left, gravity)
+
+
+def test_it_can_be_ended_while_another_thread_updates(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "end", f"library:={panda_folder}", POSITIONS)
+    assert result.returncode == 0, (result.returncode, result.stderr)
+
+
+def test_bounds_of_motions_can_be_changed_and_must_be_finite(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "bounds", f"library:={panda_folder}")
+    assert result.returncode == 0, result.stderr
 
 
 def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, panda_folder: Path) -> None:
@@ -148,6 +161,7 @@ def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, p
         ("effort_limit:=[1.0]", "effort_limit: has 1 values; valid: 7, one per joint"),
         ("effort_rate_limit:=[-1.0]", "effort_rate_limit: -1; valid: above 0"),
         ("path.linear_limits:=[1.0]", "Length of parameter 'path.linear_limits' is '1'"),
+        ("path.joint_acceleration:=.inf", "path.joint_acceleration: inf; valid: finite"),
         ("max_activation_error:=0.0", "max_activation_error: 0; valid: above 0"),
         ("estimates_file:=/none.yaml", "/none.yaml: cannot be read"),
         ("base_frame:=''", "Parameter 'base_frame' cannot be empty"),

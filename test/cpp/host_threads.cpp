@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
 #include "thunder/host/controller.hpp"
+#include "thunder/host/gain_port.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
 namespace {
@@ -38,6 +40,27 @@ void check_that_values_cross_whole_and_in_order() {
   writer.join();
 }
 
+/// Gains that are written together are taken over together.
+void check_that_gains_change_together(const thunder_law& law) {
+  constexpr int kWrites = 20000;
+  constexpr double kLast = 100.0;
+  const int first = thunder::find_entry(law.gains, "K_d", "gains").offset;
+  const int second = thunder::find_entry(law.gains, "Lambda", "gains").offset;
+  thunder::GainPort port(law, {{"K_d", {0.0}}, {"Lambda", {0.0}}});
+  std::thread writer([&port] {
+    for (int k = 1; k <= kWrites; ++k) {
+      const double value = kLast * k / kWrites;
+      port.write({{"K_d", {value}}, {"Lambda", {value}}});
+    }
+  });
+  for (double latest = 0.0; latest < kLast; std::this_thread::yield()) {
+    const double* gains = port.refresh();
+    CHECK(gains[first] == gains[second] && gains[first] >= latest);
+    latest = gains[first];
+  }
+  writer.join();
+}
+
 /// Begin a motion, or change the bounds of those to come; what it needs was made here and is freed here.
 void move(thunder::Controller& controller, int k) {
   thunder::MotionLimits limits;
@@ -60,6 +83,7 @@ void write(thunder::Controller& controller, std::atomic<int>& writes, const std:
     controller.set_reference(reference, 6);
     controller.set_reference_entry("qd", {0.01 * value});
     controller.set_gain("Lambda", {10.0 * value});
+    controller.set_gains({{"Lambda", {20.0 * value}}, {"K_d", {30.0 * value}}});
     controller.freeze_adaptation(k % 2 == 0);
     if (k % 5 == 0) controller.hold_reference();
     if (k % 3 == 0) move(controller, k);
@@ -74,8 +98,10 @@ void write(thunder::Controller& controller, std::atomic<int>& writes, const std:
 
 int main(int, char** arguments) {
   check_that_values_cross_whole_and_in_order();
+  const std::shared_ptr<const thunder::Library> library = thunder::Library::load(arguments[1]);
+  check_that_gains_change_together(library->law("joint_adaptive"));
   thunder::Controller controller;
-  controller.configure(thunder::Library::load(arguments[1]), "joint_adaptive");
+  controller.configure(library, "joint_adaptive");
   const double position[2] = {0.2, 0.2};
   const double velocity[2] = {0.0, 0.0};
   double effort[2] = {0.0, 0.0};

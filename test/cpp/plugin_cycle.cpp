@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of the plugin without a controller manager: plugin_cycle configure|cycle NAME:=VALUE…
+// The life of the plugin without a controller manager: plugin_cycle configure|cycle|end|bounds NAME:=VALUE…
 //
 // It is loaded by pluginlib, gets the parameters NAME:=VALUE, and is configured; `cycle` goes on: activation, updates
-// with good and bad measurements that may not allocate, deactivation, activation again, clean-up. Status 1 where a
-// transition is refused, its reason in the log; 3 where a property does not hold.
+// with good and bad measurements that may not allocate, deactivation, activation again, clean-up; `end` ends it again and
+// again in one thread while another one updates, as the controller manager does at the end of the process; `bounds`
+// changes path.… while it is configured. Status 1 where a transition is refused, its reason in the log; 3 where a
+// property does not hold.
 #include <atomic>
 #include <cmath>
 #include <controller_interface/controller_interface.hpp>
@@ -15,6 +17,7 @@
 #include <pluginlib/class_loader.hpp>
 #include <rclcpp/rclcpp.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 // Interposed for the whole process, shared libraries included; operator new and delete end here as well.
@@ -53,6 +56,7 @@ using lifecycle_msgs::msg::State;
 
 constexpr unsigned int kRate = 1000;  // [Hz]
 constexpr int kUpdates = 20000;
+constexpr int kEnds = 20;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check(bool holds, const char* what) {
@@ -160,6 +164,46 @@ void cycle(ControllerInterface& controller, const std::string& positions) {
   check(leads_to(controller.configure(), State::PRIMARY_STATE_INACTIVE), "it can be configured again");
 }
 
+/// The controller manager deactivates and shuts down in one thread while its real-time thread goes on: it may have found
+/// the controller active just before.
+void end(ControllerInterface& controller, const std::string& positions) {
+  Robot robot(controller);
+  robot.set_positions(positions);
+  const auto node = controller.get_node();
+  std::atomic<bool> done{false};
+  std::atomic<long> updates{0};
+  std::thread updating([&] {
+    const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
+    for (std::int64_t k = 1; !done; ++k, ++updates) {
+      const rclcpp::Time time(k * period.nanoseconds(), RCL_ROS_TIME);
+      check(controller.update(time, period) == controller_interface::return_type::OK, "an update returns OK");
+    }
+  });
+  for (int round = 0; round < kEnds; ++round) {
+    robot.lend_to(controller);
+    check(leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE), "the controller is active");
+    for (const long before = updates; updates < before + 20;) std::this_thread::yield();
+    check(leads_to(node->deactivate(), State::PRIMARY_STATE_INACTIVE), "the controller is inactive");
+    controller.release_interfaces();
+    check(leads_to(node->cleanup(), State::PRIMARY_STATE_UNCONFIGURED), "the controller is cleaned up");
+    check(leads_to(controller.configure(), State::PRIMARY_STATE_INACTIVE), "it can be configured again");
+  }
+  check(leads_to(node->shutdown(), State::PRIMARY_STATE_FINALIZED), "the controller is shut down");
+  for (const long before = updates; updates < before + 20;) std::this_thread::yield();
+  done = true;
+  updating.join();
+}
+
+/// What the host would refuse when a motion begins, or one must end, is refused when it is set.
+void bounds(ControllerInterface& controller) {
+  const auto set = [&controller](const std::vector<double>& values) {
+    return controller.get_node()->set_parameter({"path.linear_limits", values});
+  };
+  check(set({0.1, 0.5, 5.0}).successful, "bounds can be changed");
+  const auto result = set({std::numeric_limits<double>::infinity(), 0.5, 5.0});
+  check(!result.successful && result.reason.find("valid: finite") != std::string::npos, "an infinite bound is refused");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,6 +231,8 @@ int main(int argc, char** argv) {
   if (controller->init(params) != controller_interface::return_type::OK) return 1;
   if (!leads_to(controller->configure(), State::PRIMARY_STATE_INACTIVE)) return 1;
   if (action == "cycle") cycle(*controller, positions);
+  if (action == "end") end(*controller, positions);
+  if (action == "bounds") bounds(*controller);
   rclcpp::shutdown();
   return 0;
 }

@@ -177,6 +177,8 @@ void Controller::set_gain(const std::string& name, const std::vector<double>& va
   parts("set_gain").gains.write(name, values);
 }
 
+void Controller::set_gains(const NamedValues& gains) { parts("set_gains").gains.write(gains); }
+
 void Controller::freeze_adaptation(bool freeze) {
   parts("freeze_adaptation");
   frozen_.store(freeze, std::memory_order_relaxed);

@@ -18,8 +18,13 @@ GainPort::GainPort(const thunder_law& law, const NamedValues& values)
     : law_(&law), written_(initial_gains(law, values)), buffer_(written_) {}
 
 void GainPort::write(const std::string& name, const std::vector<double>& values) {
-  const std::string where = std::string(law_->name) + ".gains";
-  write_entry(find_entry(law_->gains, name, where), values, where, written_);
+  write(NamedValues{{name, values}});
+}
+
+void GainPort::write(const NamedValues& values) {
+  std::vector<double> candidate = written_;
+  write_entries(law_->gains, values, std::string(law_->name) + ".gains", candidate);
+  written_.swap(candidate);
   std::copy(written_.begin(), written_.end(), buffer_.slot().begin());
   buffer_.publish();
 }

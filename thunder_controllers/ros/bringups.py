@@ -149,7 +149,8 @@ def _tools(
     commands: list[CommandDescription] = []
     if read_switch(arguments, "use_rqt"):
         perspective = str(share("config/rqt/thunder.perspective"))
-        commands.append(CommandDescription(("rqt", "--perspective-file", perspective), "ros-jazzy-rqt-common-plugins"))
+        rqt = ("rqt", perspective, "--namespace", arguments["namespace"])
+        commands.append(CommandDescription(rqt, "ros-jazzy-rqt-common-plugins", f"{__package__}.rqt"))
     if read_switch(arguments, "use_rviz"):
         if urdf:
             publisher = "robot_state_publisher"

@@ -42,7 +42,7 @@ def _actions(context: LaunchContext, bringup: Bringup) -> list[Action]:
     nodes = bringup.node_set(given)
     prepare(nodes)
     actions = [_node(node, nodes.namespace) for node in nodes.nodes]
-    commands = [ExecuteProcess(cmd=list(command.command), output="screen") for command in nodes.commands]
+    commands = [ExecuteProcess(cmd=list(command.words), output="screen") for command in nodes.commands]
     return [*actions, *commands]
 
 

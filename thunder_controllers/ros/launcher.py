@@ -148,7 +148,7 @@ def _node_process(node: NodeDescription, namespace: str, folder: Path) -> Proces
 
 
 def _command_process(command: CommandDescription) -> ProcessDescription:
-    return ProcessDescription(command.name, command.command, required=False)
+    return ProcessDescription(command.name, command.words, required=False)
 
 
 def _find_executable(node: NodeDescription) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,10 +77,18 @@ class CommandDescription:
     origin: str
     """What brings it, for the message when it is missing."""
 
+    module: str = ""
+    """Python module of this package that runs it, with the other words as its arguments; empty: none."""
+
     @property
     def name(self) -> str:
-        """First word of the command."""
+        """First word of the command: the program that must be installed."""
         return self.command[0]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is executed."""
+        return (sys.executable, "-m", self.module, *self.command[1:]) if self.module else self.command
 
 
 @dataclass(frozen=True)

@@ -38,15 +38,17 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   CallbackReturn on_error(const State& previous) override;
 
   /// One step: states in, law, efforts out, and a copy of the step for those who publish it. Real-time safe: no
-  /// allocation, no lock, no log, no system call of its own. What is wrong with a measurement makes the host ramp to
+  /// allocation, no waiting for a lock, no log, no system call of its own. Does nothing, not even to the interfaces,
+  /// during and after a transition that another thread makes: at the end of the process the controller manager
+  /// deactivates and shuts down while its real-time thread goes on. What is wrong with a measurement makes the host ramp to
   /// the safe effort, and shows on /diagnostics. ERROR only where an arm that ran away has been braked to rest.
   controller_interface::return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
   template <class Action>
   CallbackReturn attempt(const char* name, Action action);
-  void read_states();
-  void write_commands(const double* effort);
+  void read_states(unsigned int tries);
+  void write_commands(const double* effort, unsigned int tries);
   std::vector<double> held_effort(bool zero_start) const;
   std::vector<std::string> interface_names(const char* interface) const;
 
@@ -54,6 +56,7 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
   std::shared_ptr<Session> session_;
+  realtime_tools::prio_inherit_mutex in_use_;  ///< between update, which only tries it, and transitions
 };
 
 }  // namespace thunder_controllers

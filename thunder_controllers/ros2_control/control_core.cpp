@@ -141,6 +141,11 @@ void ControlCore::move(const thunder::MotionLimits& limits, const std::function<
   start(host_);
 }
 
+void ControlCore::set_motion_limits(const thunder::MotionLimits& limits) {
+  const Lock lock(mutex_);
+  host_.set_motion_limits(limits);
+}
+
 void ControlCore::stop(const thunder::MotionLimits& limits) {
   const Lock lock(mutex_);
   require_active("stop");
@@ -157,7 +162,7 @@ void ControlCore::check_gains(const thunder::NamedValues& gains) const {
 
 void ControlCore::set_gains(const thunder::NamedValues& gains) {
   const Lock lock(mutex_);
-  for (const auto& [name, values] : gains) host_.set_gain(name, values);
+  host_.set_gains(gains);
 }
 
 void ControlCore::freeze_adaptation(bool freeze) {

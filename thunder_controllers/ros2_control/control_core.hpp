@@ -65,12 +65,15 @@ class ControlCore {
   void stream(const std::vector<double>& sample);
   /// Start a motion of the host's own. Throws HostError unless active, and while a reference is streamed.
   void move(const thunder::MotionLimits& limits, const std::function<void(thunder::Controller&)>& start);
+  /// Bound the motions that begin from now on, coming to rest after a lost stream included. Throws HostError for a
+  /// bound that is not positive and finite.
+  void set_motion_limits(const thunder::MotionLimits& limits);
   /// Come to rest, and hold that place. Throws HostError unless active.
   void stop(const thunder::MotionLimits& limits);
 
   /// Throws HostError if one of the gains is refused, without changing any.
   void check_gains(const thunder::NamedValues& gains) const;
-  /// Change gains that were checked.
+  /// Change gains that were checked, all of them from the same update on.
   void set_gains(const thunder::NamedValues& gains);
   void freeze_adaptation(bool freeze);
   bool is_frozen() const noexcept { return host_.is_frozen(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -28,8 +29,25 @@ std::shared_ptr<Session> Session::open(const Node& node, const Listener& listene
   return session;
 }
 
+namespace {
+
+constexpr const char* kPathPrefix = "path.";
+
+/// Give the host the bounds of motions whenever one of their parameters has changed.
+auto on_change(std::shared_ptr<ControlCore> core, Session::Listener listener) {
+  return [core = std::move(core), listener = std::move(listener)](const std::vector<rclcpp::Parameter>& changed) {
+    const bool is_bound = std::any_of(changed.begin(), changed.end(), [](const rclcpp::Parameter& parameter) {
+      return parameter.get_name().rfind(kPathPrefix, 0) == 0;
+    });
+    if (is_bound) core->set_motion_limits(motion_limits(listener->get_params()));
+  };
+}
+
+}  // namespace
+
 void Session::connect(const Node& node, const Listener& listener) {
   gains_->connect(core_);
+  bounds_ = node->add_post_set_parameters_callback(on_change(core_, listener));
   inputs_ = std::make_unique<Inputs>(*node, core_, [listener] { return motion_limits(listener->get_params()); });
   services_ = std::make_unique<Services>(*node, core_, [listener] { return listener->get_params(); });
   const std::chrono::duration<double> period(1.0 / listener->get_params().publish_rate);
@@ -42,6 +60,7 @@ void Session::close() {
   publishing_->cancel();
   services_.reset();
   inputs_.reset();
+  bounds_.reset();
   gains_.reset();
 }
 
@@ -72,8 +91,13 @@ void DiagnosticsBoard::set_session(std::shared_ptr<Session> session) {
 }
 
 void DiagnosticsBoard::set_message(const std::string& message) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<realtime_tools::prio_inherit_mutex> lock(message_mutex_);
   message_ = message;
+}
+
+std::string DiagnosticsBoard::message() {
+  const std::lock_guard<realtime_tools::prio_inherit_mutex> lock(message_mutex_);
+  return message_;
 }
 
 void DiagnosticsBoard::publish() {
@@ -81,8 +105,8 @@ void DiagnosticsBoard::publish() {
   if (!node) return;
   Health health;
   health.state = node->get_current_state().label();
+  health.message = message();
   const std::lock_guard<std::mutex> lock(mutex_);
-  health.message = message_;
   if (session_) session_->describe(health);
   publisher_.publish(health);
 }

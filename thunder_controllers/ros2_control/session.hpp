@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <realtime_tools/mutex.hpp>
 #include <string>
 
 #include "configure.hpp"
@@ -44,6 +45,7 @@ class Session {
   Outputs outputs_;
   Excitation excitation_;
   std::shared_ptr<ControlCore> core_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr bounds_;
   std::unique_ptr<Inputs> inputs_;
   std::unique_ptr<Services> services_;
   rclcpp::TimerBase::SharedPtr publishing_;
@@ -57,15 +59,19 @@ class DiagnosticsBoard {
   explicit DiagnosticsBoard(const Session::Node& node);
 
   void set_session(std::shared_ptr<Session> session);
-  /// Why the last transition failed; empty if it did not.
+  /// Why the last transition failed; empty if it did not. Does not wait for a report, as transitions come from the
+  /// real-time thread.
   void set_message(const std::string& message);
   void publish();
 
  private:
+  std::string message();
+
   std::weak_ptr<rclcpp_lifecycle::LifecycleNode> node_;
   DiagnosticsPublisher publisher_;
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
+  realtime_tools::prio_inherit_mutex message_mutex_;
   std::string message_;
 };
 

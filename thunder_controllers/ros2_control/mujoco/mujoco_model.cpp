@@ -81,7 +81,11 @@ ModelPtr load_model(const std::string& file) {
   const bool is_binary = std::filesystem::path(file).extension() == ".mjb";
   ModelPtr model(is_binary ? mj_loadModel(file.c_str(), nullptr)
                            : mj_loadXML(file.c_str(), nullptr, reason.data(), static_cast<int>(reason.size())));
-  if (model) return model;
+  if (model) {
+    // MuJoCo would put a lost state back to the zero positions and go on, with nothing to tell by.
+    model->opt.disableflags |= mjDSBL_AUTORESET;
+    return model;
+  }
   throw PlantError("MuJoCo " + std::string(mj_versionString()) + " cannot read it: " + one_line(reason.data()), file,
                    is_binary ? "an .mjb file of the same release, or an .xml file" : "an MJCF file");
 }

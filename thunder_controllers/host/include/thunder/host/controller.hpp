@@ -85,6 +85,8 @@ class Controller {
   void follow(const std::vector<TimedJoints>& points);
   void stop_motion();
   void set_gain(const std::string& name, const std::vector<double>& values);
+  /// All of them, from the same update on, or none.
+  void set_gains(const NamedValues& gains);
 
   /// Keep the adapted part of the state constant until told otherwise.
   void freeze_adaptation(bool freeze);

@@ -16,6 +16,9 @@ class GainPort {
 
   /// Configuring thread: change one gain. Throws as write_entry and find_entry do; then nothing changes.
   void write(const std::string& name, const std::vector<double>& values);
+  /// Configuring thread: change several, which the updating thread takes over together. Throws as above; then none
+  /// changes.
+  void write(const NamedValues& values);
   /// Configuring thread: all gains as written last.
   const std::vector<double>& written() const noexcept { return written_; }
 
