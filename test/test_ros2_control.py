@@ -110,6 +110,8 @@ def rules_for(parameter: Parameter) -> dict[str, Any]:
         rules["fixed_size<>"] = [parameter.size]
     if is_number and (parameter.positive or parameter.lower > 0.0):
         rules["thunder_controllers::positive"] = None  # refuses NaN as well, which is inside every range
+    if parameter.name.startswith("path."):
+        rules["thunder_controllers::finite"] = None  # the node hands them to the host at once, which refuses infinity
     return rules
 
 
@@ -177,8 +179,9 @@ def test_update_does_nothing_that_waits_or_allocates() -> None:
     body = re.search(r"::update\(const rclcpp::Time.*?\n}", source("adaptive_controller.cpp"), re.DOTALL)
     assert body is not None
     calls = set(re.findall(r"(\w+)\(", body.group(0))) - {"update"}
-    allowed = {"core", "read_states", "write_commands", "nanoseconds", "seconds", "publish", "has_given_up"}
-    assert calls == allowed
+    steps = {"core", "read_states", "write_commands", "nanoseconds", "seconds", "publish", "has_given_up"}
+    assert calls == steps | {"is_active", "lock", "owns_lock"}
+    assert body.group(0).count("lock(") == 2 and "lock(in_use_, std::try_to_lock)" in body.group(0)
 
 
 # --- registration and build ------------------------------------------------------------------------------------------

@@ -65,11 +65,13 @@ def test_the_perspective_is_written_for_the_controller_that_is_there() -> None:
 def test_a_node_is_handed_over_once_it_knows_the_topics(probe: Probe) -> None:
     create = partial(rclpy.create_node, context=probe.node.context)
     other = create("test_rqt_controller")
+    other.create_subscription(TwistStamped, "/waiting/adaptive_controller/pose_error", print, 1)
     other.create_publisher(TwistStamped, f"{CONTROLLER}/pose_error", 1)
     wanted = [f"{CONTROLLER}/pose_error"]
     node = patient(create, wanted)("test_rqt_patient")
     try:
         assert set(wanted) <= set(topic_names(node))
+        assert not any(name.startswith("/waiting/") for name in topic_names(node))  # nobody publishes it
         assert wait_for_controller(node, CONTROLLER)["error"][0] == f"{CONTROLLER}/pose_error/twist/linear/x"
     finally:
         node.destroy_node()

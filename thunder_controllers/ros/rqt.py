@@ -25,6 +25,9 @@ from thunder_controllers.ros import names
 INTERVAL = 0.1
 """Between two looks at the graph [s]."""
 
+SETTLED = 10
+"""Looks at the graph that show the same before all topics of the controller count as discovered."""
+
 PATIENCE = 10.0
 """How long rqt's own node may take to discover what was seen already [s]; after that, plots lack topics."""
 
@@ -84,18 +87,19 @@ def _settings(plugins: Mapping[str, Any], plugin: str) -> dict[str, Any]:
 
 
 def topic_names(node: Node) -> list[str]:
-    """Absolute names of the topics that a node knows."""
-    return [name for name, _ in node.get_topic_names_and_types()]
+    """Absolute names of the topics that a node knows publishers of: a subscription alone tells of no controller."""
+    return [name for name, _ in node.get_topic_names_and_types() if node.count_publishers(name)]
 
 
 def wait_for_controller(node: Node, controller: str) -> dict[str, list[str]]:
-    """Wait until the controller is configured, however long a library takes to compile."""
-    is_told = False
-    while not (fields := plotted_fields(topic_names(node), controller))["error"]:
-        if not is_told:
-            node.get_logger().info(f"rqt opens as soon as {controller} is configured")
-            is_told = True
+    """Wait until the controller is configured, however long a library takes to compile, and all is discovered."""
+    node.get_logger().info(f"rqt opens as soon as {controller} is configured")
+    fields: dict[str, list[str]] = {"error": []}
+    seen = 0
+    while seen < SETTLED:
         time.sleep(INTERVAL)
+        before, fields = fields, plotted_fields(topic_names(node), controller)
+        seen = seen + 1 if fields == before and fields["error"] else 0
     return fields
 
 

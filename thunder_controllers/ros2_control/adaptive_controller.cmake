@@ -1,4 +1,7 @@
 # The plugin thunder_controllers/AdaptiveController.
+# The validators are copied while configuring: without this, a later build would use the copy that it has.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${CMAKE_CURRENT_LIST_DIR}/parameter_validators.hpp)
 generate_parameter_library(thunder_adaptive_controller_parameters
   ${ros2_control_path}/adaptive_controller_parameters.yaml ${ros2_control_path}/parameter_validators.hpp)
 
