@@ -248,3 +248,20 @@ def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.output.strip().count("\n") == 0
     assert result.output.startswith("thunder run: ") and "none.yaml: the file cannot be read" in result.output
+
+
+@pytest.mark.parametrize("delay", [0.001, 0.002, 0.003])
+def test_the_gains_for_topics_bear_the_delay_of_topics(tmp_path: Path, delay: float) -> None:
+    """With the law's own gains the arm runs away from 2 ms on."""
+    parameters = yaml.safe_load((ROOT / "config/ros/panda_cartesian_backstepping.yaml").read_text())
+    (section,) = parameters.values()
+    document = _document(duration=4.0)
+    document["runs"] = [{"name": "adaptation", "adaptation": True}]
+    document["plant"]["torque_delay"] = delay
+    document["law"]["gains"] |= section["ros__parameters"]["gains"]
+    (run,) = run_scenario(_scenario(tmp_path, document), tmp_path / "out").runs
+    assert run.metrics["guards"]["runaway"] == 0 and run.metrics["guards"]["velocity_exceeded"] == 0
+    # At the start the effort comes up from zero; afterwards a loop that is stable has no need of the limit.
+    assert run.metrics["effort_rate_limit_hits"] < 50
+    late = np.linalg.norm(run.trace.error[-500:], axis=1)
+    assert late.mean() < 0.01 * np.linalg.norm(run.trace.error, axis=1).max()

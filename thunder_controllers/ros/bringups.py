@@ -162,6 +162,12 @@ def _tools(
     return tuple(nodes), tuple(commands)
 
 
+def _panda_files(arguments: Mapping[str, str]) -> tuple[Path, ...]:
+    """Parameters of the nodes for a Panda; gains that suit the delay of topics are known for the default law."""
+    own = (_config("panda_cartesian_backstepping"),) if _law(arguments) == _LAW.default else ()
+    return (_config("panda"), *own)
+
+
 def _panda(arguments: Mapping[str, str]) -> NodeSet:
     name = arguments["backend"]
     if name == "mujoco":
@@ -169,12 +175,12 @@ def _panda(arguments: Mapping[str, str]) -> NodeSet:
     if arguments["mode"] == "lockstep":
         raise LaunchArgumentError("only the simulation node can wait", where="mode:=lockstep", valid="backend:=mujoco")
     backend = BACKENDS[name](arguments)
-    config = _config("panda")
+    files = _panda_files(arguments)
     estimates = _estimates(_panda_estimates(arguments))
     values = {**backend.controller, **estimates}
     nodes = [*backend.nodes, _generator(arguments, PANDA, backend.generator)]
     if arguments["controller"] == NODE:
-        nodes.append(_controller(arguments, (config,), values, franka=name == "franka"))
+        nodes.append(_controller(arguments, files, values, franka=name == "franka"))
     plugin = {
         "law": _law(arguments),
         "gravity_compensated_by_robot": name == "franka",
@@ -182,7 +188,7 @@ def _panda(arguments: Mapping[str, str]) -> NodeSet:
         "files": (*backend.files, *_gains(arguments)),
     }
     starter = bringup(arguments, backend, plugin)
-    nodes += [*_others(arguments, (config,)), *([starter] if starter else [])]
+    nodes += [*_others(arguments, files), *([starter] if starter else [])]
     tools, commands = _tools(arguments, "")
     return NodeSet(
         finish((*nodes, *tools), backend),
@@ -194,7 +200,7 @@ def _panda(arguments: Mapping[str, str]) -> NodeSet:
 
 
 def _simulated_panda(arguments: Mapping[str, str]) -> NodeSet:
-    files = (_config("panda"),)
+    files = _panda_files(arguments)
     estimates = _estimates(_panda_estimates(arguments))
     nodes = [
         _generator(arguments, PANDA, {}),
