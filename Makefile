@@ -28,8 +28,8 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 ROS_STAMP := $(VENV)/.installed-ros
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
-HOST_SOURCES := $(wildcard thunder_controllers/host/*.cpp thunder_dynamics/include/thunder/*.h) \
-	$(shell find thunder_controllers/host/include -name '*.hpp' 2>/dev/null)
+HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h) \
+	$(shell find thunder_controllers/host -name '*.?pp' 2>/dev/null)
 
 # A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
 # that was moved, means another installation.

@@ -21,8 +21,8 @@ def host_extension() -> Pybind11Extension:
     """Describe `thunder_controllers.host._host`: the C++ host and its binding in one module."""
     return Pybind11Extension(
         "thunder_controllers.host._host",
-        sources=[str(HOST / path.name) for path in sorted((ROOT / HOST).glob("*.cpp"))],
-        depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST / "include").rglob("*.hpp"))],
+        sources=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.cpp"))],
+        depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.hpp"))],
         include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
         cxx_std=17,
         extra_compile_args=["-O2", "-Wall", "-Wextra"],

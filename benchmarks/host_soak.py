@@ -17,8 +17,8 @@ from typing import Any
 
 import machine
 
-from thunder_dynamics import toolchain
 from thunder_dynamics.build import build
+from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.readers import load_model
 
 ROOT = Path(__file__).resolve().parent.parent

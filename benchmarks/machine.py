@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics import toolchain
+from thunder_dynamics.codegen import toolchain
 
 PACKAGES = {
     "Pinocchio": "libpinocchio",

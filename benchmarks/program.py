@@ -12,8 +12,8 @@ from pathlib import Path
 
 from robot_text import robot_text
 
-from thunder_dynamics import toolchain
 from thunder_dynamics.build import build
+from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import BuildError
 from thunder_dynamics.model import RobotModel
 

@@ -25,8 +25,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from thunder_controllers.ros import names
-from thunder_controllers.ros.qos import MONITOR
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.qos import MONITOR
 
 NODES = (names.CONTROLLER, names.SIMULATION)
 START_LIMIT = 300.0
@@ -74,7 +74,7 @@ class Collector(Node):
 
 def start_nodes(folder: Path, normal: bool) -> subprocess.Popen[bytes]:
     """Start the graph in a process group of its own; `normal` leaves the controller under normal scheduling."""
-    command = [sys.executable, "-c", "from thunder_controllers.ros.launcher import ros; ros()", "panda_adaptive"]
+    command = [sys.executable, "-c", "from thunder_controllers.ros.tools.launcher import ros; ros()", "panda_adaptive"]
     if normal:
         parameters = folder / "normal.yaml"
         parameters.write_text(f"/**/{names.CONTROLLER}: {{ros__parameters: {{realtime_priority: 0}}}}\n")

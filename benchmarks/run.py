@@ -21,7 +21,7 @@ import machine
 import table
 from program import LAW, cores, make_program
 
-from thunder_dynamics import toolchain
+from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers import load_model
 

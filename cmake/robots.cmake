@@ -31,7 +31,7 @@ function(thunder_generator_command result path robot folder)
   set(command ${CMAKE_COMMAND} -E env PYTHONPATH=${search_path} ROS_AUTOMATIC_DISCOVERY_RANGE=OFF ${Python3_EXECUTABLE} -m)
   if(THUNDER_HAS_RCLPY)
     list(JOIN THUNDER_LAWS "','" laws)
-    list(APPEND command thunder_controllers.ros.generator_node --once --ros-args
+    list(APPEND command thunder_controllers.ros.generator.node --once --ros-args
       -p robot:='${path}' -p name:=${robot} -p output:='${folder}' -p "laws:=['${laws}']" -p python:=true)
     if(THUNDER_PORTABLE)
       list(APPEND command -p portable:=true)

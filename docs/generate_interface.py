@@ -14,12 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from thunder_controllers.ros import franka_parameters, qos
-from thunder_controllers.ros.bringups import BRINGUPS
-from thunder_controllers.ros.interface import Kind, NodeInterface, Parameter, Service, Topic
-from thunder_controllers.ros.names import CONTROLLER, NODES
-from thunder_controllers.ros.node_set import Bringup
-from thunder_controllers.ros.simulation_parameters import FAULTS
+from thunder_controllers.ros.bringup.bringups import BRINGUPS
+from thunder_controllers.ros.bringup.node_set import Bringup
+from thunder_controllers.ros.common import qos
+from thunder_controllers.ros.common.interface import Kind, NodeInterface, Parameter, Service, Topic
+from thunder_controllers.ros.common.names import CONTROLLER
+from thunder_controllers.ros.franka import parameters as franka_parameters
+from thunder_controllers.ros.interfaces import NODES
+from thunder_controllers.ros.simulation.parameters import FAULTS
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.expressions import RobotExpressions

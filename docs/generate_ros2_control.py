@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ros2-control.md"
-SOURCE = ROOT / "thunder_controllers" / "ros2_control" / "adaptive_controller_parameters.yaml"
+SOURCE = ROOT / "thunder_controllers" / "ros2_control" / "plugin" / "parameters.yaml"
 
 BEGIN, END = "<!-- parameters, by docs/generate_ros2_control.py -->", "<!-- end of parameters -->"
 

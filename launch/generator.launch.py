@@ -2,12 +2,12 @@
 
     ros2 launch thunder_controllers generator.launch.py robot:=/path/to/my_robot.urdf law:=slotine_li
 
-Arguments and nodes are described in thunder_controllers/ros/bringups.py, which `thunder ros generator` uses too.
+Arguments and nodes stand in thunder_controllers/ros/bringup/bringups.py, which `thunder ros generator` uses too.
 """
 
 from launch import LaunchDescription
 
-from thunder_controllers.ros.launch_description import describe
+from thunder_controllers.ros.bringup.launch_description import describe
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -42,8 +42,8 @@ def _core(folder: Path, flags: Sequence[str]) -> Path:
     if archive.exists():
         return archive
     work = Path(mkdtemp(dir=folder))
-    sources = [path for path in sorted(HOST.glob("*.cpp")) if not path.name.startswith("bindings")]
-    objects = [work / f"{path.stem}.o" for path in sources]
+    sources = sorted((HOST / "src").rglob("*.cpp"))
+    objects = [work / f"{'_'.join(path.relative_to(HOST).parts)}.o" for path in sources]
     commands = [
         ["c++", *OPTIONS, *flags, "-c", str(path), "-o", str(object_)]
         for path, object_ in zip(sources, objects, strict=True)

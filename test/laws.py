@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.adaptation import BoundedAdaptation
+from thunder_controllers.laws.parts.adaptation import BoundedAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Entry, Law, ReferenceKind, Signals
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Controller, Guard, Library, MotionLimits, Options, TimedPose
-from thunder_controllers.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
+from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 
 START = np.array([0.1, 0.2])
 REST = np.zeros(2)

@@ -129,7 +129,7 @@ def test_the_real_robot_waits_for_a_person() -> None:
 
 
 def test_the_images_start_something_that_exists() -> None:
-    from thunder_controllers.ros.bringups import PANDA_ADAPTIVE
+    from thunder_controllers.ros.bringup.bringups import PANDA_ADAPTIVE
 
     table = {argument.name: argument for argument in PANDA_ADAPTIVE.arguments}
     given = [word for word in services()["real"]["command"] if ":=" in word]

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from thunder_dynamics import toolchain
+from thunder_dynamics.codegen import toolchain
+from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
-from thunder_dynamics.fingerprint import content_hash
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.version import __version__
 

@@ -13,14 +13,20 @@ from functools import cached_property, partial
 
 import casadi as ca
 
-from thunder_dynamics.dynamics import Dynamics, coriolis_reference, inertial_parameters, inverse_dynamics, propagate
-from thunder_dynamics.elastic import elastic_terms
+from thunder_dynamics.algorithms.dynamics import (
+    Dynamics,
+    coriolis_reference,
+    inertial_parameters,
+    inverse_dynamics,
+    propagate,
+)
+from thunder_dynamics.algorithms.elastic import elastic_terms
+from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
+from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
+from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
-from thunder_dynamics.friction import friction_regressor, friction_torque
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.kinematics import Kinematics, Parameters
 from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
-from thunder_dynamics.regressors import slotine_li_regressor
 
 SX = ca.SX
 

@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "thunder/host/error.hpp"
-#include "thunder/host/estimates.hpp"
+#include "thunder/host/law/estimates.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;

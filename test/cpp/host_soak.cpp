@@ -32,7 +32,7 @@
 #include <pthread.h>
 
 #include "thunder/host/controller.hpp"
-#include "thunder/host/rotation.hpp"
+#include "thunder/host/motion/rotation.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0

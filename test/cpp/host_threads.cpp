@@ -12,7 +12,7 @@
 
 #include "check.hpp"
 #include "thunder/host/controller.hpp"
-#include "thunder/host/gain_port.hpp"
+#include "thunder/host/law/gain_port.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
 namespace {

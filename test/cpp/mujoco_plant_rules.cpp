@@ -12,9 +12,9 @@
 
 #include "check.hpp"
 #include "effort_claims.hpp"
-#include "hardware_parameters.hpp"
-#include "mujoco_plant.hpp"
-#include "plant_error.hpp"
+#include "plant/parameters.hpp"
+#include "plant/plant.hpp"
+#include "plant/error.hpp"
 
 // Interposed for the whole process, shared libraries included; operator new and delete end here as well.
 extern "C" {

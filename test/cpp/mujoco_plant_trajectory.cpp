@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "mujoco_plant.hpp"
+#include "plant/plant.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.host import Library
-from thunder_controllers.ros.qos import STREAM
+from thunder_controllers.ros.common.qos import STREAM
 
 Q = np.array([0.0, -0.3, 0.0, -2.0, 0.1, 1.8, 0.7])
 """A posture well inside the Panda's ranges, away from singularities."""

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
-from thunder_controllers.ros.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 ROOT = Path(__file__).parents[2]
 CONTROLLER = "/adaptive_controller"

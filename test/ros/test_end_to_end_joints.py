@@ -14,7 +14,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from test_end_to_end import BUILD_LIMIT, LINK, ROOT, RUN_LIMIT, SIMULATION_PARAMETERS, TRUE_MASS
 
-from thunder_controllers.ros.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 CONTROLLER = "/adaptive_controller"
 REFERENCE = "/thunder_reference"

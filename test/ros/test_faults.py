@@ -24,7 +24,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 import thunder_dynamics as td
-from thunder_controllers.ros.qos import MONITOR, STREAM
+from thunder_controllers.ros.common.qos import MONITOR, STREAM
 
 ROOT = Path(__file__).parents[2]
 CONTROLLER, SIMULATION = "/adaptive_controller", "/mujoco_simulation"

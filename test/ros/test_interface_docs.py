@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from thunder_controllers.ros import franka_parameters
-from thunder_controllers.ros.names import NODES
+from thunder_controllers.ros.franka import parameters as franka_parameters
+from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ros-interface.md"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from thunder_controllers.ros import franka_parameters
-from thunder_controllers.ros.bringups import BRINGUPS
-from thunder_controllers.ros.names import NODES
-from thunder_controllers.ros.node_set import parse_arguments
+from thunder_controllers.ros.bringup.bringups import BRINGUPS
+from thunder_controllers.ros.bringup.node_set import parse_arguments
+from thunder_controllers.ros.franka import parameters as franka_parameters
+from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,11 +9,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
-from thunder_controllers.friction_adaptation import FrictionAdaptation
-from thunder_controllers.gains import joint_damping_gain
-from thunder_controllers.pose_error import clipped_norm, inverse_3x3, orientation_error
-from thunder_controllers.redundancy import PseudoInverse
+from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.gains import joint_damping_gain
+from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
+from thunder_controllers.laws.parts.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thunder_controllers.adaptation import BoundedAdaptation, adapted_links, check_options
-from thunder_controllers.gains import joint_damping_gain
+from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.laws.parts.gains import joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 

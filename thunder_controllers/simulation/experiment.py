@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.host import Guard
+from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, summarise
 from thunder_controllers.simulation.preparation import ESTIMATE, Setup, build_library, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
-from thunder_controllers.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
 

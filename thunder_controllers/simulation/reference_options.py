@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from thunder_controllers import trajectories
+from thunder_controllers.references import trajectories
 from thunder_controllers.simulation.options import Finite, NonNegative, Positive, Strict, Vector3
 from thunder_dynamics.spatial import rotation_from_ypr
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.trajectories import POSITION, ROTATION, TWIST
+from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "thunder/host/brake.hpp"
-#include "thunder/host/effort_limiter.hpp"
-#include "thunder/host/gain_port.hpp"
-#include "thunder/host/guards.hpp"
-#include "thunder/host/law_runner.hpp"
-#include "thunder/host/library.hpp"
-#include "thunder/host/measurement_monitor.hpp"
-#include "thunder/host/motion.hpp"
+#include "thunder/host/safety/brake.hpp"
+#include "thunder/host/safety/effort_limiter.hpp"
+#include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/safety/guards.hpp"
+#include "thunder/host/law/runner.hpp"
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/safety/measurement_monitor.hpp"
+#include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference_port.hpp"
-#include "thunder/host/step_times.hpp"
+#include "thunder/host/reference/port.hpp"
+#include "thunder/host/law/step_times.hpp"
 
 namespace thunder {
 

@@ -1,0 +1,369 @@
+"""The URDF and xacro readers: merging, chains, options, and the message for every bad input."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
+from thunder_dynamics.model import JointKind, RobotModel
+from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
+from thunder_dynamics.readers.urdf import read_urdf_text
+from thunder_dynamics.spatial import rot_axis, rotation_from_ypr
+
+BODY = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/><mass value="2"/>
+    <inertia ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>"""
+
+URDF = (Path(__file__).parents[2] / "data" / "arm.urdf").read_text(encoding="utf-8")
+
+
+def read(text: str = URDF, **options: object) -> RobotModel:
+    return read_urdf_text(text, "arm.urdf", **options)
+
+
+def changed(old: str, new: str, text: str = URDF) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def message_of(text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
+    with pytest.raises(kind) as caught:
+        read(text, **options)
+    return str(caught.value)
+
+
+def forward(model: RobotModel, q: np.ndarray) -> list[np.ndarray]:
+    """Poses (4, 4) of the links and then of the end effector in the world, straight from the model's definition."""
+
+    def transform(rotation: np.ndarray, translation: object) -> np.ndarray:
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = rotation, translation
+        return T
+
+    T = transform(rotation_from_ypr(*model.base.ypr), model.base.tr)
+    poses = []
+    for link, qi in zip(model.links, q, strict=True):
+        joint = link.joint
+        T = T @ transform(joint.placement.rotation, joint.placement.translation)
+        if joint.kind is JointKind.REVOLUTE:
+            T = T @ transform(rot_axis(joint.axis, qi), np.zeros(3))
+        else:
+            T = T @ transform(np.eye(3), qi * np.array(joint.axis))
+        poses.append(T)
+    return [*poses, T @ transform(rotation_from_ypr(*model.ee.ypr), model.ee.tr)]
+
+
+def test_the_chain_its_names_and_kinds_are_read() -> None:
+    model = read()
+    assert model.name == "arm" and model.gravity == (0.0, 0.0, -9.81)
+    assert model.link_names == ("upper", "rod", "wrist")
+    assert model.joint_names == ("swing", "slide", "spin")
+    kinds = [link.joint.kind for link in model.links]
+    assert kinds == [JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE]
+    assert model.links[0].joint.axis == (0.0, 0.0, 1.0)
+    assert model.links[2].joint.axis == (1.0, 0.0, 0.0), "the default axis of URDF is x"
+
+
+def test_limits_and_friction_are_kept() -> None:
+    swing, slide, spin = read().links
+    limits = swing.joint.limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort, limits.effort_rate) == (-1, 2, 3, 40, 1000)
+    assert slide.joint.limits.effort_rate == math.inf
+    assert (spin.joint.limits.lower, spin.joint.limits.upper) == (-math.inf, math.inf)
+    assert [link.friction for link in (swing, slide, spin)] == [(0.5,), (0.0,), (0.0,)]
+    assert [link.coulomb for link in (swing, slide, spin)] == [0.25, 0.0, 0.0]
+
+
+def test_a_joint_without_position_limits_has_none_and_one_alone_leaves_the_other_zero() -> None:
+    free = read(changed('lower="-1" upper="2" ', "")).links[0].joint.limits
+    assert (free.lower, free.upper) == (-math.inf, math.inf)
+    half = read(changed('lower="-1" upper="2" ', 'upper="2" ')).links[0].joint.limits
+    assert (half.lower, half.upper) == (0.0, 2.0)
+
+
+def test_merged_inertias_and_frames_equal_pinocchio() -> None:
+    model, reference = read(), pin.buildModelFromXML(URDF.replace("<thunder>", "<!--").replace("</thunder>", "-->"))
+    data = reference.createData()
+    for index, link in enumerate(model.links, start=1):
+        theirs = reference.inertias[index]
+        # sums of a few numbers of order one in double precision
+        assert link.inertia.mass == pytest.approx(theirs.mass, rel=1e-14)
+        np.testing.assert_allclose(link.inertia.com * link.inertia.mass, theirs.lever * theirs.mass, atol=1e-13)
+        np.testing.assert_allclose(link.inertia.inertia_com, theirs.inertia, atol=1e-13)
+    q = np.array([0.4, 0.2, 0.9])
+    pin.framesForwardKinematics(reference, data, np.array([0.4, 0.2, math.cos(0.9), math.sin(0.9)]))
+    expected = [data.oMi[i].homogeneous for i in (1, 2, 3)]
+    expected.append(data.oMf[reference.getFrameId("tool")].homogeneous)
+    for ours, theirs in zip(forward(model, q), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-14)
+
+
+def test_total_mass_and_centre_of_mass_equal_pinocchio() -> None:
+    model, reference = read(), pin.buildModelFromXML(URDF.replace("<thunder>", "<!--").replace("</thunder>", "-->"))
+    data = reference.createData()
+    com = pin.centerOfMass(reference, data, np.array([0.4, 0.2, math.cos(0.9), math.sin(0.9)]))
+    poses = forward(model, np.array([0.4, 0.2, 0.9]))
+    masses = np.array([link.inertia.mass for link in model.links])
+    centres = np.array([T[:3, :3] @ link.inertia.com + T[:3, 3] for T, link in zip(poses, model.links, strict=False)])
+    assert masses.sum() == pytest.approx(data.mass[0], rel=1e-14)
+    np.testing.assert_allclose(masses @ centres / masses.sum(), com, atol=1e-14)
+
+
+def test_static_parts_before_the_first_joint_become_the_base_frame() -> None:
+    base = read().base
+    assert base.tr == (0.5, 0.0, 1.0)
+    np.testing.assert_allclose(base.ypr, (0.3, 0.2, 0.1), atol=1e-15)
+    from_pedestal = read(base_link="pedestal")
+    assert from_pedestal.base.parameters == (0.0,) * 6
+    assert from_pedestal.links[0].inertia.pi.tolist() == read().links[0].inertia.pi.tolist()
+
+
+def test_the_end_effector_link_is_selectable() -> None:
+    assert read(ee_link="wrist").ee.parameters == (0.0,) * 6
+    np.testing.assert_allclose(read(ee_link="tool").ee.ypr, (0.6, 0.4, 0.2), atol=1e-15)
+    camera = read(ee_link="camera", locked_joints={"spin": 0.3})
+    assert camera.link_names == ("upper", "rod") and camera.ee.tr == (0.0, 0.1, 0.05)
+
+
+def test_a_locked_joint_is_merged_at_its_position() -> None:
+    model = read(locked_joints={"slide": 0.25})
+    assert model.joint_names == ("swing", "spin")
+    free, locked = forward(read(), np.array([0.4, 0.25, 0.9])), forward(model, np.array([0.4, 0.9]))
+    np.testing.assert_allclose(locked[-1], free[-1], atol=1e-15)
+    total = sum(link.inertia.mass for link in read().links)
+    assert sum(link.inertia.mass for link in model.links) == pytest.approx(total, rel=1e-15)
+
+
+def test_gravity_and_name_are_options() -> None:
+    model = read(gravity=[0, -9.8, 0], name="other")
+    assert model.gravity == (0.0, -9.8, 0.0) and model.name == "other"
+
+
+def test_a_link_without_inertial_is_massless() -> None:
+    model = read(ee_link="wrist", base_link="world")
+    text = changed(f'<link name="tool">{BODY}</link>', '<link name="tool"/>')
+    assert read(text).links[2].inertia.mass == 0.0
+    assert model.links[2].inertia.mass == 2.0, "the tool is held to the wrist"
+
+
+def test_a_file_is_read_by_its_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "x.URDF"
+    path.write_text(URDF, encoding="utf-8")
+    assert load_model(path).link_names == read().link_names
+
+
+SECOND_ROOT = '<link name="adrift"/></robot>'
+BAD = {
+    "no XML": ("</robot>", "", "no well-formed XML", "XML without DTD"),
+    "other root": ('<robot name="arm">', '<model name="arm"><robot>', "no well-formed XML", "XML"),
+    "no name": ('<robot name="arm">', "<robot>", "the attribute 'name' is missing", "a text"),
+    "unknown type": (
+        'name="swing" type="revolute"',
+        'name="swing" type="screw"',
+        "joint type 'screw'",
+        "revolute, cont",
+    ),
+    "floating": ('name="swing" type="revolute"', 'name="swing" type="floating"', "joint type 'floating'", "fixed"),
+    "planar": ('name="swing" type="revolute"', 'name="swing" type="planar"', "joint type 'planar'", "prismatic"),
+    "missing link": ('<parent link="rod"/>', '<parent link="rot"/>', "joins a missing link 'rot'", "pedestal, upper"),
+    "two parents": (
+        '<child link="camera"/>',
+        '<child link="wrist"/>',
+        "'wrist' is the child of two joints",
+        "one parent",
+    ),
+    "self loop": ('<child link="camera"/>', '<child link="rod"/>', "a loop: joint 'camera_joint'", "a tree"),
+    "two roots": ("</robot>", SECOND_ROOT, "several links have no parent: world, adrift", "one root"),
+    "duplicate link": (
+        "</robot>",
+        '<link name="rod"/></robot>',
+        "a second link 'rod', the first is at arm.urdf:",
+        "unique",
+    ),
+    "duplicate joint": ('name="slide"', 'name="swing"', "a second joint 'swing'", "unique names"),
+    "zero axis": ('xyz="0 0 2"', 'xyz="0 0 0"', "the axis is zero", "length 1"),
+    "nan": ('xyz="0 0.1 0.2"', 'xyz="0 nan 0.2"', "xyz='0 nan 0.2'", "3 finite numbers"),
+    "inf": ('value="2"', 'value="inf"', "value='inf'", "a finite number"),
+    "text": ('value="2"', 'value="two"', "value='two'", "a finite number"),
+    "underscore": ('value="2"', 'value="1_0"', "value='1_0'", "a finite number"),
+    "two numbers": ('xyz="0 0.1 0.2"', 'xyz="0 0.1"', "xyz='0 0.1'", "3 finite numbers"),
+    "four numbers": ('rpy="0.3 0 0"', 'rpy="0.3 0 0 1"', "rpy='0.3 0 0 1'", "3 finite numbers"),
+    "negative mass": ('value="2"', 'value="-2"', "the mass of link 'pedestal' is negative", "m ≥ 0"),
+    "no mass": ('<mass value="2"/>', "", "<mass> is missing", "one <mass>"),
+    "no moment": ('ixx="0.02" ', "", "the attribute 'ixx' is missing", "a text"),
+    "zero velocity": ('velocity="3"', 'velocity="0"', "the velocity limit is 0", "greater than zero"),
+    "negative effort": ('effort="40"', 'effort="-40"', "the effort limit is -40", "greater than zero"),
+    "empty range": (
+        'lower="-1" upper="2"',
+        'lower="3" upper="2"',
+        "lower limit 3 above upper limit 2",
+        "lower ≤ upper",
+    ),
+    "damping": ('damping="0.5"', 'damping="-1"', "damping is negative", "0 or more"),
+    "two inertials": ('<link name="camera">', f'<link name="camera">{BODY}', "a second <inertial>", "at most one"),
+    "name of a link": ('<link name="wrist"/>', '<link name="a b"/>', "link name 'a b'", "a match of"),
+    "no child": ('<child link="wrist"/>', "", "<child> is missing", "one <child>"),
+    "rate of what": ('joint="swing" effort', 'joint="sway" effort', "no movable joint 'sway'", "swing, slide, spin"),
+    "rate of fixed": ('joint="swing" effort', 'joint="mount" effort', "no movable joint 'mount'", "swing, slide, spin"),
+    "zero rate": ('effort_rate="1000"', 'effort_rate="0"', "the effort_rate limit is 0", "greater than zero"),
+    "extension key": (
+        'effort_rate="1000"',
+        'effort_rate="1" jerk="1"',
+        "unknown attribute 'jerk'",
+        "joint, effort_rate",
+    ),
+    "extension element": ("<thunder>", "<thunder><gain/>", "unknown element <gain>", "<limit"),
+    "second rate": (
+        "</thunder>",
+        '<limit joint="swing" effort_rate="1"/></thunder>',
+        "a second effort_rate",
+        "at most one",
+    ),
+    "mimic": ('<axis xyz="0 0 2"/>', '<mimic joint="slide"/>', "joint 'swing' mimics 'slide'", "locked_joints"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_element_is_named_with_file_line_and_what_is_valid(case: str) -> None:
+    old, new, what, valid = BAD[case]
+    message = message_of(changed(old, new))
+    place, _, rest = message.partition(": ")
+    file, _, line = place.partition(":")
+    assert file == "arm.urdf" and 1 <= int(line) <= URDF.count("\n") + 1
+    assert what in rest and valid in rest.split("; valid: ")[1]
+
+
+def test_the_line_is_that_of_the_element() -> None:
+    text = changed('xyz="0 0 2"', 'xyz="0 0 0"')
+    line = text[: text.index('xyz="0 0 0"')].count("\n") + 1
+    assert message_of(text).startswith(f"arm.urdf:{line}: <axis>: the axis is zero")
+
+
+def test_a_loop_is_an_error() -> None:
+    text = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>
+      <joint name="k" type="continuous"><parent link="c"/><child link="b"/></joint></robot>"""
+    assert "the joints form a loop through the links b, c; valid: a tree" in message_of(text)
+
+
+def test_a_loop_through_every_link_is_an_error() -> None:
+    text = """<robot name="r"><link name="b"/><link name="c"/>
+      <joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>
+      <joint name="k" type="continuous"><parent link="c"/><child link="b"/></joint></robot>"""
+    assert "the joints form a loop through the links b, c; valid: a tree" in message_of(text)
+
+
+@pytest.mark.parametrize("text", ['<robot name="r"/>', '<robot name="r"><link name="a"/></robot>'])
+def test_a_robot_that_cannot_move_is_an_error(text: str) -> None:
+    assert "valid: at least" in message_of(text)
+
+
+def test_another_top_level_element_is_an_error() -> None:
+    assert "arm.urdf:1: <sdf>: the top-level element is <sdf>; valid: <robot>" in message_of("<sdf/>")
+
+
+def test_unexpanded_xacro_is_an_error() -> None:
+    text = changed("</robot>", '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="m"/></robot>')
+    assert "<xacro:macro> is not expanded; valid: a file with the suffix .xacro" in message_of(text)
+
+
+ENTITY = '<!DOCTYPE robot [<!ENTITY e SYSTEM "file:///etc/hostname">]>\n'
+
+
+def test_a_doctype_is_refused_before_its_entities_are_read() -> None:
+    text = URDF.replace("<robot", ENTITY + "<robot", 1).replace('name="arm"', 'name="&e;"', 1)
+    assert "arm.urdf:2: a DOCTYPE is not allowed; valid: XML without DTD and entities" in message_of(text)
+
+
+def test_broken_inertias_raise_and_can_be_allowed() -> None:
+    text = changed('iyy="0.03"', 'iyy="0.3"')
+    message = message_of(text, InertiaError)
+    line = text[: text.index('iyy="0.3"')].count("\n") + 1
+    assert message.startswith(f"arm.urdf:{line}: <inertia> of link 'pedestal'") and "triangle inequality" in message
+    with pytest.warns(InconsistentInertiaWarning, match="pedestal"):
+        read(text, allow_inconsistent=True)
+
+
+@pytest.mark.parametrize("name", ["7dof", "my robot", "int", "a.b", ""])
+def test_a_robot_name_that_is_no_c_identifier_is_an_error(name: str) -> None:
+    message = message_of(changed('<robot name="arm">', f'<robot name="{name}">'), ModelError)
+    assert f"arm.urdf: robot name {name!r} is not a C identifier; valid: " in message
+
+
+def test_movable_joints_off_the_chain_are_named() -> None:
+    message = message_of(URDF, ee_link="rod")
+    assert "movable joints off the chain from 'world' to 'rod': spin; valid: " in message and "locked_joints" in message
+
+
+def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
+    text = changed(
+        "</robot>",
+        '<link name="probe"/><joint name="p" type="fixed"><parent link="wrist"/><child link="probe"/></joint></robot>',
+    )
+    assert "several links could be the end effector: tool, probe; valid: ee_link" in message_of(text)
+    assert read(text, ee_link="probe").ee.parameters == (0.0,) * 6
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "what"),
+    [
+        ({"ee_link": "hand"}, NameNotFoundError, "ee_link: no link 'hand'; valid: world, pedestal"),
+        ({"base_link": "floor"}, NameNotFoundError, "base_link: no link 'floor'; valid: world"),
+        ({"base_link": "rod", "ee_link": "upper"}, NameNotFoundError, "ee_link: no link 'upper'; valid: rod"),
+        ({"locked_joints": {"mount": 0.0}}, NameNotFoundError, "no movable joint 'mount' to lock; valid: swing, slide"),
+        ({"locked_joints": {"slide": 9.0}}, RobotFileError, "'slide' cannot be locked at 9; valid: 0 to 0.4"),
+        ({"locked_joints": {"slide": math.nan}}, RobotFileError, "option 'locked_joints.slide' is nan"),
+        ({"gravity": [0, 1]}, RobotFileError, "option 'gravity"),
+        ({"xacro_args": {}}, NameNotFoundError, "no option 'xacro_args'; valid: name, allow_inconsistent, base_link"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], kind: type[ThunderError], what: str) -> None:
+    assert what in message_of(URDF, kind, **options)
+
+
+def test_a_mimicking_joint_can_be_locked() -> None:
+    model = read(changed('<axis xyz="0 0 2"/>', '<mimic joint="slide"/>'), locked_joints={"swing": 0.0})
+    assert model.joint_names == ("slide", "spin")
+
+
+def test_thousands_of_fixed_links_are_merged() -> None:
+    count = 3000
+    links = "".join(f'<link name="l{k}"/>' for k in range(count + 1))
+    joints = '<joint name="j0" type="continuous"><parent link="l0"/><child link="l1"/></joint>' + "".join(
+        f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        '<origin xyz="0.001 0 0"/></joint>'
+        for k in range(1, count)
+    )
+    model = read(f'<robot name="snake">{links}{joints}</robot>')
+    # 2999 additions of a number with a relative error of 1e-16 each
+    assert model.n == 1 and model.ee.tr[0] == pytest.approx(2.999, rel=1e-12)
+
+
+TOKENS = ["<", "/>", '"', "&amp;", "nan", "1e400", "-1", "\n", "link", "joint", "<!DOCTYPE a>", "é", " "]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, 4000), st.integers(0, 30), st.sampled_from(TOKENS) | st.text(max_size=5)),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_a_mutated_file_loads_or_raises_our_own_error(edits: list[tuple[int, int, str]]) -> None:
+    text = URDF
+    for start, length, replacement in edits:
+        start %= len(text) + 1
+        text = text[:start] + replacement + text[start + length :]
+    try:
+        model = read(text)
+    except ThunderError as error:
+        assert "arm" in str(error)
+    else:
+        assert np.isfinite(model.pi).all() and model.n >= 1

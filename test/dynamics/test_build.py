@@ -1,0 +1,345 @@
+"""build and load: the API, the cache, what makes a build current, processes that build at once, refusals."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluation import assert_close, load_robot, robot_file
+from robots import random_state
+
+import thunder_dynamics as td
+from thunder_controllers.host import Library
+from thunder_dynamics.codegen import fingerprint
+from thunder_dynamics.codegen.fingerprint import content_hash, source_closure
+from thunder_dynamics.errors import BuildError, ExpressionError, LawError, NameNotFoundError
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.model import Joint, JointKind, Link, RobotModel
+
+
+def pendulum(mass: float = 1.0, name: str = "pendulum") -> RobotModel:
+    """The smallest robot: one link about the horizontal x axis."""
+    inertia = Inertia(mass, np.array([0.0, 0.0, -0.5]), np.diag([0.1, 0.1, 0.05]))
+    joint = Joint("hinge", JointKind.REVOLUTE, axis=(1.0, 0.0, 0.0))
+    return RobotModel(name, (Link("rod", -1, joint, inertia),))
+
+
+def stamps(folder: Path) -> dict[str, int]:
+    return {str(p.relative_to(folder)): p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
+
+
+def visible(folder: Path) -> list[str]:
+    """What lies in a folder, apart from the lock files of builds."""
+    return sorted(p.name for p in folder.iterdir() if not p.name.endswith(".lock")) if folder.exists() else []
+
+
+# --- the API -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xdist_group("panda")
+def test_the_snippet_of_the_readme_runs(panda_folder: Path) -> None:
+    model = td.load_model(robot_file("panda"))
+    r = td.load(panda_folder)
+    assert type(r).__name__ == "thunder_panda" and r.get_numJoints() == r.num_joints == 7
+    state = random_state(model, 1)
+    r.set_q(state["q"])
+    r.set_dq(state["dq"])
+    r.set_dq_r(state["dq_r"])
+    r.set_ddq_r(state["ddq_r"])
+    expected = r.get_M() @ state["ddq_r"] + r.get_C() @ state["dq_r"] + r.get_G()
+    assert_close(r.get_Yr() @ model.pi, expected, 1e-12)
+
+
+@pytest.mark.parametrize("first", ["import thunder_dynamics.build", "import thunder_dynamics as td; td.load", "pass"])
+def test_build_is_the_function_whatever_was_imported_first(first: str) -> None:
+    code = f"{first}\nimport thunder_dynamics as td\nassert td.build.__name__ == 'build' and callable(td.build)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_default_folder_is_the_cache(build_cache: Path) -> None:
+    folder = td.build(pendulum(), python=False)
+    assert folder.is_relative_to(build_cache) and folder.name == "pendulum_generatedFiles"
+    assert td.build(pendulum(), python=False) == folder
+    assert td.build(pendulum(2.0), python=False) != folder
+
+
+def test_a_given_folder_holds_the_package(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path / "deep" / "down", python=False)
+    assert folder == tmp_path / "deep" / "down" / "pendulum_generatedFiles"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(visible(folder)) == {name.split("/")[0] for name in manifest["files"]} | {"manifest.json"}
+    library = Library(folder / manifest["library"])
+    assert library.hash == manifest["hash"] and library.robot == "pendulum"
+    np.testing.assert_array_equal(library.pi, pendulum().pi)
+
+
+@pytest.mark.xdist_group("panda")
+def test_a_second_build_touches_nothing_and_needs_no_casadi(panda_folder: Path) -> None:
+    before = stamps(panda_folder)
+    code = (
+        "import sys, thunder_dynamics as td\n"
+        f"folder = td.build(td.load_model({str(robot_file('panda'))!r}), laws=['cartesian_backstepping'])\n"
+        "assert 'casadi' not in sys.modules\n"
+        "td.load(folder)\n"
+        "print(folder)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Path(result.stdout.strip()) == panda_folder
+    assert stamps(panda_folder) == before
+
+
+def test_a_missing_file_means_another_build(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    (folder / "README.md").unlink()
+    assert (td.build(pendulum(), folder=tmp_path, python=False) / "README.md").is_file()
+
+
+def test_another_robot_of_the_name_replaces_the_one_before(tmp_path: Path) -> None:
+    td.build(pendulum(1.0), folder=tmp_path, python=False)
+    folder = td.build(pendulum(2.0), folder=tmp_path, python=False)
+    assert Library(folder / "libpendulum.so").pi[0] == 2.0
+    assert visible(tmp_path) == ["pendulum_generatedFiles"]
+
+
+def test_two_robots_of_one_name_live_in_one_process() -> None:
+    light, heavy = (td.load(td.build(pendulum(mass))) for mass in (1.0, 3.0))
+    for robot in (light, heavy):
+        robot.set_q([0.3])
+    assert heavy.get_G()[0] == pytest.approx(3 * light.get_G()[0], rel=1e-12)
+    assert light.get_M().item() != heavy.get_M().item()
+
+
+def test_a_portable_build_leaves_the_processor_open(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path, python=False, portable=True)
+    flags = json.loads((folder / "manifest.json").read_text())["flags"]
+    assert "-O3" in flags and not any(flag.startswith("-march") for flag in flags)
+    assert "-march" not in (folder / "CMakeLists.txt").read_text()
+    native = td.build(pendulum(), folder=tmp_path / "native", python=False)
+    assert "-march=native" in json.loads((native / "manifest.json").read_text())["flags"]
+
+
+def test_a_law_of_ones_own_is_found_and_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("slotine_li", "laws:slotine_li", "thunder.laws")
+    monkeypatch.setattr(sys.modules[td.build.__module__], "law_builders", lambda: {"slotine_li": entry})
+    folder = td.build(pendulum(), ["slotine_li"], folder=tmp_path, python=False)
+    law = Library(folder / "libpendulum.so").law("slotine_li")
+    assert law.reference_kind == "joint" and [e.name for e in law.state] == ["pi_hat"]
+    assert law.state[0].is_adapted and law.gains[-1].name == "K_d"
+
+
+# --- what makes a build current ------------------------------------------------------------------------------------
+
+
+def digest(model: RobotModel | None = None, **changes: object) -> str:
+    arguments: dict[str, object] = {
+        "laws": [("slotine_li", {})],
+        "law_modules": ["laws"],
+        "user_functions": None,
+        "settings": {"flags": ["-O3"]},
+    }
+    return content_hash(model or pendulum(), **{**arguments, **changes})  # type: ignore[arg-type]
+
+
+def test_the_hash_is_that_of_the_content() -> None:
+    assert digest() == digest() and len(digest()) == 64
+    assert digest(replace(pendulum(), source="/somewhere/else.yaml")) == digest()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pendulum(np.nextafter(1.0, 2.0)),
+        replace(pendulum(), gravity=(0.0, 0.0, -9.82)),
+        pendulum(name="other"),
+        pendulum().with_symbolic("par_DYN", True),
+    ],
+    ids=["mass", "gravity", "name", "symbolic"],
+)
+def test_the_hash_changes_with_the_model(model: RobotModel) -> None:
+    assert digest(model) != digest()
+
+
+def test_the_hash_changes_with_law_options_flags_and_user_functions(tmp_path: Path) -> None:
+    functions = tmp_path / "functions.py"
+    functions.write_text("A = 1")
+    hashes = [
+        digest(),
+        digest(laws=[]),
+        digest(laws=[("slotine_li", {"adapted_links": "all"})]),
+        digest(settings={"flags": ["-O2"]}),
+        digest(user_functions=functions),
+    ]
+    functions.write_text("A = 2")
+    assert len({*hashes, digest(user_functions=functions)}) == 6
+
+
+def test_the_hash_changes_with_the_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "thunder_dynamics"
+    shutil.copytree(Path(fingerprint.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    before = digest()
+    monkeypatch.setattr(fingerprint, "__file__", str(package / "codegen" / "fingerprint.py"))
+    assert digest() == before
+    hashes = {before}
+    templates = ("codegen/templates/class.cpp", "codegen/templates/module_pyi.txt", "include/thunder/thunder_abi.h")
+    for name in ("algorithms/dynamics.py", *templates):
+        (package / name).write_text((package / name).read_text() + "\n")
+        hashes.add(digest())
+    assert len(hashes) == 5
+
+
+@pytest.mark.parametrize("statement", ["from mylaws import parts", "from . import parts", "from .parts import K"])
+def test_the_hash_follows_what_a_law_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    package = tmp_path / "mylaws"
+    package.mkdir()
+    for name, text in {"__init__": "", "law": statement, "parts": "K = 1", "unused": ""}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = source_closure("mylaws.law")
+    assert {"mylaws.law", "mylaws.parts"} <= set(before) and "mylaws.unused" not in before
+    (package / "parts.py").write_text("K = 2")
+    assert source_closure("mylaws.law") != before
+
+
+# --- processes that build at once ----------------------------------------------------------------------------------
+
+
+def _build_rounds(folder: str, masses: list[float], results: multiprocessing.Queue[object]) -> None:
+    try:
+        for mass in masses:
+            path = td.build(pendulum(mass), folder=folder, python=False)
+            results.put(Library(path / "libpendulum.so").pi[0])
+    except BaseException as error:
+        results.put(error)
+        raise
+
+
+@pytest.mark.parametrize("masses", [([1.0], [1.0]), ([1.0, 2.0, 1.0], [2.0, 1.0, 3.0])], ids=["same", "different"])
+def test_processes_that_build_at_once_do_not_disturb_each_other(
+    tmp_path: Path, masses: tuple[list[float], list[float]]
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    processes = [context.Process(target=_build_rounds, args=(str(tmp_path), m, results)) for m in masses]
+    for process in processes:
+        process.start()
+    seen = [results.get(timeout=120) for _ in range(sum(map(len, masses)))]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert all(mass in (1.0, 2.0, 3.0) for mass in seen)  # whole libraries, whoever's
+    assert visible(tmp_path) == ["pendulum_generatedFiles"]
+    folder = tmp_path / "pendulum_generatedFiles"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    library = Library(folder / manifest["library"])
+    assert library.hash == manifest["hash"] and library.pi[0] in (1.0, 2.0, 3.0)
+    c_text = (folder / "pendulum_library.c").read_text()
+    assert library.hash in c_text
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", ["notes.txt", "manifest.json"])
+def test_a_folder_that_was_not_generated_is_kept(tmp_path: Path, content: str) -> None:
+    target = tmp_path / "pendulum_generatedFiles"
+    target.mkdir()
+    (target / content).write_text('{"name": "mine"}')
+    with pytest.raises(BuildError, match="pendulum_generatedFiles: exists and was not generated; valid: another"):
+        td.build(pendulum(), folder=tmp_path, python=False)
+    assert visible(target) == [content]
+
+
+def test_an_empty_folder_is_used(tmp_path: Path) -> None:
+    (tmp_path / "pendulum_generatedFiles").mkdir()
+    assert (td.build(pendulum(), folder=tmp_path, python=False) / "libpendulum.so").is_file()
+
+
+def test_a_compiler_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(BuildError, match=r"cannot run 'no-such-compiler': .*; valid: a compiler in \$CC or \$CXX"):
+        td.build(pendulum(), folder=tmp_path, python=False)
+    assert visible(tmp_path) == []
+
+
+@pytest.mark.parametrize("compiler", ["false", "failing"])
+def test_a_failing_compiler_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str
+) -> None:
+    script = tmp_path / "failing"  # answers --version and then fails
+    script.write_text('#!/bin/sh\ncase "$*" in *-c*) echo "no space" >&2; exit 1;; *) exec cc "$@";; esac\n')
+    script.chmod(0o755)
+    out = tmp_path / "out"
+    old = td.build(pendulum(1.0), folder=out, python=False)
+    before = stamps(old)
+    monkeypatch.setenv("CC", compiler if compiler == "false" else str(script))
+    with pytest.raises(BuildError, match="failed" if compiler == "false" else "failed:\nno space"):
+        td.build(pendulum(2.0), folder=out, python=False)
+    assert stamps(old) == before and visible(out) == ["pendulum_generatedFiles"]
+    assert not [p for p in out.iterdir() if p.is_dir() and p != old]
+
+
+def test_unknown_laws_and_options_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(NameNotFoundError, match="no law 'pid'; valid: .*cartesian_backstepping"):
+        td.build(load_robot("panda"), ["pid"], folder=tmp_path)
+    with pytest.raises(BuildError, match="law 'cartesian_backstepping' is asked for twice; valid: each law once"):
+        td.build(load_robot("panda"), ["cartesian_backstepping"] * 2, folder=tmp_path)
+    with pytest.raises(NameNotFoundError, match="no option 'links'"):
+        td.build(load_robot("panda"), [("cartesian_backstepping", {"links": "all"})], folder=tmp_path)
+    with pytest.raises(LawError, match="a pose task needs 6 joints"):
+        td.build(pendulum(), ["cartesian_backstepping"], folder=tmp_path)
+    assert visible(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "no function add_functions; valid: def add_functions"),
+        ("def add_functions(robot): return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("def add_functions(robot: ", "SyntaxError"),
+        (
+            "def add_functions(robot):\n    robot.add_function('M', robot.symbol('q'), ['q'])",
+            "function 'M' exists already",
+        ),
+    ],
+)
+def test_bad_user_functions_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(ExpressionError, match=message):
+        td.build(pendulum(), folder=tmp_path / "out", python=False, user_functions=file)
+    assert visible(tmp_path / "out") == []
+
+
+def test_user_functions_must_be_a_python_file(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="nothing.py: no such file; valid: a Python file with add_functions"):
+        td.build(pendulum(), folder=tmp_path, user_functions=tmp_path / "nothing.py")
+    (tmp_path / "mine.txt").write_text("x = 1")
+    with pytest.raises(ExpressionError, match="mine.txt: not a Python file; valid: a file ending in .py"):
+        td.build(pendulum(), folder=tmp_path / "out", user_functions=tmp_path / "mine.txt")
+
+
+def test_only_packages_with_a_module_load(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="no generated library; valid: a folder that build"):
+        td.load(tmp_path / "nothing")
+    assert os.listdir(tmp_path) == []
+    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    with pytest.raises(BuildError, match=r"built without its Python module; valid: build\(..., python=True\), or -p"):
+        td.load(folder)
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "broken.so").write_text("not an object file")
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"module": "broken.so"}))
+    with pytest.raises(BuildError, match=r"broken\.so: cannot be imported: .*; valid: rebuild it"):
+        td.load(folder)

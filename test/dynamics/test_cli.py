@@ -1,0 +1,129 @@
+"""The command `thunder`: what `gen` writes, and one line of error with nothing written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from evaluation import ROOT, robot_file
+
+from thunder_controllers.host import Library
+from thunder_dynamics.cli import main, parse_law
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.version import __version__
+
+URDF = Path(__file__).parents[1] / "data" / "arm.urdf"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of a call."""
+    status = 0
+    try:
+        main([str(a) for a in arguments])
+    except SystemExit as exit_:
+        status = int(exit_.code or 0)
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def generated(capsys: pytest.CaptureFixture[str], *arguments: object) -> Path:
+    status, out, err = run(capsys, "gen", *arguments)
+    assert (status, err) == (0, "")
+    return Path(out.strip())
+
+
+def test_a_yaml_file_becomes_a_package_named_after_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path)
+    assert folder == tmp_path / "planar3r_generatedFiles"
+    assert Library(folder / "libplanar3r.so").robot == "planar3r"
+    assert not list(folder.glob("*.cpython*"))  # the Python module only with -p
+
+
+def test_the_name_and_the_python_module_are_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-n", "arm", "-o", tmp_path, "-p", "--portable")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert folder.name == "arm_generatedFiles" and manifest["robot"] == "arm"
+    assert manifest["module"] and (folder / manifest["module"]).is_file() and "-march=native" not in manifest["flags"]
+
+
+def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, URDF, "-n", "arm", "-o", tmp_path)
+    assert Library(folder / "libarm.so").n_joints > 0
+    xacro = ROOT / "urdf" / "panda.urdf.xacro"
+    options = ["--xacro-arg", "prefix=left_", "--lock-joint", "left_joint7=0.5"]
+    folder = generated(capsys, xacro, "-o", tmp_path, *options)
+    library = Library(folder / "libpanda.so")
+    assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
+
+
+def test_laws_take_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    law = "cartesian_backstepping:task=position,adapted_links=link2+link3"
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--law", law)
+    described = Library(folder / "libplanar3r.so").law("cartesian_backstepping")
+    assert described.state[0].size == 20
+
+
+def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def add_functions(robot):\n    robot.add_function('twice', 2 * robot.symbol('q'), ['q'], 'Twice q.')\n"
+    )
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--user-functions", file)
+    assert Library(folder / "libplanar3r.so").evaluate("twice", [1.0, 2.0, 3.0]).tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.yaml"], "none.yaml"),
+        (["robot.stl"], "no reader for the suffix '.stl'"),
+        (["PLANAR", "-n", "for"], "robot name 'for' is not a C identifier"),
+        (["PLANAR", "--law", "pid"], "no law 'pid'; valid: "),
+        (["PLANAR", "--law", "cartesian_backstepping:task"], "'task' is no option; valid: NAME=VALUE"),
+        (["PLANAR", "--law", "cartesian_backstepping:task=pose"], "a pose task needs 6 joints"),
+        (["PLANAR", "--law", "cartesian_backstepping:speed=1"], "no option 'speed'"),
+        (["PLANAR", "--law", "cartesian_backstepping:task=position,adapted_links=x+y"], "no link 'x'"),
+        (["PLANAR", "--user-functions", "none.py"], "none.py: no such file"),
+        (["PLANAR", "--base-link", "base"], "base_link"),
+        (["URDF", "--ee-link", "none"], "none"),
+        (["URDF", "--lock-joint", "j=x"], "'x' is no number"),
+        (["URDF", "--lock-joint", "j"], "'j' is no option"),
+        (["PLANAR", "--xacro-arg", "=3"], "'=3' is no option"),
+        (["PLANAR", "--no-such-option"], "--no-such-option"),
+        ([], "ROBOT"),
+    ],
+)
+def test_an_error_is_one_message_with_status_2_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {"PLANAR": str(robot_file("planar3r")), "URDF": str(URDF)}
+    status, out, err = run(capsys, "gen", *(places.get(a, a) for a in arguments))
+    assert status == 2 and out == "" and message in err
+    if err.startswith("thunder: error:"):
+        assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir() if not p.name.endswith(".lock")] == []
+
+
+def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--help")
+    assert status == 0 and "gen " in out and "run " in out
+    assert run(capsys, "run", "--help")[0] == 0
+    assert "No such command 'fly'" in run(capsys, "fly")[2]
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version")[1] == f"thunder, version {__version__}\n"
+
+
+def test_law_requests_are_parsed() -> None:
+    assert parse_law("pd") == ("pd", {})
+    assert parse_law("pd:a=1,b=x+y") == ("pd", {"a": "1", "b": ["x", "y"]})
+    for text in ("pd:a", "pd:=1", "pd:a="):
+        with pytest.raises(LawError, match="is no option; valid: NAME=VALUE"):
+            parse_law(text)

@@ -1,0 +1,131 @@
+"""The launch files under the real launch and launch_ros, where these are importable."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ament_index_python import has_resource
+from geometry_msgs.msg import TwistStamped
+from nodes import STOP_TIMEOUT, Probe
+
+from thunder_controllers.ros.bringup.bringups import BRINGUPS, PANDA_ADAPTIVE
+from thunder_controllers.ros.bringup.start import NotInstalledError, check_needs
+from thunder_controllers.ros.common.qos import MONITOR
+
+pytest.importorskip("launch.actions", reason="launch is not installed (not on PyPI); it comes with ROS 2")
+pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed (not on PyPI); it comes with ROS 2")
+
+ROOT = Path(__file__).parents[3]
+LIMIT = 240.0
+"""Wall time for the build and some seconds of motion on a loaded machine [s]."""
+
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+file, *words = sys.argv[1:]
+source = PythonLaunchDescriptionSource(file)
+service = LaunchService()
+arguments = [tuple(word.split(":=", 1)) for word in words]
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)]))
+sys.exit(service.run())
+"""
+
+
+def start(name: str, *words: str, output: Path) -> subprocess.Popen[str]:
+    """Run a launch file as `ros2 launch` does, without needing ros2cli."""
+    command = [sys.executable, "-c", RUN, str(ROOT / f"launch/{name}.launch.py"), *words]
+    with output.open("w") as file:
+        return subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
+    return
+
+
+@pytest.mark.parametrize("name", sorted(BRINGUPS))
+def test_a_launch_file_declares_its_documented_arguments(name: str) -> None:
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    source = PythonLaunchDescriptionSource(str(ROOT / f"launch/{name}.launch.py"))
+    declared = {a.name: a for a in source.try_get_launch_description_without_context().get_launch_arguments()}
+    assert list(declared) == [a.name for a in BRINGUPS[name].arguments]
+    assert all(argument.description for argument in declared.values())
+
+
+def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(domain: int, probe: Probe, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    process = start("panda_adaptive", "mode:=lockstep", output=output)
+    try:
+        errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+
+        def is_small(message: TwistStamped) -> bool:
+            e = message.twist.linear
+            return message.header.stamp.sec >= 2 and (e.x**2 + e.y**2 + e.z**2) ** 0.5 < 1e-3  # from above 1e-2
+
+        errors.wait(is_small, count=50, timeout=LIMIT)
+        begin = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        status = process.wait(10.0 * STOP_TIMEOUT)
+        assert time.monotonic() - begin < STOP_TIMEOUT, output.read_text()
+        assert status == 0, output.read_text()
+        assert "Traceback" not in output.read_text()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_a_backend_whose_packages_are_missing_is_refused_with_what_to_install(domain: int, tmp_path: Path) -> None:
+    missing = [package for package in ("ros_gz_sim", "gz_ros2_control") if not is_installed(package)]
+    if not missing:
+        pytest.skip("Gazebo is installed")
+    output = tmp_path / "output"
+    assert start("panda_adaptive", "backend:=gazebo", output=output).wait(LIMIT) == 1
+    text = " ".join(output.read_text().split())
+    for package in missing:
+        assert f"ros-jazzy-{package.replace('_', '-')}" in text
+
+
+@pytest.mark.parametrize("controller", ["plugin", "node"])
+def test_the_panda_converges_over_ros2_control(controller: str, domain: int, probe: Probe, tmp_path: Path) -> None:
+    backend = PANDA_ADAPTIVE.node_set({"backend": "ros2_control", "controller": controller})
+    try:
+        check_needs(backend)
+    except NotInstalledError as error:
+        pytest.skip(str(error))
+    output = tmp_path / "output"
+    words = ["backend:=ros2_control", f"controller:={controller}"]
+    process = start("panda_adaptive", *words, output=output)
+    try:
+        errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+
+        def is_small(message: TwistStamped) -> bool:
+            e = message.twist.linear
+            return (e.x**2 + e.y**2 + e.z**2) ** 0.5 < 1e-3  # from above 1e-2, within seconds
+
+        errors.wait(lambda message: not is_small(message), count=1, timeout=LIMIT)
+        errors.wait(is_small, count=50, timeout=LIMIT)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(10.0 * STOP_TIMEOUT) == 0, output.read_text()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def is_installed(package: str) -> bool:
+    try:
+        return bool(has_resource("packages", package))
+    except OSError:  # no AMENT_PREFIX_PATH
+        return False

@@ -1,0 +1,163 @@
+"""The generator: builds, reuses, announces and refuses; `--once` says by its exit status how it went."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from nodes import NodeProcess, Probe
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from thunder_controllers.host import Library
+from thunder_controllers.ros.common.library_message import parse_library_message
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR
+
+ROOT = Path(__file__).parents[3]
+PLANAR = "package://thunder_controllers/config/robots/planar3r.yaml"
+NODE = "/thunder_generator"
+LIBRARY = f"{NODE}/library"
+BUILD_LIMIT = 180.0
+"""Compiling takes seconds on an idle machine; this is for a loaded one [s]."""
+
+StartNode = Callable[..., NodeProcess]
+
+URDF = """<robot name="{name}"><link name="base"/><link name="arm"><inertial><mass value="1"/><origin xyz="0.1 0 0"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" velocity="1" effort="10"/></joint></robot>"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that all tests of this module share, and that no other run has filled."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "generator_cache"))
+
+
+def once(*parameters: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "thunder_controllers.ros.generator.node", "--once", "--ros-args"]
+    words = [word for parameter in parameters for word in ("-p", parameter)]
+    return subprocess.run([*command, *words], capture_output=True, text=True, timeout=BUILD_LIMIT, check=False)
+
+
+def test_a_library_is_announced_to_whoever_comes_later(start_node: StartNode, probe: Probe) -> None:
+    start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    message = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data)
+    late = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait().data)
+    assert late == message
+    library = Library(message.library)
+    assert (message.robot, message.hash, set(message.functions)) == (
+        library.robot,
+        library.hash,
+        set(library.functions),
+    )
+    assert list(message.laws) == ["slotine_li"]
+    assert message.robot_file == str(ROOT / "config/robots/planar3r.yaml")
+
+
+def test_building_again_without_change_reuses_the_library(start_node: StartNode, probe: Probe) -> None:
+    node = start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    first = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data)
+    response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
+    assert (response.success, response.message) == (True, first.library)
+    node.wait_for_output("reused, nothing has changed")
+
+
+def test_parameters_can_change_between_builds_and_a_failed_build_leaves_the_node_alive(
+    start_node: StartNode, probe: Probe
+) -> None:
+    start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    library = probe.listen(String, LIBRARY, LATCHED)
+    first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
+    assert probe.set_parameters(NODE, {"laws": ["no_such_law"]})[0].successful
+    response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
+    assert not response.success
+    assert "no law 'no_such_law'" in response.message
+    assert "valid: " in response.message
+    library.clear()
+    assert probe.set_parameters(NODE, {"laws": ["slotine_li:adapted_links=all"]})[0].successful
+    assert probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT).success
+    second = parse_library_message(library.wait().data)
+    assert second.hash != first.hash
+    assert second.laws == {"slotine_li": {"adapted_links": "all"}}
+
+
+def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNode, probe: Probe) -> None:
+    start_node("generator", {"laws": ["slotine_li"]})
+    library = probe.listen(String, LIBRARY, LATCHED)
+    with probe.advertising(String, "/robot_description", LATCHED) as description:
+        description.publish(String(data=URDF.format(name="hinged")))
+        first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
+        assert (first.robot, first.robot_file) == ("hinged", "/robot_description")
+        assert Library(first.library).joint_names == ("hinge",)
+        library.clear()
+        description.publish(String(data=URDF.format(name="other")))
+        assert parse_library_message(library.wait(timeout=BUILD_LIMIT).data).robot == "other"
+
+
+def test_a_description_that_is_no_urdf_is_reported_and_the_next_one_built(start_node: StartNode, probe: Probe) -> None:
+    node = start_node("generator", {"laws": ["slotine_li"]})
+    library = probe.listen(String, LIBRARY, LATCHED)
+    status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
+    with probe.advertising(String, "/robot_description", LATCHED) as description:
+        description.publish(String(data="no xml at all"))
+        node.wait_for_output("[ERROR]")
+        status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.ERROR)
+        description.publish(String(data=URDF.format(name="hinged")))
+        library.wait(timeout=BUILD_LIMIT)
+        status.wait(lambda m: m.status[0].name == NODE[1:] and m.status[0].level == DiagnosticStatus.OK)
+
+
+def test_ctrl_c_ends_a_build_and_its_compilers(start_node: StartNode, tmp_path: Path) -> None:
+    node = start_node("generator", {"robot": str(ROOT / "config/robots/panda.yaml"), "output": str(tmp_path)})
+    node.wait_for_output("building")
+    node.stop()
+    assert f"{tmp_path}/libpanda" not in node.output, "the build had ended before it could be stopped"
+    assert "ERROR" not in node.output
+
+
+def test_once_writes_the_library_and_says_success(tmp_path: Path) -> None:
+    result = once(f"robot:={PLANAR}", f"output:={tmp_path}", "laws:=[slotine_li]", "name:=arm")
+    assert result.returncode == 0, result.stderr
+    assert Library(tmp_path / "arm_generatedFiles/libarm.so").laws == ("slotine_li",)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("robot:=/no/such.yaml", "/no/such.yaml: no such file"),
+        ("robot:=package://thunder_controllers/none.yaml", "no such file"),
+        ("robot:=package://no_such_package/a.yaml", "package"),
+        ("laws:=[no_such_law]", "no law 'no_such_law'"),
+        ("laws:=['slotine_li:x']", "'x' is no option; valid: NAME=VALUE"),
+        ("adapted_links:=[no_such_link]", "no_such_link"),
+        ("name:='1; rm'", "1; rm"),
+        ("robot:=3", "parameter robot"),
+    ],
+)
+def test_once_says_failure_and_the_reason(parameter: str, message: str, tmp_path: Path) -> None:
+    first = () if parameter.startswith("robot") else (f"robot:={PLANAR}",)
+    laws = () if parameter.startswith("laws") else ("laws:=[slotine_li]",)
+    result = once(*first, *laws, f"output:={tmp_path}", parameter)
+    assert result.returncode == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not list(tmp_path.glob("*_generatedFiles"))
+
+
+def test_once_without_a_robot_is_refused() -> None:
+    result = once()
+    assert result.returncode == 1
+    assert "no robot" in result.stderr
+
+
+def test_a_malformed_command_line_has_a_status_of_its_own() -> None:
+    command = [sys.executable, "-m", "thunder_controllers.ros.generator.node", "--ros-args", "-p", "robot"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=os.environ)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,124 @@
+"""The model node: functions of the library at the measured joint state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from nodes import NodeProcess, Probe
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+import thunder_dynamics as td
+from thunder_controllers.host import Library
+from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+
+ROOT = Path(__file__).parents[3]
+NODE = "/thunder_model"
+Q = np.array([0.3, -0.7, 1.1])
+QD = np.array([0.5, -0.2, 0.4])
+
+StartNode = Callable[..., NodeProcess]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = td.load_model(ROOT / "config/robots/planar3r.yaml")
+    return td.build(model, folder=tmp_path_factory.mktemp("model"), python=False)
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return Library(folder / "libplanar3r.so")
+
+
+def joint_state(library: Library, order: tuple[int, ...] = (0, 1, 2)) -> JointState:
+    """The state Q, QD in any order, with a joint that is none of the robot's in front."""
+    names = ["gripper", *(library.joint_names[k] for k in order)]
+    return JointState(name=names, position=[9.0, *Q[list(order)]], velocity=[9.0, *QD[list(order)]])
+
+
+def array(message: Float64MultiArray) -> np.ndarray:
+    return np.reshape(message.data, [dim.size for dim in message.layout.dim])
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_values_are_those_of_the_library_whatever_the_order_of_the_joints(
+    order: tuple[int, ...], start_node: StartNode, probe: Probe, folder: Path, library: Library
+) -> None:
+    functions = ["M", "C", "G", "J_ee"]
+    start_node("model", {"library": str(folder), "functions": functions})
+    inboxes = {name: probe.listen(Float64MultiArray, f"{NODE}/{name}", MONITOR) for name in functions}
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    probe.wait_until(lambda: all(probe.node.count_publishers(i.topic) for i in inboxes.values()), "publishers")
+    states.publish(joint_state(library, order))
+    expected = {"M": library.evaluate("M", Q), "C": library.evaluate("C", Q, QD)}
+    expected |= {"G": library.evaluate("G", Q), "J_ee": library.evaluate("J_ee", Q)}
+    for name, inbox in inboxes.items():
+        probe.wait_until(lambda inbox=inbox: len(inbox) or states.publish(joint_state(library, order)), name)
+        np.testing.assert_array_equal(array(inbox.latest), expected[name])  # the same code, called twice
+
+
+def test_the_layout_says_shape_stride_and_name(
+    start_node: StartNode, probe: Probe, folder: Path, library: Library
+) -> None:
+    start_node("model", {"library": str(folder), "functions": ["J_ee"]})
+    inbox = probe.listen(Float64MultiArray, f"{NODE}/J_ee", MONITOR)
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "J_ee")
+    dims = [(dim.label, dim.size, dim.stride) for dim in inbox.latest.layout.dim]
+    assert dims == [("J_ee/row", 6, 18), ("J_ee/column", 3, 3)]
+
+
+def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder: Path, library: Library) -> None:
+    announcement = probe.publisher(String, "/thunder_generator/library", LATCHED, subscribers=0)
+    announcement.publish(String(data=format_library_message(describe_folder(folder, "planar3r.yaml", {}))))
+    start_node("model", {"functions": ["G"]})
+    inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G")
+    assert array(inbox.latest).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (JointState(name=["a"], position=[0.0]), "joint_states: no "),
+        (JointState(name=["j1"], position=[0.0, 1.0]), "joint_states: "),
+        ("nan", "not finite"),
+    ],
+)
+def test_a_bad_joint_state_is_not_evaluated_but_reported(
+    state: JointState | str, message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
+) -> None:
+    if state == "nan":
+        state = joint_state(library)
+        state.position[2] = float("nan")
+    start_node("model", {"library": str(folder), "functions": ["G"]})
+    inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
+    status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    probe.wait_until(lambda: probe.node.count_publishers(inbox.topic), "publisher")
+    states.publish(state)
+    status.wait(lambda m: m.status[0].level == DiagnosticStatus.ERROR and message in m.status[0].message)
+    assert len(inbox) == 0
+    probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G of a good state")
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [(["no_such"], "no_such"), (["Yr"], "Yr needs dq_r, ddq_r"), (["M", "reg_M"], "reg_M needs ddq_r")],
+)
+def test_functions_that_cannot_be_evaluated_are_refused_at_the_start(
+    functions: list[str], message: str, start_node: StartNode, folder: Path
+) -> None:
+    node = start_node("model", {"library": str(folder), "functions": functions}, wait=False)
+    assert node.wait() == 1
+    assert message in node.output
+    assert "valid: " in node.output
+    assert "Traceback" not in node.output
+    node.stopped = True

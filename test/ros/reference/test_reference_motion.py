@@ -1,0 +1,122 @@
+"""Motions of the reference node: from where the robot is, beginning and ending at rest, without a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
+from thunder_controllers.ros.reference.parameters import REFERENCE_PARAMETERS
+from thunder_controllers.ros.reference.pose_motion import Leg, Motion, PoseValue, legs_of
+from thunder_dynamics.errors import ScenarioError
+
+DT = 1e-3
+START = PoseValue(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
+DOWN = [0.0, 0.0, np.pi]
+
+MOTIONS: dict[str, dict[str, Any]] = {
+    "lissajous here": {"type": "lissajous"},
+    "lissajous there": {"type": "lissajous", "centre": (0.4, 0.0, 0.4), "lissajous.phase": (0.0, 1.57, 0.0)},
+    "poses": {"type": "pose_to_pose", "pose_to_pose.positions": (0.4, 0.0, 0.4, 0.5, 0.1, 0.5)},
+    "turning poses": {
+        "type": "pose_to_pose",
+        "pose_to_pose.positions": (0.4, 0.0, 0.4),
+        "pose_to_pose.ypr": (0.3, 0.0, 3.0),
+    },
+    "excitation": {"type": "excitation"},
+    "hold here": {"type": "hold"},
+    "hold there": {"type": "hold", "centre": (0.4, 0.0, 0.4), "ypr": DOWN},
+}
+
+
+def _parameters(**changes: Any) -> dict[str, Any]:
+    return {parameter.name: parameter.default for parameter in REFERENCE_PARAMETERS} | changes
+
+
+def _legs(start: PoseValue = START, **changes: Any) -> list[Leg]:
+    parameters = _parameters(**changes)
+    return legs_of(parameters["type"], parameters, start)
+
+
+def _run(motion: Motion, steps: int) -> np.ndarray:
+    rows = [motion.advance(DT) for _ in range(steps)]
+    return np.reshape([row for row in rows if row is not None], (-1, 24))
+
+
+@pytest.mark.parametrize("name", MOTIONS)
+def test_motion_begins_where_the_robot_is_and_never_steps(name: str) -> None:
+    motion = Motion()
+    motion.start(_legs(**MOTIONS[name]), 1.0)
+    moved = _run(motion, 5000)
+    motion.stop()
+    rows = np.vstack([moved, _run(motion, 2000)])
+    np.testing.assert_allclose(rows[0, POSITION], START.position, atol=1e-5)
+    assert np.abs(rows[0, TWIST]).max() < 1e-2
+    # Positions change by the velocity, velocities by the acceleration: nothing but the sampling is in between.
+    np.testing.assert_allclose(np.diff(rows[:, POSITION], axis=0) / DT, rows[1:, TWIST][:, :3], atol=DT * 2.0)
+    np.testing.assert_allclose(np.diff(rows[:, TWIST], axis=0) / DT, rows[1:, ACCELERATION], atol=DT * 50.0)
+    np.testing.assert_allclose(rows[-1, TWIST], np.zeros(6), atol=1e-15)  # rounding of a planned end
+    assert motion.state == "silent" or name in ("poses", "turning poses", "hold here", "hold there")
+
+
+def test_stopping_ends_in_silence_and_holding_in_a_constant_pose() -> None:
+    for end, state, sends in (("stop", "silent", False), ("hold", "holding", True)):
+        motion = Motion()
+        motion.start(_legs(type="excitation"), 0.5)
+        _run(motion, 3000)
+        getattr(motion, end)()
+        assert motion.state == "stopping"
+        _run(motion, 600)
+        assert motion.state == state
+        assert (motion.advance(DT) is not None) is sends
+    np.testing.assert_array_equal(motion.advance(DT), motion.advance(DT))
+    motion.stop()
+    assert motion.advance(DT) is None
+
+
+def test_a_motion_starts_from_the_pose_that_is_held() -> None:
+    motion = Motion()
+    motion.start(_legs(type="hold", centre=(0.4, 0.0, 0.4)), 1.0)
+    _run(motion, 5000)
+    sample = motion.held("cartesian")
+    assert sample is not None and motion.held("joint") is None
+    held = PoseValue.of(sample)
+    np.testing.assert_allclose(held.position, [0.4, 0.0, 0.4], atol=1e-12)
+    motion.start(_legs(held, type="lissajous"), 1.0)
+    np.testing.assert_allclose(motion.advance(DT)[POSITION], held.position, atol=1e-5)  # type: ignore[index]
+
+
+def test_a_motion_under_way_is_not_replaced() -> None:
+    motion = Motion()
+    motion.start(_legs(), 1.0)
+    with pytest.raises(ScenarioError, match="under way"):
+        motion.start(_legs(), 1.0)
+
+
+def test_nothing_is_sent_before_a_start() -> None:
+    motion = Motion()
+    assert motion.advance(DT) is None
+    motion.stop()
+    assert motion.advance(DT) is None
+    assert motion.held("cartesian") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"centre": (0.1, 0.2)}, "centre"),
+        ({"centre": (0.1, 0.2, np.nan)}, "centre"),
+        ({"ypr": (0.0,) * 6}, "ypr"),
+        ({"type": "pose_to_pose"}, "pose_to_pose.positions"),
+        ({"type": "pose_to_pose", "pose_to_pose.positions": (0.1,) * 4}, "pose_to_pose.positions"),
+        (
+            {"type": "pose_to_pose", "pose_to_pose.positions": (0.1,) * 6, "pose_to_pose.ypr": (0.0,) * 3},
+            "pose_to_pose.ypr",
+        ),
+    ],
+)
+def test_parameters_that_make_no_motion_are_refused(changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(ScenarioError, match=where):
+        _legs(**changes)

@@ -1,0 +1,263 @@
+"""The ros2_control plugin, built against the real ros2_control and run. Skipped where that is not sourced.
+
+. <workspace>/install/setup.sh && pytest test/test_ros2_control_manager.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xacro
+
+from thunder_controllers.host import Library
+
+ROOT = Path(__file__).resolve().parents[2]
+PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
+POSITIONS = "q:=" + ",".join(map(str, HOME))
+
+
+def why_not() -> str | None:
+    """The reason why this machine cannot do it, if it cannot."""
+    missing = [name for name in ("cmake", "c++") if shutil.which(name) is None]
+    packages = ("controller_interface", "generate_parameter_library", "pluginlib", "ament_cmake")
+    missing += [name for name in packages if not any((p / "share" / name).is_dir() for p in PREFIXES)]
+    return f"not installed, or not sourced: {', '.join(missing)}" if missing else None
+
+
+REASON = why_not()
+pytestmark = [
+    pytest.mark.xdist_group("packaging"),
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+]
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the plugin is installed, its test program in bin/; without robots and without the Python binding."""
+    folder = tmp_path_factory.mktemp("plugin")
+    options = ["-DTHUNDER_ROBOTS=", "-DTHUNDER_ROS2_CONTROL_TESTS=ON", f"-DCMAKE_INSTALL_PREFIX={folder / 'install'}"]
+    options += [f"-DPython3_EXECUTABLE={python()}", f"-Dpybind11_DIR={pybind11_folder()}"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{mujoco_alone(folder)}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+        call(["cmake", "-S", str(ROOT), "-B", str(folder / "build"), *options])
+    targets = ["thunder_adaptive_controller", "plugin_cycle", "thunder_mujoco_system"]
+    call(["cmake", "--build", str(folder / "build"), "--parallel", "2", "--target", *targets])
+    install(folder / "build", folder / "install")
+    return folder / "install"
+
+
+def python() -> str:
+    """The interpreter that ament's own scripts run in: the one that ROS 2 was built with, first in PATH."""
+    return shutil.which("python3") or sys.executable
+
+
+def mujoco_alone(folder: Path) -> Path:
+    """A search path with the wheel of MuJoCo, for the hardware that closes the loop, and nothing else of this one."""
+    found = find_spec("mujoco")
+    assert found is not None and found.submodule_search_locations is not None
+    (folder / "wheels").mkdir()
+    (folder / "wheels" / "mujoco").symlink_to(found.submodule_search_locations[0])
+    return folder / "wheels"
+
+
+def pybind11_folder() -> str:
+    command = [sys.executable, "-m", "pybind11", "--cmakedir"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def call(command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
+
+
+DESCRIPTIONS = {
+    "thunder_controllers/ros2_control/plugin/plugin.xml": "ros2_control/plugin/plugin.xml",
+    "mujoco_hardware/plugin.xml": "ros2_control/mujoco_hardware/plugin.xml",
+}
+"""Plugin descriptions: where they are installed, below the package's share folder, and where they come from."""
+
+
+def install(build: Path, target: Path) -> None:
+    """Install what the plugins alone need; the whole package is test_colcon's business."""
+    share = target / "share" / "thunder_controllers"
+    shutil.copytree(build / "ament_cmake_index" / "share" / "ament_index", target / "share" / "ament_index")
+    for place, source in DESCRIPTIONS.items():
+        (share / place).parent.mkdir(parents=True)
+        shutil.copy(ROOT / "thunder_controllers" / source, share / place)
+    shutil.copy(ROOT / "package.xml", share / "package.xml")
+    mujoco = "thunder_controllers/ros2_control/mujoco_hardware/libthunder_mujoco_system.so"
+    for folder, names in (("lib", ("libthunder_adaptive_controller.so", mujoco)), ("bin", ("plugin_cycle",))):
+        (target / folder).mkdir()
+        for name in names:
+            shutil.copy(build / name, target / folder / Path(name).name)
+
+
+def environment(prefix: Path) -> Mapping[str, str]:
+    values = dict(os.environ)
+    values["AMENT_PREFIX_PATH"] = f"{prefix}{os.pathsep}{values['AMENT_PREFIX_PATH']}"
+    # The wheels of rclpy put their own libraries in front: they are not those of the sourced ROS 2.
+    folders = values.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    sourced = [folder for folder in folders if not Path(folder).is_relative_to(sys.prefix)]
+    values["LD_LIBRARY_PATH"] = os.pathsep.join((str(prefix / "lib"), *sourced))
+    return values | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_LOG_DIR": str(prefix / "log")}
+
+
+def run(prefix: Path, action: str, *parameters: str) -> subprocess.CompletedProcess[str]:
+    command = [str(prefix / "bin" / "plugin_cycle"), action, *parameters]
+    return subprocess.run(command, env=environment(prefix), capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_it_lives_through_its_states_and_updates_allocate_nothing(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS)
+    assert result.returncode == 0, result.stderr
+    left = np.array(result.stdout.split(), dtype=float)
+    gravity = np.ravel(Library(panda_folder / "libpanda.so").evaluate("G", HOME))
+    # The same function of the same library; text with 17 digits loses nothing.
+    np.testing.assert_array_equal(left, gravity)
+
+
+def test_it_can_be_ended_while_another_thread_updates(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "end", f"library:={panda_folder}", POSITIONS)
+    assert result.returncode == 0, (result.returncode, result.stderr)
+
+
+def test_bounds_of_motions_can_be_changed_and_must_be_finite(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "bounds", f"library:={panda_folder}")
+    assert result.returncode == 0, result.stderr
+
+
+def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, panda_folder: Path) -> None:
+    options = ["gravity_compensated_by_robot:=true", "zero_start:=true"]
+    result = run(prefix, "cycle", f"library:={panda_folder}", *options, POSITIONS)
+    assert result.returncode == 0, result.stderr
+    np.testing.assert_array_equal(np.array(result.stdout.split(), dtype=float), np.zeros(7))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "reason"),
+    [
+        ("robot:=atlas", "the library is of robot 'panda'; valid: 'atlas', parameter robot"),
+        ("law:=none", "there is no law 'none'; valid: cartesian_backstepping"),
+        ("joints:=[a, b]", "parameter joints: the joints are a, b; valid: 7 different names"),
+        ("gains.gamma:=1", "parameter gains.gamma: is of type integer; valid: double"),
+        ("gains.gamma:=-1.0", "valid: from 1e-06 to 1e+09"),
+        ("gains.K_d:=[1.0]", "gains.K_d: got 1 values; valid: 7"),
+        ("gains.K_d:=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 501.0]", "element 6 is 501"),
+        ("publish_rate:=0.0", "publish_rate"),
+        ("publish_rate:=.nan", "publish_rate: nan; valid: above 0"),
+        ("measurement_timeout:=0.0005", "measurement_timeout: is 0.0005; valid: a time above nominal_dt"),
+        ("effort_limit:=[1.0]", "effort_limit: has 1 values; valid: 7, one per joint"),
+        ("effort_rate_limit:=[-1.0]", "effort_rate_limit: -1; valid: above 0"),
+        ("path.linear_limits:=[1.0]", "Length of parameter 'path.linear_limits' is '1'"),
+        ("path.joint_acceleration:=.inf", "path.joint_acceleration: inf; valid: finite"),
+        ("max_activation_error:=0.0", "max_activation_error: 0; valid: above 0"),
+        ("estimates_file:=/none.yaml", "/none.yaml: cannot be read"),
+        ("base_frame:=''", "Parameter 'base_frame' cannot be empty"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_with_one_reason(
+    prefix: Path, panda_folder: Path, parameter: str, reason: str
+) -> None:
+    result = run(prefix, "configure", f"library:={panda_folder}", parameter)
+    assert result.returncode == 1, result.stderr
+    lines = [line for line in result.stderr.splitlines() if " refused: " in line]
+    assert len(lines) == 1 and reason in lines[0], result.stderr
+
+
+@pytest.mark.parametrize(
+    ("library", "reason"),
+    [
+        ("", "neither library nor robot is given"),
+        ("/none.so", "there is no such file"),
+        ("package://none/lib.so", "there is no package 'none'"),
+        ("package://none", "incomplete or climbing URI"),
+    ],
+)
+def test_a_library_that_is_not_there_is_refused(prefix: Path, library: str, reason: str) -> None:
+    result = run(prefix, "configure", f"library:='{library}'")
+    assert result.returncode == 1 and reason in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize(("position", "reason"), [("nan", "element 0 is nan"), ("9.0", "joint panda_joint1 is at 9")])
+def test_activation_is_refused_at_an_impossible_place(
+    prefix: Path, panda_folder: Path, position: str, reason: str
+) -> None:
+    result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS.replace("q:=0.1", f"q:={position}"))
+    assert result.returncode == 1 and "activate refused" in result.stderr and reason in result.stderr, result.stderr
+
+
+# --- in the controller manager ---------------------------------------------------------------------------------------
+
+NODE = next((file for p in PREFIXES if (file := p / "lib/controller_manager/ros2_control_node").is_file()), None)
+PAYLOAD = 1.0
+MODELLED = 0.735522
+"""Mass of the Panda's last link in its description [kg]."""
+
+
+@pytest.fixture(scope="module")
+def session(prefix: Path, panda_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What manager_run.py saw of the plugin on a simulated arm with a payload that it does not know."""
+    folder = tmp_path_factory.mktemp("manager")
+    model, description = folder / "panda.xml", folder / "panda.urdf"
+    payload = ["--payload-mass", str(PAYLOAD), "--payload-com", "0", "0", "0.1", "--q-start", "0 -0.4 0 -2 0 1.6 0.8"]
+    thunder = [sys.executable, "-m", "thunder_dynamics.cli"]
+    call([*thunder, "mjcf", str(ROOT / "urdf/panda.urdf.xacro"), "--out", str(model), *payload])
+    document = xacro.process_file(str(ROOT / "urdf/panda.ros2_control.xacro"), mappings={"model": str(model)})
+    description.write_text(document.toxml())
+    parameters = folder / "library.yaml"
+    parameters.write_text(f"/**/adaptive_controller: {{ros__parameters: {{library: {panda_folder}}}}}\n")
+    files = [str(ROOT / "config/ros2_control/panda_mujoco.yaml"), str(parameters)]
+    assert NODE is not None
+    local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": "83"}
+    with (folder / "node.log").open("w") as log:
+        command = [str(NODE), "--ros-args", *(word for file in files for word in ("--params-file", file))]
+        manager = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+        try:
+            run = [python(), str(ROOT / "test/ros2_control/manager_run.py"), str(description)]
+            result = subprocess.run(run, env=local, capture_output=True, text=True, check=False, timeout=300)
+        finally:
+            manager.send_signal(signal.SIGINT)
+            status = manager.wait(30)
+    assert result.returncode == 0, result.stderr + (folder / "node.log").read_text()[-4000:]
+    return {**json.loads(result.stdout), "status": status}
+
+
+needs_manager = pytest.mark.skipif(NODE is None, reason="controller_manager is not installed, or not sourced")
+
+
+@needs_manager
+def test_the_manager_switches_it_on_over_and_off(session: dict[str, Any]) -> None:
+    other, plugin = "effort_controller", "adaptive_controller"
+    assert session["other"] == {other: "active", plugin: "inactive"}
+    assert session["back"] == {other: "inactive", plugin: "active"}
+    assert session["off"] == {other: "inactive", plugin: "inactive"}
+    assert session["unloaded"] == {other: "inactive"}
+
+
+@needs_manager
+def test_it_tracks_and_learns_the_payload(session: dict[str, Any]) -> None:
+    # At rest the error falls to the model's accuracy; 0.1 mm is a hundred times what a quiet machine shows.
+    assert session["error"] < 1e-4 and session["error after the return"] < 1e-4
+    # The mass appears in gravity, which the law must balance to stand still: a percent of it is the error's fraction.
+    assert session["mass"] == pytest.approx(MODELLED + PAYLOAD, rel=0.01)
+
+
+@needs_manager
+def test_its_diagnostics_tell_of_the_loop(session: dict[str, Any]) -> None:
+    health = session["health"]
+    assert health["state"] == "active" and int(health["steps"]) > 1000
+    assert float(health["step time mean [us]"]) > 0.0
+    blocking = ("measurement_non_finite", "result_non_finite", "stopping", "runaway", "not_active")
+    assert [health[f"guard {name}"] for name in blocking] == ["0"] * len(blocking)

@@ -1,0 +1,215 @@
+"""Scenario files: what is accepted, how overrides combine, and the message of every error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thunder_controllers.references.trajectories import (
+    POSITION,
+    ROTATION,
+    Hold,
+    JointLissajous,
+    JointPath,
+    Lissajous,
+    PoseToPose,
+)
+from thunder_controllers.simulation.scenario import Scenario, load_scenario
+from thunder_dynamics.errors import ScenarioError
+
+TEXT = """\
+name: test
+robot: robot.yaml
+plant:
+  urdf: robot.urdf
+  friction: {viscous: [0.1, 0.2]}
+law:
+  gains: {Lambda: 10, K_d: [1, 2]}
+  initial_estimates:
+    tool: {mass: 2.5, com: [0.2, 0.2, 0.2]}
+reference: {type: lissajous, centre: [0.4, 0, 0.5], amplitude: 0.1, frequency: 0.5}
+start: {q: [0, 0]}
+duration: 2
+host: {effort_limit: 10}
+runs:
+  - name: first
+    adaptation: false
+  - name: second
+    overrides: {plant: {torque_delay: 0.001}, law: {gains: {Lambda: 20}}}
+"""
+
+
+def _load(tmp_path: Path, text: str = TEXT, seed: int | None = None) -> Scenario:
+    for name in ("robot.yaml", "robot.urdf"):
+        (tmp_path / name).touch()
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text)
+    return load_scenario(path, seed)
+
+
+def _with_reference(tmp_path: Path, reference: str) -> Scenario:
+    return _load(tmp_path, re.sub(r"reference: .*", f"reference: {reference}", TEXT))
+
+
+def test_defaults_and_values(tmp_path: Path) -> None:
+    scenario = _load(tmp_path)
+    first = scenario.runs[0]
+    assert (scenario.name, first.name, first.adaptation, scenario.runs[1].adaptation) == ("test", "first", False, True)
+    assert (first.config.rate, first.config.steps, first.config.seed) == (1000.0, 2000, 0)
+    assert first.config.plant.friction is not None and first.config.plant.friction.viscous == (0.1, 0.2)
+    assert first.config.law.name == "cartesian_backstepping"
+    np.testing.assert_array_equal(first.config.law.initial_estimates["tool"].to_inertia().com, [0.2, 0.2, 0.2])
+    assert scenario.resolve("robot.yaml") == tmp_path / "robot.yaml"
+
+
+def test_overrides_are_laid_over_the_common_part(tmp_path: Path) -> None:
+    first, second = (run.config for run in _load(tmp_path).runs)
+    assert (first.plant.torque_delay, second.plant.torque_delay) == (0.0, 0.001)
+    assert second.plant.friction == first.plant.friction
+    assert (first.law.gains, second.law.gains) == ({"Lambda": 10, "K_d": (1, 2)}, {"Lambda": 20, "K_d": (1, 2)})
+
+
+def test_an_override_of_another_type_replaces_the_reference(tmp_path: Path) -> None:
+    text = TEXT.replace("{plant: {torque_delay: 0.001},", "{reference: {type: hold, position: [0.4, 0, 0.5]},")
+    first, second = (run.config.reference.build() for run in _load(tmp_path, text).runs)
+    assert isinstance(first, Lissajous) and isinstance(second, Hold)
+
+
+def test_seed_can_be_replaced(tmp_path: Path) -> None:
+    assert [run.config.seed for run in _load(tmp_path, seed=7).runs] == [7, 7]
+
+
+def test_hash_is_of_the_text(tmp_path: Path) -> None:
+    changed = _load(tmp_path, TEXT + "# a comment\n").hash
+    assert _load(tmp_path).hash == _load(tmp_path).hash != changed
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind", "columns"),
+    [
+        ("{type: lissajous, centre: [0, 0, 1], amplitude: [0.1, 0, 0], frequency: 1, ypr: [0, 0, 1]}", Lissajous, 24),
+        ("{type: hold, position: [0, 0, 1]}", Hold, 24),
+        ("{type: poses, poses: [{position: [0, 0, 1]}, {position: [0, 1, 1], ypr: [1, 0, 0]}]}", PoseToPose, 24),
+        ("{type: joint_lissajous, centre: [0, 1], amplitude: 0.1, frequency: 1}", JointLissajous, 6),
+        ("{type: joint_path, positions: [[0, 1], [1, 0]], velocity: 2}", JointPath, 6),
+    ],
+)
+def test_every_type_of_reference_builds(tmp_path: Path, reference: str, kind: type, columns: int) -> None:
+    built = _with_reference(tmp_path, reference).runs[0].config.reference.build()
+    assert isinstance(built, kind)
+    assert built.sample(np.linspace(0, 1, 5)).shape == (5, columns)
+
+
+def test_orientation_is_yaw_pitch_roll(tmp_path: Path) -> None:
+    scenario = _with_reference(tmp_path, "{type: hold, position: [1, 2, 3], ypr: [1.5707963267948966, 0, 0]}")
+    row = scenario.runs[0].config.reference.build().sample(np.zeros(1))[0]
+    np.testing.assert_array_equal(row[POSITION], [1, 2, 3])
+    np.testing.assert_allclose(row[ROTATION].reshape(3, 3).T, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12)
+
+
+BAD = {
+    "unknown key": (
+        "duration: 2",
+        "duraton: 2",
+        ":12: duraton: unknown key 'duraton'; valid: robot, robot_options, plant",
+    ),
+    "unknown nested key": (
+        "torque_delay",
+        "delay",
+        ":18: runs[1].overrides.plant.delay: unknown key 'delay'; valid: ee_link",
+    ),
+    "missing key": ("start: {q: [0, 0]}", "", ":1: missing key 'start'; valid: a value for it"),
+    "duplicate key": (
+        "duration: 2",
+        "duration: 2\nname: x",
+        ":13: name: duplicate key, first on line 1; valid: each key",
+    ),
+    "wrong kind": ("duration: 2", "duration: long", ":12: duration: 'long'; valid: input should be a valid number"),
+    "text for a number": ("duration: 2", 'duration: "2"', ":12: duration: '2'; valid: input should be a valid number"),
+    "non-finite": (
+        "centre: [0.4",
+        "centre: [.nan",
+        ":10: reference.centre[0]: nan; valid: input should be a finite number",
+    ),
+    "negative": (
+        "[0.1, 0.2]",
+        "[0.1, -0.2]",
+        ":5: plant.friction.viscous[1]: -0.2; valid: input should be greater than or",
+    ),
+    "zero duration": ("duration: 2", "duration: 0", ":12: duration: 0; valid: input should be greater than 0"),
+    "too long": ("duration: 2", "duration: 2e7", ":1: duration · rate is 2e+10 steps; valid: 1 to 10000000"),
+    "too few values": (
+        "com: [0.2, 0.2, 0.2]",
+        "com: [0.2, 0.2]",
+        ":9: law.initial_estimates.tool.com: only 2 values; valid: more",
+    ),
+    "unphysical body": (
+        "com: [0.2, 0.2, 0.2]",
+        "inertia: [1, 0, 0, 0.1, 0, 0.1]",
+        ":9: law.initial_estimates.tool: the inertia about the CoM breaks the triangle inequality: principal moments",
+    ),
+    "unknown reference": (
+        "lissajous",
+        "circle",
+        ":10: reference.type: type 'circle'; valid: hold, joint_lissajous, joint_path",
+    ),
+    "reference without type": (
+        "type: lissajous, ",
+        "",
+        ":10: reference: missing key 'type'; valid: hold, joint_lissajous",
+    ),
+    "unknown integrator": (
+        "torque_delay: 0.001",
+        "integrator: heun",
+        ":18: runs[1].overrides.plant.integrator: 'heun'; valid: input should be 'euler', 'implicit', ",
+    ),
+    "same names": ("name: second", "name: first", ":1: two runs share a name: first, first"),
+    "name that is a path": (
+        "name: first",
+        "name: ../first",
+        ":15: runs[0].name: '../first'; valid: string should match",
+    ),
+    "no runs": (TEXT[TEXT.index("runs:") :], "runs: []\n", ":14: runs: []; valid: tuple should have at least 1 item"),
+    "missing robot": (
+        "robot: robot.yaml",
+        "robot: other.yaml",
+        ":2: robot: no file other.yaml; valid: a file, seen from",
+    ),
+    "missing URDF": (
+        "urdf: robot.urdf",
+        "urdf: other.urdf",
+        ":4: plant.urdf: no file other.urdf; valid: a file, seen from",
+    ),
+    "object tag": (
+        "duration: 2",
+        "duration: !!python/object:os.system 2",
+        ":12: duration: the tag '!!python/object:os.system'",
+    ),
+    "no YAML": ("duration: 2", "duration: [2", ":13: expected ',' or ']', but got ':'; valid: YAML 1.2"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_scenario_names_file_line_key_and_what_is_valid(tmp_path: Path, case: str) -> None:
+    old, new, message = BAD[case]
+    assert TEXT.count(old) == 1
+    with pytest.raises(ScenarioError) as caught:
+        _load(tmp_path, TEXT.replace(old, new))
+    assert str(caught.value).startswith(f"{tmp_path / 'scenario.yaml'}{message}")
+
+
+def test_an_unreadable_file_is_a_scenario_error(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="the file cannot be read"):
+        load_scenario(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parents[2].glob("config/scenarios/*.yaml")), ids=lambda p: p.stem
+)
+def test_scenarios_of_the_package_are_valid(path: Path) -> None:
+    scenario = load_scenario(path)
+    assert scenario.name == path.stem
+    assert [run.adaptation for run in scenario.runs] == [False, True]

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thunder/host/library/signals.hpp"
+#include "thunder/host/triple_buffer.hpp"
+
+namespace thunder {
+
+/// The gains of a law: checked and written by the configuring thread, read by the updating thread.
+class GainPort {
+ public:
+  GainPort(const thunder_law& law, const NamedValues& values);
+
+  /// Configuring thread: change one gain. Throws as write_entry and find_entry do; then nothing changes.
+  void write(const std::string& name, const std::vector<double>& values);
+  /// Configuring thread: change several, which the updating thread takes over together. Throws as above; then none
+  /// changes.
+  void write(const NamedValues& values);
+  /// Configuring thread: all gains as written last.
+  const std::vector<double>& written() const noexcept { return written_; }
+
+  /// Updating thread: the newest gains.
+  const double* refresh() noexcept {
+    buffer_.fetch();
+    return buffer_.value().data();
+  }
+
+ private:
+  const thunder_law* law_;
+  std::vector<double> written_;
+  TripleBuffer<std::vector<double>> buffer_;
+};
+
+}  // namespace thunder

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+
+/// Owns the state of one law and steps it: (effort, next_state, telemetry) = step(q, qd, reference, state, gains, dt).
+///
+/// A step computes into scratch; only `commit` changes the state, so a step can be thrown away.
+class LawRunner {
+ public:
+  /// Throws as write_entries does, if the initial values do not fit the law's state.
+  LawRunner(std::shared_ptr<const Library> library, const thunder_law& law, const NamedValues& initial_state);
+
+  // The step's result pointers point into this object's own vectors.
+  LawRunner(const LawRunner&) = delete;
+  LawRunner& operator=(const LawRunner&) = delete;
+
+  /// Compute a step. False unless it succeeded and effort, next state and telemetry are all finite.
+  bool step(const double* q, const double* qd, const double* reference, const double* gains, double dt) noexcept;
+
+  /// Take over the step's state and telemetry; adapted entries keep their value if asked for.
+  void commit(bool keep_adapted) noexcept;
+
+  /// Back to the initial state; adapted entries keep their value if asked for.
+  void reset(bool keep_adapted) noexcept;
+
+  /// Throws HostError(law) if telemetry of the last step forbids activation.
+  void check_activation() const;
+
+  const thunder_law& law() const noexcept { return *law_; }
+  bool adapts() const noexcept { return adapts_; }
+  /// Of the last step, committed or not.
+  double* effort() noexcept { return effort_.data(); }
+  /// Committed.
+  const std::vector<double>& state() const noexcept { return state_; }
+  const std::vector<double>& telemetry() const noexcept { return telemetry_; }
+
+ private:
+  void take_over(const std::vector<double>& source, bool keep_adapted) noexcept;
+
+  std::shared_ptr<const Library> library_;
+  const thunder_law* law_;
+  bool adapts_ = false;
+  std::vector<double> initial_state_;
+  std::vector<double> state_;
+  std::vector<double> telemetry_;
+  std::vector<double> effort_;
+  std::vector<double> next_state_;
+  std::vector<double> next_telemetry_;
+  std::vector<long long> iw_;
+  std::vector<double> w_;
+};
+
+}  // namespace thunder

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thunder/host/library/evaluator.hpp"
+#include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/player.hpp"
+#include "thunder/host/motion/sample.hpp"
+#include "thunder/host/motion/spline.hpp"
+#include "thunder/host/triple_buffer.hpp"
+
+namespace thunder {
+
+/// What the updating thread found when it refreshed the reference.
+enum class ReferenceState {
+  fresh,   ///< As written, holding, or moving by request.
+  stale,   ///< Nothing was written for longer than the timeout: coming to rest, or resting after that.
+  failed,  ///< The place to hold could not be computed.
+};
+
+/// The reference of a law: checked and written by the configuring thread, read by the updating thread.
+///
+/// Until something is written, and after `hold`, the reference is the place where the updating thread finds the robot:
+/// joint laws hold q, cartesian laws the pose T_0_ee(q); velocities and accelerations are zero. Entries written
+/// one by one after that replace their part; the others keep holding.
+///
+/// Motions begin at the sample in effect, continuous in position, velocity and acceleration, and end at rest; their end
+/// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
+/// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
+class ReferencePort {
+ public:
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q).
+  ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law);
+
+  /// Configuring thread: the whole flat reference, law.reference.size values.
+  ///
+  /// Throws HostError(dimension) for another size, HostError(law) for values that are not finite, out of bounds, or no
+  /// rotation (RᵀR = 1 to 1e-6, det R > 0); the reference is then unchanged.
+  void write(const double* values, int size);
+  /// Configuring thread: one entry; throws as above and as find_entry does.
+  void write_entry(const std::string& name, const std::vector<double>& values);
+  /// Configuring thread: hold the place where the next update finds the robot.
+  void hold() noexcept;
+
+  /// Configuring thread: bounds of motions that begin from now on. Throws as check_limits does.
+  void set_limits(const MotionLimits& limits);
+  /// Configuring thread: to rest at a pose, on a straight line, turning about one axis, within the limits, on a quintic
+  /// time law; a moving reference first comes to rest. Position [m], quaternion x, y, z, w of norm 1 to 1e-3.
+  ///
+  /// Throws HostError(law) for a joint law, for numbers that are not finite or out of the entries' bounds, or for
+  /// another norm; what was followed before goes on. The two below do so too.
+  void go_to(const double position[3], const double orientation[4]);
+  /// Configuring thread: through timed points, starting now, to rest at the last one; see SplineKnots. A point at
+  /// time zero is where the motion starts: it must lie within 0.01 (m, rad, quaternion elements) of the sample in
+  /// effect, and is otherwise left out.
+  ///
+  /// Throws HostError(law) also for times that do not increase or have no positive one, velocities or accelerations
+  /// given to a part of the points only, a velocity at the end, or a turn above kLargestTurn between two points;
+  /// HostError(dimension) for a wrong number of joints.
+  void follow(const std::vector<TimedPose>& points);
+  void follow(const std::vector<TimedJoints>& points);
+  /// Configuring thread: come to rest, and hold that place.
+  void stop() noexcept;
+
+  /// Updating thread, at activation: take what was written; hold at q what was not. False if that place has no pose.
+  bool restart(const double* q) noexcept;
+  /// Updating thread: take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
+  ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
+  /// Updating thread: the flat reference in effect.
+  const std::vector<double>& values() const noexcept { return values_; }
+  /// Updating thread: what it follows.
+  ReferenceSource source() const noexcept { return source_; }
+
+ private:
+  enum class Request { write, go, follow, stop };
+  struct Message {
+    Request request = Request::write;
+    std::uint64_t number = 0;  ///< of the request
+    std::vector<double> values;
+    std::uint64_t given = 0;  ///< bit i: entry i was written since the last hold or motion
+    std::uint64_t holds = 0;    ///< how many holds were asked for
+    std::uint64_t motions = 0;  ///< how many motions were asked for
+    PoseTarget target;
+    std::shared_ptr<const SplineKnots> knots;  ///< owned by the configuring thread, which alone copies and resets it
+    MotionLimits limits;
+  };
+
+  static Message first_message(const thunder_law& law);
+  void check_entry(const thunder_entry& entry, const double* values) const;
+  void check_pose(const Vector3& position, const Quaternion& orientation) const;
+  void require_kind(bool is_cartesian, const char* what) const;
+  const double* find_start();
+  void publish() noexcept;
+  void begin_request(Request request) noexcept;
+
+  bool capture(const double* q) noexcept;
+  bool take(const double* q) noexcept;
+  void take_written(const Message& message) noexcept;
+  void take_motion(const Message& message) noexcept;
+  void stop(const MotionLimits& limits) noexcept;
+  void settle() noexcept;
+  void move(double dt) noexcept;
+  void keep_place() noexcept;
+  void show() noexcept;
+
+  const thunder_law* law_;
+  SampleLayout layout_;
+  std::optional<PositionFunction> pose_;
+
+  // Configuring thread.
+  Message written_;
+  bool start_is_known_ = false;
+
+  TripleBuffer<Message> buffer_;
+  TripleBuffer<std::vector<double>> in_effect_;  ///< back to the configuring thread
+
+  // Updating thread.
+  std::vector<double> held_;
+  std::vector<double> values_;
+  std::vector<double> next_;
+  MotionPlayer player_;
+  ReferenceSource source_ = ReferenceSource::hold;
+  std::uint64_t holds_taken_ = 0;
+  std::uint64_t motions_taken_ = 0;
+  std::uint64_t taken_ = 0;  ///< number of the request
+  bool has_moved_ = false;   ///< by a motion, since the place to hold was captured
+  bool is_stale_ = false;
+  std::optional<double> stamp_;
+};
+
+}  // namespace thunder

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/law/estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+const thunder_entry* find_estimate(const thunder_law& law) noexcept {
+  for (int i = 0; i < law.state.n_entries; ++i) {
+    if (std::strcmp(law.state.entries[i].name, kEstimateEntry) == 0) return &law.state.entries[i];
+  }
+  return nullptr;
+}
+
+std::string stripped(const std::string& text, const char* characters) {
+  const std::size_t first = text.find_first_not_of(characters);
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(characters) - first + 1);
+}
+
+/// What stands behind the last " of ", divided at its commas.
+std::vector<std::string> names_at_end(const std::string& description) {
+  const std::string separator = " of ";
+  const std::size_t found = description.rfind(separator);
+  std::string rest = stripped(found == std::string::npos ? description : description.substr(found + separator.size()),
+                              ". ");
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= rest.size();) {
+    const std::size_t end = std::min(rest.find(',', begin), rest.size());
+    names.push_back(stripped(rest.substr(begin, end - begin), " "));
+    begin = end + 1;
+  }
+  return names;
+}
+
+bool is_link(const thunder_library& library, const std::string& name) {
+  const char* const* end = library.link_names + library.n_joints;
+  return std::any_of(library.link_names, end, [&](const char* link) { return name == link; });
+}
+
+}  // namespace
+
+std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law) {
+  const thunder_entry* entry = find_estimate(law);
+  if (!entry || entry_size(*entry) % kInertialParameters != 0) return {};
+  const auto count = static_cast<std::size_t>(entry_size(*entry) / kInertialParameters);
+  std::vector<std::string> names = names_at_end(entry->description);
+  const bool known = names.size() == count && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+                       return is_link(library, name);
+                     });
+  if (known) return names;
+  names.clear();
+  for (std::size_t i = 1; i <= count; ++i) names.push_back("body_" + std::to_string(i));
+  return names;
+}
+
+void about_com(const double* pi, double* dyn) noexcept {
+  const double mass = pi[0];
+  if (dyn != pi) std::copy_n(pi, kInertialParameters, dyn);
+  if (!(std::abs(mass) >= kSmallestMass)) {
+    std::fill_n(dyn + 1, 3, 0.0);
+    return;
+  }
+  const double x = pi[1] / mass, y = pi[2] / mass, z = pi[3] / mass;
+  dyn[1] = x;
+  dyn[2] = y;
+  dyn[3] = z;
+  dyn[4] -= mass * (y * y + z * z);
+  dyn[5] += mass * x * y;
+  dyn[6] += mass * x * z;
+  dyn[7] -= mass * (x * x + z * z);
+  dyn[8] += mass * y * z;
+  dyn[9] -= mass * (x * x + y * y);
+}
+
+}  // namespace thunder

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a library says about itself is checked once, at load time, so that the update path can trust every size.
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+[[noreturn]] void refuse(const std::string& where, const std::string& wrong, const std::string& valid = {}) {
+  throw HostError(ErrorKind::build, wrong, where, valid);
+}
+
+void require(bool holds, const std::string& where, const char* wrong, const char* valid = "") {
+  if (!holds) refuse(where, wrong, valid);
+}
+
+void check_text(const char* text, const std::string& where, const char* what) {
+  if (!text) refuse(where, std::string("the ") + what + " is missing");
+}
+
+void check_name(const char* name, const std::string& where) {
+  check_text(name, where, "name");
+  require(*name != '\0', where, "the name is empty");
+}
+
+void check_unique(std::set<std::string>& seen, const char* name, const std::string& where) {
+  if (!seen.insert(name).second) refuse(where, std::string("the name '") + name + "' appears twice");
+}
+
+/// Bounds ordered and not NaN; defaults inside them, except for outputs, which have no meaningful default.
+void check_bounds(const thunder_entry& entry, const std::string& where, bool check_defaults) {
+  require(entry.defaults && entry.lower && entry.upper, where, "defaults or bounds are missing");
+  for (int i = 0; i < entry_size(entry); ++i) {
+    if (!(entry.lower[i] <= entry.upper[i])) {
+      refuse(where, "bounds [" + format(entry.lower[i]) + ", " + format(entry.upper[i]) + "] are not ordered");
+    }
+    if (!check_defaults) continue;
+    const double value = entry.defaults[i];
+    if (!(std::isfinite(value) && entry.lower[i] <= value && value <= entry.upper[i])) {
+      refuse(where, "the default " + format(value) + " is out of bounds",
+             "[" + format(entry.lower[i]) + ", " + format(entry.upper[i]) + "]");
+    }
+  }
+}
+
+void check_entry(const thunder_entry& entry, const std::string& where, bool check_defaults) {
+  check_name(entry.name, where);
+  const std::string here = where + "." + entry.name;
+  check_text(entry.unit, here, "unit");
+  check_text(entry.description, here, "description");
+  require(entry.rows >= 1 && entry.cols >= 1, here, "the size is not positive", "rows >= 1 and cols >= 1");
+  check_bounds(entry, here, check_defaults);
+}
+
+void check_signal(const thunder_signal& signal, const std::string& where, bool check_defaults) {
+  require(signal.size >= 0 && signal.n_entries >= 0, where, "a size is negative");
+  require(signal.n_entries == 0 || signal.entries, where, "the entries are missing");
+  std::set<std::string> names;
+  int offset = 0;
+  for (int i = 0; i < signal.n_entries; ++i) {
+    const thunder_entry& entry = signal.entries[i];
+    check_entry(entry, where, check_defaults);
+    check_unique(names, entry.name, where);
+    if (entry.offset != offset) {
+      refuse(where + "." + entry.name, "the offset is " + std::to_string(entry.offset), std::to_string(offset));
+    }
+    offset += entry_size(entry);
+  }
+  if (offset != signal.size) {
+    refuse(where, "the entries hold " + std::to_string(offset) + " values, the signal " + std::to_string(signal.size));
+  }
+}
+
+void check_reference_entry(const thunder_signal& signal, const char* name, int rows, int cols,
+                           const std::string& where) {
+  for (int i = 0; i < signal.n_entries; ++i) {
+    const thunder_entry& entry = signal.entries[i];
+    if (std::strcmp(entry.name, name) == 0 && entry.rows == rows && entry.cols == cols) return;
+  }
+  refuse(where, "the reference has no entry like the one expected",
+         std::string(name) + " (" + std::to_string(rows) + "x" + std::to_string(cols) + ")");
+}
+
+void check_reference(const thunder_law& law, int n_joints, const std::string& where) {
+  if (law.reference_kind == THUNDER_REFERENCE_JOINT) {
+    for (const char* name : {"q", "qd", "qdd"}) check_reference_entry(law.reference, name, n_joints, 1, where);
+    require(law.reference.n_entries == 3, where, "the reference has further entries", "q, qd, qdd");
+  } else if (law.reference_kind == THUNDER_REFERENCE_CARTESIAN) {
+    check_reference_entry(law.reference, "position", 3, 1, where);
+    check_reference_entry(law.reference, "rotation", 3, 3, where);
+    for (const char* name : {"twist", "acceleration"}) check_reference_entry(law.reference, name, 6, 1, where);
+    require(law.reference.n_entries == 4, where, "the reference has further entries",
+            "position, rotation, twist, acceleration");
+  } else {
+    refuse(where, "the reference kind " + std::to_string(law.reference_kind) + " is unknown",
+           "0 (joint), 1 (cartesian)");
+  }
+}
+
+void check_law(const thunder_law& law, int n_joints, const std::string& where) {
+  check_text(law.description, where, "description");
+  require(law.step != nullptr, where, "the step function is missing");
+  require(law.size_iw >= 0 && law.size_w >= 0, where, "a work size is negative");
+  check_signal(law.reference, where + ".reference", true);
+  check_signal(law.state, where + ".state", true);
+  check_signal(law.gains, where + ".gains", true);
+  check_signal(law.telemetry, where + ".telemetry", false);
+  check_reference(law, n_joints, where);
+}
+
+void check_arguments(const thunder_entry* entries, int count, const std::string& where, bool check_defaults) {
+  require(entries != nullptr || count == 0, where, "the entries are missing");
+  std::set<std::string> names;
+  for (int i = 0; i < count; ++i) {
+    check_entry(entries[i], where, check_defaults);
+    check_unique(names, entries[i].name, where);
+  }
+}
+
+void check_function(const thunder_function& function, const std::string& where) {
+  check_text(function.description, where, "description");
+  require(function.eval != nullptr, where, "the function pointer is missing");
+  require(function.n_in >= 0 && function.n_out >= 1, where, "it has no output");
+  require(function.size_iw >= 0 && function.size_w >= 0, where, "a work size is negative");
+  check_arguments(function.in, function.n_in, where + ".in", true);
+  check_arguments(function.out, function.n_out, where + ".out", false);
+}
+
+void check_positive(const double* values, int count, const std::string& where) {
+  require(values != nullptr, where, "the values are missing");
+  for (int i = 0; i < count; ++i) {
+    if (!(values[i] > 0.0)) refuse(where, "element " + std::to_string(i) + " is " + format(values[i]), "positive");
+  }
+}
+
+void check_joints(const thunder_library& library, const std::string& path) {
+  const int n = library.n_joints;
+  require(n >= 1, path + ": n_joints", "there is no joint");
+  require(library.joint_names && library.link_names, path, "names of joints or links are missing");
+  require(library.position_lower && library.position_upper, path, "position limits are missing");
+  std::set<std::string> joints;
+  std::set<std::string> links;
+  for (int i = 0; i < n; ++i) {
+    check_name(library.joint_names[i], path + ": joint_names");
+    check_name(library.link_names[i], path + ": link_names");
+    check_unique(joints, library.joint_names[i], path + ": joint_names");
+    check_unique(links, library.link_names[i], path + ": link_names");
+    require(library.position_lower[i] < library.position_upper[i], path + ": position limits of " +
+            library.joint_names[i], "lower is not below upper");
+  }
+  check_positive(library.velocity_limit, n, path + ": velocity_limit");
+  check_positive(library.effort_limit, n, path + ": effort_limit");
+  check_positive(library.effort_rate_limit, n, path + ": effort_rate_limit");
+  require(library.pi != nullptr, path + ": pi", "the values are missing");
+  for (int i = 0; i < 10 * n; ++i) require(std::isfinite(library.pi[i]), path + ": pi", "a value is not finite");
+}
+
+void check_hash(const char* hash, const std::string& path) {
+  check_text(hash, path, "hash");
+  const bool valid = *hash != '\0' && std::strspn(hash, "0123456789abcdef") == std::strlen(hash);
+  require(valid, path + ": hash", "it is not lower-case hexadecimal");
+}
+
+}  // namespace
+
+void check_metadata(const thunder_library& library, const std::string& path) {
+  if (library.abi_version != THUNDER_ABI_VERSION) {
+    refuse(path, "the ABI version is " + std::to_string(library.abi_version),
+           std::to_string(THUNDER_ABI_VERSION) + "; generate the library again");
+  }
+  check_name(library.robot, path + ": robot");
+  check_text(library.generator, path, "generator");
+  check_hash(library.hash, path);
+  check_joints(library, path);
+  require(library.n_functions >= 0 && library.n_laws >= 0 && library.n_parameter_groups >= 0, path,
+          "a count is negative");
+  require(library.n_functions == 0 || library.functions, path, "the functions are missing");
+  require(library.n_laws == 0 || library.laws, path, "the laws are missing");
+  require(library.n_parameter_groups == 0 || library.parameter_groups, path, "the parameter groups are missing");
+  std::set<std::string> functions;
+  for (int i = 0; i < library.n_functions; ++i) {
+    check_name(library.functions[i].name, path + ": functions");
+    check_unique(functions, library.functions[i].name, path + ": functions");
+    check_function(library.functions[i], path + ": " + library.functions[i].name);
+  }
+  std::set<std::string> laws;
+  for (int i = 0; i < library.n_laws; ++i) {
+    check_name(library.laws[i].name, path + ": laws");
+    check_unique(laws, library.laws[i].name, path + ": laws");
+    check_law(library.laws[i], library.n_joints, path + ": " + library.laws[i].name);
+  }
+  for (int i = 0; i < library.n_parameter_groups; ++i) {
+    check_name(library.parameter_groups[i].name, path + ": parameter_groups");
+    check_entry(library.parameter_groups[i].entry, path + ": parameter_groups", true);
+  }
+}
+
+}  // namespace thunder

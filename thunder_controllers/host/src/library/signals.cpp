@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/library/signals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "thunder/host/error.hpp"
+
+namespace thunder {
+
+std::string format(double value) {
+  std::ostringstream stream;
+  stream << value;
+  return stream.str();
+}
+
+std::string join(const std::vector<std::string>& names) {
+  if (names.empty()) return "none";
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) text += ", " + names[i];
+  return text;
+}
+
+bool all_finite(const double* values, int count) noexcept {
+  for (int i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) return false;
+  }
+  return true;
+}
+
+const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where) {
+  std::vector<std::string> names;
+  for (int i = 0; i < signal.n_entries; ++i) {
+    if (name == signal.entries[i].name) return signal.entries[i];
+    names.emplace_back(signal.entries[i].name);
+  }
+  throw HostError(ErrorKind::name_not_found, "there is no entry '" + name + "'", where, join(names));
+}
+
+std::vector<double> default_values(const thunder_signal& signal) {
+  std::vector<double> flat;
+  flat.reserve(static_cast<std::size_t>(signal.size));
+  for (int i = 0; i < signal.n_entries; ++i) {
+    const thunder_entry& entry = signal.entries[i];
+    flat.insert(flat.end(), entry.defaults, entry.defaults + entry_size(entry));
+  }
+  return flat;
+}
+
+void check_values(const thunder_entry& entry, const double* values, const std::string& where) {
+  for (int i = 0; i < entry_size(entry); ++i) {
+    if (std::isfinite(values[i]) && entry.lower[i] <= values[i] && values[i] <= entry.upper[i]) continue;
+    throw HostError(ErrorKind::law, "element " + std::to_string(i) + " is " + format(values[i]),
+                    where + "." + entry.name,
+                    "finite, in [" + format(entry.lower[i]) + ", " + format(entry.upper[i]) + "] " + entry.unit);
+  }
+}
+
+void write_entry(const thunder_entry& entry, const std::vector<double>& values, const std::string& where,
+                 std::vector<double>& flat) {
+  const auto size = static_cast<std::size_t>(entry_size(entry));
+  if (values.size() != size && values.size() != 1) {
+    throw HostError(ErrorKind::dimension, "got " + std::to_string(values.size()) + " values", where + "." + entry.name,
+                    size == 1 ? "one value" : "one value, or " + std::to_string(size));
+  }
+  const std::vector<double> full = values.size() == size ? values : std::vector<double>(size, values.front());
+  check_values(entry, full.data(), where);
+  std::copy(full.begin(), full.end(), flat.begin() + entry.offset);
+}
+
+void write_entries(const thunder_signal& signal, const NamedValues& values, const std::string& where,
+                   std::vector<double>& flat) {
+  for (const auto& [name, value] : values) write_entry(find_entry(signal, name, where), value, where, flat);
+}
+
+std::vector<double> read_entry(const thunder_entry& entry, const double* flat) {
+  return {flat + entry.offset, flat + entry.offset + entry_size(entry)};
+}
+
+}  // namespace thunder

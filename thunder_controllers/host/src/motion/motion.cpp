@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/motion/motion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+
+void check_limits(const MotionLimits& limits) {
+  const std::pair<const char*, double> bounds[] = {
+      {"linear_velocity", limits.linear_velocity},
+      {"linear_acceleration", limits.linear_acceleration},
+      {"linear_jerk", limits.linear_jerk},
+      {"angular_velocity", limits.angular_velocity},
+      {"angular_acceleration", limits.angular_acceleration},
+      {"angular_jerk", limits.angular_jerk},
+      {"joint_acceleration", limits.joint_acceleration}};
+  for (const auto& [name, bound] : bounds) {
+    if (std::isfinite(bound) && bound > 0.0) continue;
+    throw HostError(ErrorKind::law, "is " + format(bound), std::string("motion_limits.") + name,
+                    "positive and finite");
+  }
+}
+
+const char* to_string(ReferenceSource source) noexcept {
+  switch (source) {
+    case ReferenceSource::stream:
+      return "stream";
+    case ReferenceSource::motion:
+      return "motion";
+    case ReferenceSource::stopping:
+      return "stopping";
+    case ReferenceSource::hold:
+      break;
+  }
+  return "hold";
+}
+
+double quintic_duration(double length, double velocity, double acceleration, double jerk) noexcept {
+  const double by_velocity = 15.0 / 8.0 * length / velocity;
+  const double by_acceleration = std::sqrt(10.0 / std::sqrt(3.0) * length / acceleration);
+  const double by_jerk = std::cbrt(60.0 * length / jerk);
+  return std::max({by_velocity, by_acceleration, by_jerk});
+}
+
+}  // namespace thunder

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/motion/spline.hpp"
+
+#include <utility>
+
+namespace thunder {
+namespace {
+
+/// The quintic that has these values and two derivatives at the ends of an interval of length h, at u in [0, 1].
+SplineSample evaluate_quintic(const SplineSample& a, const SplineSample& b, double h, double u) noexcept {
+  const double va = h * a.velocity, vb = h * b.velocity;
+  const double ca = 0.5 * h * h * a.acceleration, cb = 0.5 * h * h * b.acceleration;
+  // What value, slope and curvature at the end need beyond the quadratic a + va u + ca u².
+  const double way = b.value - (a.value + va + ca), slope = vb - (va + 2.0 * ca), curvature = cb - ca;
+  const double c3 = 10.0 * way - 4.0 * slope + curvature;
+  const double c4 = -15.0 * way + 7.0 * slope - 2.0 * curvature;
+  const double c5 = 6.0 * way - 3.0 * slope + curvature;
+  return {a.value + u * (va + u * (ca + u * (c3 + u * (c4 + u * c5)))),
+          (va + u * (2.0 * ca + u * (3.0 * c3 + u * (4.0 * c4 + u * 5.0 * c5)))) / h,
+          (2.0 * ca + u * (6.0 * c3 + u * (12.0 * c4 + u * 20.0 * c5))) / (h * h)};
+}
+
+}  // namespace
+
+SplineKnots::SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given)
+    : width_(width), times_(std::move(times)), values_(std::move(values)) {
+  prepare_velocity();
+  prepare_acceleration();
+  if (!given.velocity.empty()) velocity_ = {std::move(given.velocity), std::vector<double>(count()),
+                                            std::vector<double>(count())};
+  if (!given.acceleration.empty()) acceleration_ = {std::move(given.acceleration), std::vector<double>(count()),
+                                                    std::vector<double>(count())};
+  // The end is at rest, whatever is given or follows from the cubic spline.
+  for (Affine* rate : {&velocity_, &acceleration_}) {
+    for (std::size_t c = 0; c < width_; ++c) rate->base[(count() - 1) * width_ + c] = 0.0;
+    rate->of_value.back() = rate->of_velocity.back() = 0.0;
+  }
+}
+
+std::vector<double> SplineKnots::intervals() const {
+  std::vector<double> lengths(count());
+  for (std::size_t i = 0; i < count(); ++i) lengths[i] = times_[i] - (i == 0 ? 0.0 : times_[i - 1]);
+  return lengths;
+}
+
+/// The slopes at the knots of the clamped cubic spline through count() + 1 values, the first one at time 0, by
+/// elimination of h_{i+1} s_{i-1} + 2(h_i + h_{i+1}) s_i + h_i s_{i+1} = 3(h_{i+1} d_i + h_i d_{i+1}), d_i = Δy_i/h_i.
+std::vector<double> SplineKnots::solve_slopes(const std::vector<double>& y, double first_slope) const {
+  const std::vector<double> h = intervals();
+  const std::size_t last = count() - 1;  // its slope is zero
+  std::vector<double> ratio(count(), 0.0), slopes(count(), 0.0);
+  double before_ratio = 0.0, before = first_slope;
+  for (std::size_t i = 0; i < last; ++i) {
+    const double d = (y[i + 1] - y[i]) / h[i], next = (y[i + 2] - y[i + 1]) / h[i + 1];
+    const double pivot = 2.0 * (h[i] + h[i + 1]) - h[i + 1] * before_ratio;
+    ratio[i] = before_ratio = h[i] / pivot;
+    slopes[i] = before = (3.0 * (h[i + 1] * d + h[i] * next) - h[i + 1] * before) / pivot;
+  }
+  for (std::size_t i = last; i-- > 0;) slopes[i] -= ratio[i] * slopes[i + 1];
+  return slopes;
+}
+
+void SplineKnots::prepare_velocity() {
+  std::vector<double> y(count() + 1, 0.0);
+  velocity_.of_velocity = solve_slopes(y, 1.0);
+  y[0] = 1.0;
+  velocity_.of_value = solve_slopes(y, 0.0);
+  y[0] = 0.0;
+  velocity_.base.assign(count() * width_, 0.0);
+  for (std::size_t c = 0; c < width_; ++c) {
+    for (std::size_t i = 0; i < count(); ++i) y[i + 1] = value(i, c);
+    const std::vector<double> slopes = solve_slopes(y, 0.0);
+    for (std::size_t i = 0; i < count(); ++i) velocity_.base[i * width_ + c] = slopes[i];
+  }
+}
+
+/// Of the cubic piece that begins at knot i: ÿ_i = 6 Δy/h² − (4 s_i + 2 s_{i+1})/h; at the last knot it is not used.
+void SplineKnots::prepare_acceleration() {
+  const std::vector<double> h = intervals();
+  acceleration_ = {std::vector<double>(count() * width_, 0.0), std::vector<double>(count(), 0.0),
+                   std::vector<double>(count(), 0.0)};
+  for (std::size_t i = 0; i + 1 < count(); ++i) {
+    const double length = h[i + 1];
+    const auto from_slopes = [length](double s, double next) { return -(4.0 * s + 2.0 * next) / length; };
+    for (std::size_t c = 0; c < width_; ++c) {
+      const std::size_t k = i * width_ + c;
+      acceleration_.base[k] = 6.0 * (values_[k + width_] - values_[k]) / (length * length) +
+                              from_slopes(velocity_.base[k], velocity_.base[k + width_]);
+    }
+    acceleration_.of_value[i] = from_slopes(velocity_.of_value[i], velocity_.of_value[i + 1]);
+    acceleration_.of_velocity[i] = from_slopes(velocity_.of_velocity[i], velocity_.of_velocity[i + 1]);
+  }
+}
+
+bool SplineCursor::advance(double dt, const SplineKnots& knots) noexcept {
+  time_ += dt;
+  if (time_ >= knots.duration()) {
+    time_ = knots.duration();
+    piece_ = knots.count() - 1;
+    return false;
+  }
+  while (time_ >= knots.time(piece_)) ++piece_;  // below the duration, so a knot ahead is there
+  return true;
+}
+
+SplineSample SplineCursor::knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept {
+  const SplineSample& start = start_[column];
+  return {knots.value(index, column), knots.velocity(index, column, start.value, start.velocity),
+          knots.acceleration(index, column, start.value, start.velocity)};
+}
+
+SplineSample SplineCursor::sample(const SplineKnots& knots, std::size_t column) const noexcept {
+  const double begin = piece_ == 0 ? 0.0 : knots.time(piece_ - 1);
+  const double length = knots.time(piece_) - begin;
+  const SplineSample first = piece_ == 0 ? start_[column] : knot(knots, piece_ - 1, column);
+  return evaluate_quintic(first, knot(knots, piece_, column), length, (time_ - begin) / length);
+}
+
+}  // namespace thunder

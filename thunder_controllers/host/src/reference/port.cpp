@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/reference/port.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/motion/points.hpp"
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
+
+double dot(const double* a, const double* b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/// Column-major 3x3: orthonormal and right-handed.
+bool is_rotation(const double* r) noexcept {
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      if (std::abs(dot(r + 3 * i, r + 3 * j) - (i == j ? 1.0 : 0.0)) > kRotationTolerance) return false;
+    }
+  }
+  const double cross[3] = {r[1] * r[5] - r[2] * r[4], r[2] * r[3] - r[0] * r[5], r[0] * r[4] - r[1] * r[3]};
+  return dot(cross, r + 6) > 0.0;
+}
+
+}  // namespace
+
+ReferencePort::Message ReferencePort::first_message(const thunder_law& law) {
+  Message message;
+  message.values = default_values(law.reference);
+  return message;
+}
+
+ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law)
+    : law_(&law),
+      layout_(law, library->n_joints()),
+      written_(first_message(law)),
+      buffer_(written_),
+      in_effect_(written_.values),
+      held_(static_cast<std::size_t>(law.reference.size), 0.0),
+      values_(held_),
+      next_(held_),
+      player_(layout_) {
+  if (layout_.is_cartesian) pose_.emplace(std::move(library), "T_0_ee", 16);
+}
+
+void ReferencePort::check_entry(const thunder_entry& entry, const double* values) const {
+  const std::string where = std::string(law_->name) + ".reference";
+  check_values(entry, values, where);
+  if (layout_.is_cartesian && std::strcmp(entry.name, "rotation") == 0 && !is_rotation(values)) {
+    throw HostError(ErrorKind::law, "is no rotation", where + ".rotation",
+                    "RᵀR = 1 to 1e-6 and det R = 1, nine values column-major");
+  }
+}
+
+void ReferencePort::check_pose(const Vector3& position, const Quaternion& orientation) const {
+  const std::string where = std::string(law_->name) + ".reference";
+  double rotation[9];
+  to_matrix(orientation, rotation);
+  check_entry(find_entry(law_->reference, "position", where), position.data());
+  check_entry(find_entry(law_->reference, "rotation", where), rotation);
+}
+
+void ReferencePort::require_kind(bool is_cartesian, const char* what) const {
+  if (layout_.is_cartesian == is_cartesian) return;
+  const char* followed = is_cartesian ? " follows joints" : " follows poses";
+  throw HostError(ErrorKind::law, std::string("the law ") + law_->name + followed, what,
+                  is_cartesian ? "a cartesian law" : "a joint law");
+}
+
+void ReferencePort::write(const double* values, int size) {
+  if (size != law_->reference.size) {
+    throw HostError(ErrorKind::dimension, "got " + std::to_string(size) + " values",
+                    std::string(law_->name) + ".reference", std::to_string(law_->reference.size));
+  }
+  for (int i = 0; i < law_->reference.n_entries; ++i) {
+    const thunder_entry& entry = law_->reference.entries[i];
+    check_entry(entry, values + entry.offset);
+  }
+  std::copy_n(values, size, written_.values.begin());
+  begin_request(Request::write);
+  written_.given = ~std::uint64_t{0};
+  publish();
+}
+
+void ReferencePort::write_entry(const std::string& name, const std::vector<double>& values) {
+  const std::string where = std::string(law_->name) + ".reference";
+  const thunder_entry& entry = find_entry(law_->reference, name, where);
+  std::vector<double> candidate = written_.values;
+  thunder::write_entry(entry, values, where, candidate);
+  check_entry(entry, candidate.data() + entry.offset);
+  begin_request(Request::write);
+  written_.values = std::move(candidate);
+  written_.given |= std::uint64_t{1} << (&entry - law_->reference.entries);
+  publish();
+}
+
+void ReferencePort::hold() noexcept {
+  begin_request(Request::write);
+  written_.given = 0;
+  ++written_.holds;
+  in_effect_.fetch();  // what was in effect until now is no start any more
+  start_is_known_ = false;
+  publish();
+}
+
+void ReferencePort::set_limits(const MotionLimits& limits) {
+  check_limits(limits);
+  written_.limits = limits;
+  publish();
+}
+
+void ReferencePort::go_to(const double position[3], const double orientation[4]) {
+  require_kind(true, "move_to_pose");
+  const PoseTarget target{{position[0], position[1], position[2]},
+                          checked_orientation(orientation, "move_to_pose: orientation")};
+  check_pose(target.position, target.orientation);
+  begin_request(Request::go);
+  written_.target = target;
+  publish();
+}
+
+void ReferencePort::follow(const std::vector<TimedPose>& points) {
+  require_kind(true, "follow poses");
+  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, find_start());
+  for (const TimedPose& point : points) check_pose(point.position, point.orientation);
+  begin_request(Request::follow);
+  written_.knots = std::move(knots);
+  publish();
+}
+
+void ReferencePort::follow(const std::vector<TimedJoints>& points) {
+  require_kind(false, "follow joints");
+  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, find_start());
+  const thunder_entry& entry = find_entry(law_->reference, "q", law_->name);
+  for (const TimedJoints& point : points) check_entry(entry, point.q.data());
+  begin_request(Request::follow);
+  written_.knots = std::move(knots);
+  publish();
+}
+
+void ReferencePort::stop() noexcept {
+  begin_request(Request::stop);
+  publish();
+}
+
+/// The flat sample in effect, as the configuring thread knows it; null if it does not.
+const double* ReferencePort::find_start() {
+  if (in_effect_.fetch()) start_is_known_ = true;
+  return start_is_known_ ? in_effect_.value().data() : nullptr;
+}
+
+void ReferencePort::begin_request(Request request) noexcept {
+  written_.request = request;
+  ++written_.number;
+  written_.knots.reset();
+  if (request == Request::write) return;
+  written_.given = 0;
+  ++written_.motions;
+}
+
+void ReferencePort::publish() noexcept {
+  Message& slot = buffer_.slot();
+  slot = written_;  // vectors of equal size are copied without allocation; old knots are freed here
+  buffer_.publish();
+}
+
+bool ReferencePort::capture(const double* q) noexcept {
+  has_moved_ = false;
+  if (!pose_) {
+    std::copy_n(q, layout_.n_joints, held_.begin() + layout_.position);
+    return true;
+  }
+  if (!pose_->evaluate(q)) return false;
+  const double* pose = pose_->result();
+  std::copy_n(pose + 12, 3, held_.begin() + layout_.position);
+  for (int column = 0; column < 3; ++column) {
+    std::copy_n(pose + 4 * column, 3, held_.begin() + layout_.rotation + 3 * column);
+  }
+  return true;
+}
+
+/// Hold the place of the reference instead of the robot's.
+void ReferencePort::keep_place() noexcept {
+  std::copy_n(values_.begin() + layout_.position, layout_.is_cartesian ? 3 : layout_.n_joints,
+              held_.begin() + layout_.position);
+  if (layout_.is_cartesian) std::copy_n(values_.begin() + layout_.rotation, 9, held_.begin() + layout_.rotation);
+}
+
+bool ReferencePort::take(const double* q) noexcept {
+  const Message& message = buffer_.value();
+  if (message.holds != holds_taken_) {
+    if (!capture(q)) return false;
+    std::copy(held_.begin(), held_.end(), values_.begin());
+  } else if (has_moved_ || message.motions != motions_taken_) {
+    keep_place();
+  }
+  holds_taken_ = message.holds;
+  motions_taken_ = message.motions;
+  taken_ = message.number;
+  is_stale_ = false;
+  player_.cancel();
+  if (message.request == Request::write) {
+    take_written(message);
+  } else {
+    take_motion(message);
+  }
+  return true;
+}
+
+void ReferencePort::take_written(const Message& message) noexcept {
+  for (int i = 0; i < law_->reference.n_entries; ++i) {
+    const thunder_entry& entry = law_->reference.entries[i];
+    const std::vector<double>& source = (message.given >> i) & 1u ? message.values : held_;
+    std::copy_n(source.begin() + entry.offset, entry_size(entry), values_.begin() + entry.offset);
+  }
+  source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
+}
+
+void ReferencePort::take_motion(const Message& message) noexcept {
+  source_ = ReferenceSource::motion;
+  if (message.request == Request::go) {
+    player_.go(values_.data(), message.target, message.limits);
+  } else if (message.request == Request::stop || !player_.follow(values_.data(), *message.knots, message.limits)) {
+    stop(message.limits);
+  }
+  settle();
+}
+
+void ReferencePort::stop(const MotionLimits& limits) noexcept {
+  source_ = ReferenceSource::stopping;
+  player_.stop(values_.data(), limits);
+}
+
+/// Where a motion is over, or there is none to make: rest exactly.
+void ReferencePort::settle() noexcept {
+  has_moved_ = true;
+  if (player_.is_running()) return;
+  const int count = layout_.is_cartesian ? 6 : layout_.n_joints;
+  std::fill_n(values_.begin() + layout_.velocity, count, 0.0);
+  std::fill_n(values_.begin() + layout_.acceleration, count, 0.0);
+  if (!is_stale_) source_ = ReferenceSource::hold;
+}
+
+void ReferencePort::move(double dt) noexcept {
+  const Message& message = buffer_.value();
+  std::copy(values_.begin(), values_.end(), next_.begin());
+  if (player_.advance(dt, message.knots.get(), next_.data()) &&
+      all_finite(next_.data(), static_cast<int>(next_.size()))) {
+    values_.swap(next_);
+  } else if (source_ == ReferenceSource::stopping) {
+    player_.cancel();  // numbers so large that they cannot even be stopped
+  } else {
+    stop(message.limits);
+  }
+  settle();
+}
+
+bool ReferencePort::restart(const double* q) noexcept {
+  buffer_.fetch();
+  stamp_.reset();
+  has_moved_ = false;
+  if (!capture(q)) return false;
+  std::copy(held_.begin(), held_.end(), values_.begin());
+  holds_taken_ = buffer_.value().holds;
+  motions_taken_ = buffer_.value().motions;
+  if (!take(q)) return false;
+  show();
+  return true;
+}
+
+void ReferencePort::show() noexcept {
+  std::copy(values_.begin(), values_.end(), in_effect_.slot().begin());
+  in_effect_.publish();
+}
+
+ReferenceState ReferencePort::refresh(double t, const double* q, double dt, double timeout) noexcept {
+  buffer_.fetch();
+  if (buffer_.value().number != taken_) {
+    if (!take(q)) return ReferenceState::failed;
+    stamp_ = t;
+  }
+  if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
+  if (source_ == ReferenceSource::stream && t - *stamp_ > timeout) {
+    is_stale_ = true;
+    stop(buffer_.value().limits);
+    settle();
+  }
+  if (player_.is_running()) move(dt);
+  show();
+  return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
+}
+
+}  // namespace thunder

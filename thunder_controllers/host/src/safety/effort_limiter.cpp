@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/safety/effort_limiter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace thunder {
+
+EffortLimiter::EffortLimiter(std::vector<double> limit, std::vector<double> rate_limit)
+    : limit_(std::move(limit)), rate_limit_(std::move(rate_limit)), previous_(limit_.size(), 0.0) {}
+
+void EffortLimiter::restart(const double* effort) noexcept {
+  for (std::size_t i = 0; i < limit_.size(); ++i) previous_[i] = std::clamp(effort[i], -limit_[i], limit_[i]);
+}
+
+GuardBits EffortLimiter::apply(const double* wanted, double dt, double* effort) noexcept {
+  GuardBits guards = 0;
+  for (std::size_t i = 0; i < limit_.size(); ++i) {
+    const double step = rate_limit_[i] * dt;
+    const double ramped = std::clamp(wanted[i], previous_[i] - step, previous_[i] + step);
+    const double limited = std::clamp(ramped, -limit_[i], limit_[i]);
+    if (ramped != wanted[i]) guards |= kEffortRateLimited;
+    if (limited != ramped) guards |= kEffortLimited;
+    previous_[i] = limited;
+    effort[i] = limited;
+  }
+  return guards;
+}
+
+}  // namespace thunder

@@ -1,0 +1,1 @@
+"""What laws share: adaptation, pose error, redundancy, friction, gains."""

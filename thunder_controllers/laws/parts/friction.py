@@ -1,0 +1,68 @@
+"""Adaptation of joint friction, with the law that adapts inertial parameters (theory.md §8)."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+MAXIMUM = 50.0
+"""Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m]."""
+
+
+class FrictionAdaptation:
+    """τ_f = Y_f φ̂, φ̂̇ = Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.
+
+    Friction on the reference velocity instead of the measured one keeps noise and limit cycles out of the feedforward.
+
+    Args:
+        signals: Where state `friction_hat` (2 n: viscous, then Coulomb) and gains gamma_viscous, gamma_coulomb,
+            friction_upper are declared.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals) -> None:
+        n = robot.n
+        links = robot.model.links
+        viscous = [link.friction[0] if link.friction else 0.0 for link in links]
+        nominal = np.array([*viscous, *(link.coulomb for link in links)])
+        upper = np.maximum(MAXIMUM, nominal)
+        units = "N·m·s/rad, N·m"
+        self.estimate = signals.state(
+            "friction_hat",
+            size=2 * n,
+            default=nominal,
+            bounds=(0.0, upper),
+            unit=units,
+            doc="Estimated friction: viscous coefficient of every joint, then Coulomb friction of every joint.",
+            adapted=True,
+        )
+        gammas = [
+            signals.gain(f"gamma_{what}", default=0.02, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction.")
+            for what, unit in (("viscous", "rad²/(N·m·s²)"), ("coulomb", "1/(N·m)"))
+        ]
+        self._upper = signals.gain(
+            "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
+        )
+        self._rates = ca.vertcat(*(ca.repmat(1.0 / gamma, n) for gamma in gammas))
+        self._dt = signals.dt
+        self._n = n
+
+    def torque(self, qd_r: SX) -> SX:
+        """Y_f φ̂, shape (n,)."""
+        viscous, coulomb = self._basis(qd_r)
+        return viscous * self.estimate[: self._n] + coulomb * self.estimate[self._n :]
+
+    def step(self, qd_r: SX, s: SX) -> dict[str, SX]:
+        """Next state: φ̂ after one Euler step, clamped to its bounds."""
+        viscous, coulomb = self._basis(qd_r)
+        moved = self.estimate + self._dt * self._rates * ca.vertcat(viscous * s, coulomb * s)
+        return {"friction_hat": ca.fmin(ca.fmax(moved, 0.0), self._upper)}
+
+    @staticmethod
+    def _basis(qd_r: SX) -> tuple[SX, SX]:
+        return qd_r, ca.tanh(qd_r / SMOOTHING_VELOCITY)

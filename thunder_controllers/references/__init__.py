@@ -1,0 +1,1 @@
+"""Motions with exact derivatives."""

@@ -1,0 +1,160 @@
+"""Motions that show the inertial parameters of a robot: each direction, or joint, is a sum of sinusoids."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
+from thunder_dynamics.errors import DimensionError, ScenarioError
+
+FloatArray = NDArray[np.float64]
+
+
+class FourierSums:
+    """x_i(t) = A_i / H · Σₖ sin(2πkft + φᵢₖ) / k for k = 1 … N, with H = Σₖ 1/k: |x_i| ≤ A_i in the worst case.
+
+    Fourier excitation as in Swevers et al., "Optimal robot excitation and identification" (1997), without the
+    optimisation: the phases are random.
+
+    Args:
+        amplitude: A, shape (n,).
+        frequency: f [Hz].
+        harmonics: N.
+        seed: Of the phases.
+
+    Raises:
+        ScenarioError: if frequency or harmonics is not positive.
+    """
+
+    def __init__(self, amplitude: FloatArray, frequency: float, harmonics: int, seed: int) -> None:
+        if not (np.isfinite(frequency) and frequency > 0.0 and harmonics >= 1):
+            what = f"frequency {frequency:g} Hz with {harmonics} harmonics"
+            raise ScenarioError(what, where="excitation", valid="a positive frequency, at least one harmonic")
+        order = np.arange(1, harmonics + 1)
+        weights = 1.0 / order
+        self._amplitude = np.outer(amplitude, weights / weights.sum())
+        self._omega = 2.0 * np.pi * frequency * order
+        self._phase = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, (len(amplitude), harmonics))
+        self.period = 1.0 / frequency
+        """[s]"""
+
+    @property
+    def largest_rate(self) -> FloatArray:
+        """Bound of |ẋ|, reached if all phases agree, shape (n,)."""
+        return np.asarray(np.abs(self._amplitude) @ self._omega)
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values and two derivatives at times `t`, shape (N,) [s]; shape (N, n) each."""
+        angle = np.multiply.outer(t, np.broadcast_to(self._omega, self._phase.shape)) + self._phase
+        sine, cosine = self._amplitude * np.sin(angle), self._amplitude * np.cos(angle)
+        return sine.sum(-1), (cosine @ self._omega), -(sine @ self._omega**2)
+
+
+class Excitation:
+    """p_d = p₀ + x(t), R_d = R₀ Rz(a(t)) Ry(b(t)) Rx(c(t)), each of x, a, b, c one of `FourierSums`.
+
+    With ω and ω̇ in closed form, ω = R₀ (ȧ e_z + ḃ Rz e_y + ċ Rz Ry e_x).
+
+    Args:
+        position: p₀ [m], world frame, shape (3,).
+        rotation: R₀, shape (3, 3).
+        linear: Amplitudes of x [m], shape (3,).
+        angular: Amplitudes of a, b, c [rad], shape (3,).
+        frequency: Base frequency [Hz].
+        harmonics: Number of sinusoids in each sum.
+        seed: Of the phases.
+
+    Raises:
+        DimensionError: if an array has another shape or is not finite.
+        ScenarioError: if frequency or harmonics is not positive.
+    """
+
+    def __init__(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike,
+        linear: ArrayLike,
+        angular: ArrayLike,
+        frequency: float = 0.1,
+        harmonics: int = 3,
+        seed: int = 0,
+    ) -> None:
+        self._position = _finite(position, (3,), "position")
+        self._rotation = _finite(rotation, (3, 3), "rotation")
+        amplitude = np.concatenate((_finite(linear, (3,), "linear"), _finite(angular, (3,), "angular")))
+        self._sums = FourierSums(amplitude, frequency, harmonics, seed)
+        self.period: float | None = self._sums.period
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 24; see `trajectories`."""
+        x, x_dot, x_ddot = self._sums(t)
+        rows = np.zeros((len(t), CARTESIAN_SIZE))
+        rows[:, POSITION] = self._position + x[:, :3]
+        rows[:, TWIST.start : TWIST.start + 3] = x_dot[:, :3]
+        rows[:, ACCELERATION.start : ACCELERATION.start + 3] = x_ddot[:, :3]
+        rotation, omega, omega_dot = _turn(x[:, 3:], x_dot[:, 3:], x_ddot[:, 3:])
+        rows[:, ROTATION] = (self._rotation @ rotation).transpose(0, 2, 1).reshape(-1, 9)
+        rows[:, TWIST.start + 3 : TWIST.stop] = omega @ self._rotation.T
+        rows[:, ACCELERATION.start + 3 : ACCELERATION.stop] = omega_dot @ self._rotation.T
+        return rows
+
+
+class JointExcitation:
+    """q_d(t) = centre + x(t), each joint one of `FourierSums`.
+
+    Args:
+        centre: [rad] or [m], shape (n,).
+        amplitude: Of x, never exceeded, shape (n,).
+        frequency: Base frequency [Hz].
+        harmonics: Number of sinusoids in each sum.
+        seed: Of the phases.
+
+    Raises:
+        DimensionError: if an array has another shape or is not finite.
+        ScenarioError: if frequency or harmonics is not positive.
+    """
+
+    def __init__(
+        self, centre: ArrayLike, amplitude: ArrayLike, frequency: float = 0.1, harmonics: int = 3, seed: int = 0
+    ) -> None:
+        shape = (np.size(centre),)
+        self._centre = _finite(centre, shape, "centre")
+        self._sums = FourierSums(_finite(amplitude, shape, "amplitude"), frequency, harmonics, seed)
+        self.period: float | None = self._sums.period
+
+    @property
+    def largest_velocity(self) -> FloatArray:
+        """Bound of |q̇_d|, shape (n,) [rad/s] or [m/s]."""
+        return self._sums.largest_rate
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 3·n; see `trajectories`."""
+        offset, velocity, acceleration = self._sums(t)
+        return np.hstack([self._centre + offset, velocity, acceleration])
+
+
+def _turn(angle: FloatArray, rate: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rz(a) Ry(b) Rx(c), its angular velocity and acceleration in the frame it turns from; angles are (N, 3)."""
+    (sa, sb, sc), (ca, cb, cc) = np.sin(angle).T, np.cos(angle).T
+    rotation = np.empty((len(angle), 3, 3))
+    rotation[:, 0] = np.stack([ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc], axis=1)
+    rotation[:, 1] = np.stack([sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc], axis=1)
+    rotation[:, 2] = np.stack([-sb, cb * sc, cb * cc], axis=1)
+    zero = np.zeros_like(sa)
+    e_z = np.stack([zero, zero, zero + 1.0], axis=1)  # axes of the three turns, each moved by those before it
+    e_y = np.stack([-sa, ca, zero], axis=1)
+    e_x = rotation[:, :, 0]
+    yaw, pitch, roll = (rate[:, k : k + 1] for k in range(3))
+    first, second = yaw * e_z, pitch * e_y
+    omega = first + second + roll * e_x
+    omega_dot = change[:, 0:1] * e_z + change[:, 1:2] * e_y + change[:, 2:3] * e_x
+    omega_dot += np.cross(first, second) + np.cross(first + second, roll * e_x)
+    return rotation, omega, omega_dot
+
+
+def _finite(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = np.array(value, dtype=float)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise DimensionError(f"{name} has shape {array.shape}", where="excitation", valid=f"finite, {shape}")
+    return array

@@ -1,0 +1,1 @@
+"""What brings a controller up."""

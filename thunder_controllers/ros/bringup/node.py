@@ -1,0 +1,206 @@
+"""Brings a controller up: waits for a library, configures, waits for the robot, activates, and is done.
+
+The controller is the node. Over ros2_control it commands a forward controller, which is spawned between configuring
+and activating: a real arm takes settings before it moves only, and needs an active effort controller to be moved.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import Enum
+
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from thunder_controllers.ros.bringup.parameters import BRINGUP_PARAMETERS
+from thunder_controllers.ros.bringup.spawner import Spawner, SpawnerError
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import LATCHED
+from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
+
+PERIOD = 0.1
+"""Between two looks at what is there [s]."""
+
+SETTLE = 0.5
+"""After configuring, for joint_states to reach the controller [s]."""
+
+RETRY = 1.0
+"""Between two attempts at activation: the robot may still be on its way to a state that allows it [s]."""
+
+ATTEMPTS = 20
+"""Attempts at activation before giving up."""
+
+Done = Callable[[str | None], None]
+"""Called at the end: with None after success, else with the reason."""
+
+
+class Step(Enum):
+    """What is being waited for."""
+
+    LIBRARY = "a library"
+    CONTROLLER = "the controller's services"
+    CONFIGURE = "the controller to be configured"
+    SPAWN = "the spawner"
+    ROBOT = "joint_states"
+    ACTIVATE = "the controller to be activated"
+    END = "nothing"
+
+
+class BringupNode(Node):
+    """Drives the lifecycle of a controller once, from wherever it is to active.
+
+    Args:
+        done: Called once, in the thread that spins.
+    """
+
+    def __init__(self, done: Done) -> None:
+        super().__init__(names.BRINGUP)
+        self._given = DeclaredParameters(self)
+        self._given.declare(BRINGUP_PARAMETERS)
+        self._done = done
+        self._step = Step.CONTROLLER
+        self._attempts = 0
+        self._asked: Future | None = None
+        controller = self._given["controller"]
+        self._change = self.create_client(ChangeState, f"{controller}/change_state")
+        self._state = self.create_client(GetState, f"{controller}/get_state")
+        if self._given["wait_for_library"]:
+            self._step = Step.LIBRARY
+            self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
+        self._start = self.get_clock().now()
+        self._timer = self.create_timer(PERIOD, self._advance)
+        self._pause = 0
+        self._spawner: Spawner | None = None
+
+    def destroy_node(self) -> None:
+        """End the spawner, too, if it still runs."""
+        if self._spawner is not None:
+            self._spawner.stop()
+        super().destroy_node()
+
+    def _on_library(self, _: String) -> None:
+        if self._step is Step.LIBRARY:
+            self._step = Step.CONTROLLER
+
+    def _advance(self) -> None:
+        if self._step is Step.END:
+            return
+        if (self.get_clock().now() - self._start).nanoseconds * 1e-9 > self._given["timeout"]:
+            self._end(f"still waiting for {self._step.value} after {self._given['timeout']:g} s")
+        elif self._pause > 0:
+            self._pause -= 1
+        elif self._step is Step.CONTROLLER and self._change.service_is_ready() and self._state.service_is_ready():
+            self._ask_state()
+        elif self._step is Step.SPAWN:
+            self._watch_spawner()
+        elif self._step is Step.ROBOT and self.count_publishers(names.JOINT_STATES) > 0:
+            self._request(Transition.TRANSITION_ACTIVATE, Step.ACTIVATE)
+
+    def _ask_state(self) -> None:
+        """Go on from the state that the controller is in."""
+        self._step = Step.CONFIGURE
+        self._asked = self._state.call_async(GetState.Request())
+        self._asked.add_done_callback(self._on_state)
+
+    def _on_state(self, future: Future) -> None:
+        state = future.result().current_state
+        if state.id == State.PRIMARY_STATE_UNCONFIGURED:
+            self._request(Transition.TRANSITION_CONFIGURE, Step.CONFIGURE)
+        elif state.id == State.PRIMARY_STATE_INACTIVE:
+            self._on_configured()
+        elif state.id == State.PRIMARY_STATE_ACTIVE:
+            self._end(None)
+        else:
+            self._end(f"the controller is {state.label}")
+
+    def _request(self, transition: int, step: Step) -> None:
+        self._step = step
+        self._asked = self._change.call_async(ChangeState.Request(transition=Transition(id=transition)))
+        self._asked.add_done_callback(self._on_changed)
+
+    def _on_changed(self, future: Future) -> None:
+        success = bool(future.result().success)
+        if self._step is Step.CONFIGURE:
+            if success:
+                self._on_configured()
+            else:
+                self._end("the controller cannot be configured; its log says why")
+        elif success:
+            self._end(None)
+        else:
+            self._retry()
+
+    def _on_configured(self) -> None:
+        """Spawn what the controller commands, if anything; the robot is looked for after that."""
+        if not self._given["spawn"]:
+            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+            return
+        self._step = Step.SPAWN
+        try:
+            self._spawner = Spawner(
+                self._given["spawn"],
+                manager=self._given["controller_manager"],
+                namespace=self.get_namespace(),
+                timeout=self._given["timeout"],
+                files=self._given["spawn_files"],
+                words=self._given["spawn_words"],
+            )
+        except SpawnerError as error:
+            self._end(str(error))
+
+    def _watch_spawner(self) -> None:
+        status = None if self._spawner is None else self._spawner.poll()
+        if status == 0:
+            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+        elif status is not None:
+            self._end(f"the spawner ended with status {status}; its log says why")
+
+    def _retry(self) -> None:
+        self._attempts += 1
+        if self._attempts >= ATTEMPTS:
+            self._end(f"the controller refused activation {ATTEMPTS} times; its log says why")
+            return
+        self._step, self._pause = Step.ROBOT, round(RETRY / PERIOD)
+
+    def _end(self, reason: str | None) -> None:
+        self._step = Step.END
+        self._timer.cancel()
+        if reason is None:
+            self.get_logger().info("the controller is active")
+        else:
+            self.get_logger().fatal(reason)
+        self._done(reason)
+
+
+def make_node() -> BringupNode:
+    """Make the node for a process that it shares: failure ends the process, success leaves it alone."""
+    return BringupNode(end_process_on_failure)
+
+
+def end_process_on_failure(reason: str | None) -> None:
+    """End the process if there is a reason to."""
+    if reason is not None:
+        raise SystemExit(EXIT_FAILURE)
+
+
+def end_process(reason: str | None) -> None:
+    """End the process: with status 0 after success, else 1."""
+    raise SystemExit(EXIT_SUCCESS if reason is None else EXIT_FAILURE)
+
+
+def main() -> None:
+    """Run the program: exit status 0 once the controller is active, 1 if that fails."""
+    sys.exit(run(_make_ending))
+
+
+def _make_ending() -> BringupNode:
+    return BringupNode(end_process)
+
+
+if __name__ == "__main__":
+    main()

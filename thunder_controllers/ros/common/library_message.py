@@ -1,0 +1,167 @@
+"""What the generator tells others about a library: one YAML document, latched on `~/library` as std_msgs/String.
+
+    robot: panda
+    folder: /…/panda_generatedFiles
+    library: /…/panda_generatedFiles/libpanda.so
+    robot_file: /…/panda.yaml
+    hash: 3f…
+    generator: 0.1.0
+    functions: [T_0_1, …]
+    laws: {cartesian_backstepping: {adapted_links: [panda_link7]}}
+
+Paths are absolute; `robot_file` is the name of a topic where the description came from one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from thunder_controllers.package_uri import resolve
+from thunder_dynamics.errors import ThunderError
+
+MANIFEST = "manifest.json"
+"""File in every generated folder that says what is in it."""
+
+
+class LibraryMessageError(ThunderError):
+    """The text is no library message, or names what is not there."""
+
+
+@dataclass(frozen=True)
+class LibraryMessage:
+    """A compiled library and where it came from. Paths are absolute."""
+
+    robot: str
+    """Name of the robot."""
+    folder: str
+    """The generated folder."""
+    library: str
+    """The shared library lib<robot>.so in it."""
+    robot_file: str
+    """The description it was made from; `robot_description` if it came from that topic."""
+    hash: str
+    """Content hash: the same hash means the same library."""
+    generator: str
+    """Version of the generator."""
+    functions: tuple[str, ...]
+    """Names of the functions it holds."""
+    laws: Mapping[str, Mapping[str, Any]]
+    """Its control laws with the options they were built with; laws found on disk have none listed."""
+
+
+def format_library_message(message: LibraryMessage) -> str:
+    """Write the message as YAML; `parse_library_message` reads it back."""
+    data = {field.name: getattr(message, field.name) for field in fields(message)}
+    data["functions"] = list(message.functions)
+    data["laws"] = {name: _plain(options) for name, options in message.laws.items()}
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+def parse_library_message(text: str) -> LibraryMessage:
+    """Read a library message; unknown keys are ignored, so that newer generators may say more.
+
+    Raises:
+        LibraryMessageError: if it is no YAML mapping, lacks a key or has one of the wrong type.
+    """
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise LibraryMessageError(f"no YAML: {' '.join(str(error).split())}", where="library message") from None
+    if not isinstance(data, dict):
+        raise LibraryMessageError("no mapping", where="library message", valid=f"the keys {', '.join(_TYPES)}")
+    values = {key: _checked(data, key) for key in _TYPES}
+    for key in ("folder", "library"):
+        if not Path(values[key]).is_absolute():
+            raise LibraryMessageError(f"{key} '{values[key]}' is relative", where="library message", valid="absolute")
+    values["functions"] = tuple(map(str, values["functions"]))
+    values["laws"] = {str(name): dict(options or {}) for name, options in values["laws"].items()}
+    return LibraryMessage(**values)
+
+
+def describe_folder(folder: Path, robot_file: str, laws: Mapping[str, Mapping[str, Any]]) -> LibraryMessage:
+    """Describe a generated folder from its manifest.
+
+    Args:
+        folder: The generated folder.
+        robot_file: What it was generated from.
+        laws: The laws asked for, with their options.
+
+    Raises:
+        LibraryMessageError: if the folder is no generated one.
+    """
+    manifest = _read_manifest(folder)
+    library = folder / manifest["library"]
+    if not library.is_file():
+        raise LibraryMessageError("the library is missing", where=str(library), valid="a complete generated folder")
+    known = {name: dict(laws.get(name, {})) for name in manifest["laws"]}
+    return LibraryMessage(
+        robot=manifest["robot"],
+        folder=str(folder.absolute()),
+        library=str(library.absolute()),
+        robot_file=robot_file,
+        hash=manifest["hash"],
+        generator=manifest["generator"],
+        functions=tuple(manifest["functions"]),
+        laws=known,
+    )
+
+
+def find_library(text: str) -> Path:
+    """Locate a library that a user names: the file itself or the generated folder, as path or package:// URI.
+
+    Raises:
+        LibraryMessageError: if there is neither.
+    """
+    path = resolve(text)
+    if path.is_dir():
+        path = path / _read_manifest(path)["library"]
+    if not path.is_file():
+        raise LibraryMessageError(
+            "no such library", where=str(path), valid="lib<robot>.so, or the folder that holds it"
+        )
+    return path
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        missing = {"robot", "library", "hash", "generator", "functions", "laws"} - set(manifest)
+    except (OSError, ValueError, TypeError):
+        raise LibraryMessageError(
+            "no generated library", where=str(folder), valid=f"a folder with {MANIFEST}"
+        ) from None
+    if missing:
+        what = f"{MANIFEST} lacks {', '.join(sorted(missing))}"
+        raise LibraryMessageError(what, where=str(folder), valid="a folder of this version; generate it again")
+    return dict(manifest)
+
+
+_TYPES: Mapping[str, type] = {
+    "robot": str,
+    "folder": str,
+    "library": str,
+    "robot_file": str,
+    "hash": str,
+    "generator": str,
+    "functions": list,
+    "laws": dict,
+}
+
+
+def _checked(data: Mapping[Any, Any], key: str) -> Any:
+    if key not in data:
+        raise LibraryMessageError(f"'{key}' is missing", where="library message", valid=f"the keys {', '.join(_TYPES)}")
+    if not isinstance(data[key], _TYPES[key]):
+        found = type(data[key]).__name__
+        raise LibraryMessageError(f"'{key}' is a {found}", where="library message", valid=_TYPES[key].__name__)
+    return data[key]
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}

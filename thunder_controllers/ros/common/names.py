@@ -1,0 +1,19 @@
+"""Names of nodes and topics. Names are relative: a namespace moves them all."""
+
+from __future__ import annotations
+
+GENERATOR = "thunder_generator"
+CONTROLLER = "adaptive_controller"
+SIMULATION = "mujoco_simulation"
+REFERENCE = "thunder_reference"
+MODEL = "thunder_model"
+BRINGUP = "thunder_bringup"
+BRINGUP_PLUGIN = "thunder_bringup_plugin"
+MONITOR = "thunder_monitor"
+
+JOINT_STATES = "joint_states"
+COMMANDS = "effort_controller/commands"
+CLOCK = "/clock"
+DIAGNOSTICS = "/diagnostics"
+ROBOT_DESCRIPTION = "robot_description"
+LIBRARY = "~/library"

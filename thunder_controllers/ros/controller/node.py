@@ -1,0 +1,262 @@
+"""The controller: a lifecycle node that runs any law of a compiled library in effort mode.
+
+unconfigured –configure→ inactive: library loaded, gains declared, joint_states read, nothing commanded
+inactive –activate→ active: one effort command for each joint_states
+active –deactivate→ inactive: the effort is ramped to the safe one first, as in every other way out of active
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from thunder_controllers.package_uri import resolve
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.diagnostics import diagnostic
+from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR
+from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.thread_priority import raise_priority
+from thunder_controllers.ros.controller.health import Health, Reporter
+from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PARAMETERS, PATH_PREFIX
+from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
+from thunder_controllers.ros.controller.setup import ConfigurationError, load_robot
+from thunder_dynamics.errors import ThunderError
+
+SUPERVISION_PERIOD = 0.02
+"""How often the robot is asked for faults and contact [s]."""
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+
+class _Answer(Protocol):
+    success: bool
+    message: str
+
+
+class AdaptiveController(LifecycleNode):
+    """The controller node; see names.py for its interface."""
+
+    def __init__(self) -> None:
+        super().__init__(names.CONTROLLER)
+        self._session: Session | None = None
+        self._announced: str | None = None
+        self._messages: tuple[str, ...] = ()
+        self._scheduling = raise_priority(0)
+        self._reporter = Reporter()
+        self._settings = DeclaredParameters(self, self._on_change)
+        self._settings.declare(PARAMETERS)
+        self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
+        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still
+        self._publishing: Any = None
+        self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=self._steady)
+        self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=self._steady)
+        self.create_service(SetBool, "~/freeze_adaptation", self._on_freeze)
+        self.create_service(Trigger, "~/reset_estimates", self._on_reset)
+        self.create_service(Trigger, "~/save_estimates", self._on_save)
+        self.create_service(Trigger, "~/stop", self._on_stop)
+        self._refuse_impossible_transitions()
+
+    def _refuse_impossible_transitions(self) -> None:
+        """Answer a request that the present state does not allow: rclpy raises there, which would end the node."""
+        change = self._service_change_state.callback
+
+        def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+            try:
+                return change(request, response)
+            except rclpy_implementation.RCLError:
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().warning(f"no transition {wanted} from {self._state_name}")
+                response.success = False
+                return response
+
+        self._service_change_state.callback = answer
+
+    @property
+    def _state_name(self) -> str:
+        return str(self._state_machine.current_state[1])
+
+    # --- lifecycle ---------------------------------------------------------------------------------------------------
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load library and law, declare the gains, listen to joint_states; fails with the reason in the log."""
+        return self._attempt(self._configure, "configure")
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start commanding from the measured place; fails with the reason in the log."""
+        result = self._attempt(self._active_session().activate, "activate")
+        return super().on_activate(state) if result is SUCCESS else result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ramp the effort down, then stop commanding; takes `STOP_LIMIT` at most."""
+        self._stop()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give everything back."""
+        self._close()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ramp down if active, and give everything back."""
+        self._stop()
+        self._close()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ramp down if active, give everything back, be unconfigured."""
+        self.get_logger().error("a transition ended by an error: back to unconfigured")
+        self._stop()
+        self._close()
+        return super().on_error(state)
+
+    def _attempt(self, action: Callable[[], None], name: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except ThunderError as error:
+            self._messages = (f"{name} refused: {error}",)
+            self.get_logger().error(self._messages[0])
+            return FAILURE
+        self._messages = ()
+        return SUCCESS
+
+    def _configure(self) -> None:
+        self._read_announcement()
+        session = Session(self, self._settings, load_robot(self._settings, self._announced))
+        self._session = session
+        period = 1.0 / self._settings["publish_rate"]
+        self._publishing = self.create_timer(period, session.publish, clock=self._steady)
+        law, library = session.robot.law.name, session.robot.library
+        links = ", ".join(session.robot.links) or "nothing"
+        self.get_logger().info(f"{library.robot}: law {law} of {library.path}, adapts {links}")
+        self._scheduling = raise_priority(self._settings["realtime_priority"])
+        self.get_logger().info(f"scheduling: {self._scheduling}", once=True)
+        # What exists now lives until clean-up: full collections during control need not look at it.
+        gc.collect()
+        gc.freeze()
+
+    def _read_announcement(self) -> None:
+        """Take the newest message on library_topic; if none was ever received and one is needed, wait for it."""
+        patience = 0.0 if self._settings["library"] or self._announced else self._settings["library_timeout"]
+        self._library_topic.wait(patience)
+        while (message := self._library_topic.take()) is not None:
+            self._announced = message.data
+
+    def _stop(self) -> None:
+        if self._session is not None and not self._session.stop():
+            self.get_logger().error(f"the effort was not at the safe one after {STOP_LIMIT} s; commanding has ended")
+
+    def _close(self) -> None:
+        if self._publishing is not None:
+            self.destroy_timer(self._publishing)
+            self._publishing = None
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+            gc.unfreeze()
+
+    def _active_session(self) -> Session:
+        if self._session is None:
+            raise ConfigurationError("the controller is not configured", valid="configure it first")
+        return self._session
+
+    # --- end of the process, see runtime.Stoppable -------------------------------------------------------------------
+
+    def begin_stop(self) -> None:
+        """Ramp the effort down; the node must be spun until `is_stopped`."""
+        if self._session is not None:
+            self._session.begin_stop()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no effort is commanded."""
+        return self._session is None or not self._session.is_commanding
+
+    def destroy_node(self) -> None:
+        """Ramp down if that has not been done, end the control loop, then the node."""
+        self._stop()
+        self._close()
+        super().destroy_node()
+
+    # --- parameters and services -------------------------------------------------------------------------------------
+
+    def _on_change(self, values: Mapping[str, Any]) -> None:
+        gains = {name[len(GAIN_PREFIX) :]: value for name, value in values.items() if name.startswith(GAIN_PREFIX)}
+        if gains and self._session is not None:
+            self._session.set_gains(gains)
+        limits = {name: value for name, value in values.items() if name.startswith(PATH_PREFIX)}
+        if limits and self._session is not None:
+            self._session.set_motion_limits(limits)
+
+    def _on_freeze(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        done = "estimates are kept" if request.data else "estimates adapt"
+        return self._serve(response, lambda session: session.freeze(request.data), done)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._serve(response, lambda session: session.reset_estimates(), "estimates are the first ones again")
+
+    def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        session = self._session
+        path = Path()
+        if session is not None:
+            robot = session.robot
+            default = f"{robot.library.robot}_{robot.law.name}_estimates.yaml"
+            path = resolve(self._settings["estimates_file"] or default)
+        return self._serve(response, lambda session: session.save_estimates(path), str(path))
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._serve(response, lambda session: session.stop_motion(), "coming to rest")
+
+    def _serve(self, response: Any, action: Callable[[Session], None], done: str) -> Any:
+        answer: _Answer = response
+        try:
+            action(self._active_session())
+            answer.success, answer.message = True, done
+        except ThunderError as error:
+            answer.success, answer.message = False, str(error)
+        return response
+
+    # --- supervision -------------------------------------------------------------------------------------------------
+
+    def _supervise(self) -> None:
+        session = self._session
+        if session is None or not session.is_commanding and self._state_name != "active":
+            return
+        session.watch_contact()
+        fault = session.fault
+        if fault is not None and self._state_name == "active":
+            self.get_logger().error(f"deactivating: {fault}")
+            self.trigger_deactivate()
+            self._messages = (f"deactivated: {fault}",)
+
+    def _report(self) -> None:
+        level, message, values = self._reporter.report(self._health())
+        self._diagnostics.publish(diagnostic(self, level, message, {**values, "scheduling": self._scheduling}))
+
+    def _health(self) -> Health:
+        if self._session is not None:
+            return self._session.health(self._state_name, self._messages)
+        return Health.idle(self._state_name, self._messages)
+
+
+def main() -> None:
+    """Run the node as a program."""
+    sys.exit(run(AdaptiveController))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a Franka adds to the controller."""

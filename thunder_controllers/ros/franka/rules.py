@@ -1,0 +1,93 @@
+"""When a Franka may be activated, must be stopped, and must not be learned from. Plain values, no ROS."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from thunder_controllers.ros.franka.state import Body, FrankaState, LoadTolerance, Mode
+
+ADVICE = {
+    Mode.OTHER: "look at the robot's own web interface",
+    Mode.IDLE: "activate the effort controller first: nothing takes the commands",
+    Mode.GUIDING: "release the guiding button",
+    Mode.REFLEX: "find out why, then run the action error_recovery",
+    Mode.USER_STOPPED: "release the user stop",
+    Mode.AUTOMATIC_ERROR_RECOVERY: "wait for its end",
+}
+"""What to do about a mode in which no torque controller runs."""
+
+
+def mode_reason(state: FrankaState) -> str | None:
+    """Say why this state rules out torque control, None if it does not.
+
+    Only the mode `move` is right: in any other, commands reach nobody, and the law would learn from motion that is
+    not its own.
+    """
+    if state.errors:
+        return f"the robot reports {', '.join(state.errors)}; clear the cause, then run the action error_recovery"
+    if state.mode is not Mode.MOVE:
+        return f"the robot is in mode {state.mode.text}; {ADVICE[state.mode]}"
+    return None
+
+
+@dataclass(frozen=True)
+class ContactLimits:
+    """When an external torque counts as contact.
+
+    Attributes:
+        torque: Contact begins above this, per joint, [N·m].
+        release_ratio: It can end below this part of `torque`, [1].
+        release_time: For this long without interruption, [s].
+    """
+
+    torque: tuple[float, ...]
+    release_ratio: float
+    release_time: float
+
+
+class ContactMonitor:
+    """Contact with hysteresis, in torque and in time; a torque that is no number counts as contact."""
+
+    def __init__(self, limits: ContactLimits) -> None:
+        self._limits = limits
+        self._active = False
+        self._calm_since = math.inf
+
+    @property
+    def active(self) -> bool:
+        """Whether there is contact."""
+        return self._active
+
+    def update(self, now: float, state: FrankaState) -> bool:
+        """Take a state at the time `now` [s]; whether there is contact."""
+        if state.flags or not self._below(state, 1.0):
+            self._active, self._calm_since = True, math.inf
+        elif self._active:
+            is_calm = self._below(state, self._limits.release_ratio)
+            self._calm_since = min(self._calm_since, now) if is_calm else math.inf
+            self._active = now - self._calm_since < self._limits.release_time
+        return self._active
+
+    def _below(self, state: FrankaState, ratio: float) -> bool:
+        pairs = zip(state.external_torque, self._limits.torque, strict=True)
+        return all(abs(torque) <= ratio * limit for torque, limit in pairs)  # false for NaN
+
+
+@dataclass(frozen=True)
+class CompensatedBodies:
+    """What the library's model contains beyond the bare arm, as the robot must know it, in the flange frame."""
+
+    load: Body
+    end_effector: Body
+    tolerance: LoadTolerance
+
+    def difference(self, state: FrankaState) -> str | None:
+        """Say what the robot compensates that the model does not contain, or the reverse; None if all agrees.
+
+        The robot adds the weight of these bodies to every command. If it adds a weight that the model lacks, estimates
+        would settle where gravity and inertia contradict each other: so nothing may be learned then.
+        """
+        return self.tolerance.difference("a load", state.load, self.load) or self.tolerance.difference(
+            "an end effector", state.end_effector, self.end_effector
+        )

@@ -1,0 +1,195 @@
+"""Builds a library in a process of its own, so that a node stays responsive and can end a build at once.
+
+The program `python -m thunder_controllers.ros.generator.build_worker REQUEST` takes the request as JSON, builds, and
+writes one JSON object to its standard output. It ends, with its compilers, when its standard input is closed: it
+never outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any
+
+from thunder_controllers.ros.common.library_message import MANIFEST, LibraryMessage, describe_folder
+from thunder_dynamics.build import LawRequest, build
+from thunder_dynamics.cli import parse_law
+from thunder_dynamics.errors import BuildError, ThunderError
+from thunder_dynamics.readers import load_model
+
+KILL_AFTER = 1.0
+"""Time that a worker has to clean up after SIGTERM [s]."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to build."""
+
+    robot: str
+    """Path of the description: YAML, URDF or xacro."""
+    robot_file: str
+    """What to report as its origin."""
+    name: str = ""
+    """Name of the robot, a C identifier; empty: of the file."""
+    laws: tuple[str, ...] = ()
+    """NAME[:option=a+b,…] each."""
+    adapted_links: tuple[str, ...] = ()
+    """Option `adapted_links` of every law that does not state it itself; empty: the law's default."""
+    output: str = ""
+    """Folder for <robot>_generatedFiles; empty: the cache."""
+    user_functions: str = ""
+    """Python file with add_functions(robot); empty: none."""
+    portable: bool = False
+    """Leave out -march=native."""
+    python: bool = False
+    """Compile the Python module too."""
+    reader_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `load_model`, such as base_link and ee_link."""
+
+    def law_requests(self) -> list[LawRequest]:
+        """Parse the laws.
+
+        Raises:
+            LawError: if one has another form.
+        """
+        shared = {"adapted_links": list(self.adapted_links)} if self.adapted_links else {}
+        parsed = [parse_law(text) for text in self.laws]
+        return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """A finished build."""
+
+    library: LibraryMessage
+    reused: bool
+    """Nothing was compiled: the folder held exactly this."""
+    seconds: float
+    """Wall time of the build [s]."""
+
+
+def build_here(request: BuildRequest) -> BuildResult:
+    """Build in this process.
+
+    Raises:
+        ThunderError: if the description, a law or the compilation fails.
+    """
+    start = time.time()
+    model = load_model(request.robot, **{"name": request.name or None, **request.reader_options})
+    laws = request.law_requests()
+    folder = build(
+        model,
+        laws,
+        folder=request.output or None,
+        python=request.python,
+        portable=request.portable,
+        user_functions=request.user_functions or None,
+    )
+    options = {law[0]: law[1] for law in laws if not isinstance(law, str)}
+    reused = (folder / MANIFEST).stat().st_mtime < start
+    return BuildResult(describe_folder(folder, request.robot_file, options), reused, time.time() - start)
+
+
+class BuildProcess:
+    """One build at a time in a child process; `end` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether `end` was called."""
+        return self._ended
+
+    def run(self, request: BuildRequest) -> BuildResult:
+        """Build and wait for the result.
+
+        Raises:
+            BuildError: with the reason, if the build fails or was ended.
+        """
+        command = [sys.executable, "-m", __name__, json.dumps(asdict(request))]
+        with self._lock:
+            if self._ended:
+                raise BuildError("the build was ended", where=request.robot_file)
+            # A session of its own: a signal to the group of this process does not reach the compilers half-way.
+            process = self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+        try:
+            text = process.stdout.read() if process.stdout is not None else ""
+            status = process.wait()
+        finally:
+            with self._lock:
+                self._process = None
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+        if self._ended:
+            raise BuildError("the build was ended", where=request.robot_file)
+        return _read_answer(text, status, request)
+
+    def end(self) -> None:
+        """End the build that is running, compilers included, and refuse further ones."""
+        with self._lock:
+            self._ended = True
+            process = self._process
+            if process is not None and process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+        if process is None:
+            return
+        try:
+            process.wait(KILL_AFTER)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read_answer(text: str, status: int, request: BuildRequest) -> BuildResult:
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        raise BuildError(
+            f"the build ended with status {status} and without a result", where=request.robot_file
+        ) from None
+    if "error" in answer:
+        raise BuildError(answer["error"])
+    library = LibraryMessage(**{**answer["library"], "functions": tuple(answer["library"]["functions"])})
+    return BuildResult(library, answer["reused"], answer["seconds"])
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, which is the end of the parent, then end this session."""
+    os.read(sys.stdin.fileno(), 1)
+    os.killpg(os.getpgid(0), signal.SIGTERM)
+
+
+def _raise_exit(number: int, frame: FrameType | None) -> None:
+    """Unwind the stack, so that a half-made folder is removed."""
+    raise SystemExit(128 + number)
+
+
+def main() -> None:
+    """Build as the first argument says; exit status 0 with a result, 1 with an error, both as JSON."""
+    signal.signal(signal.SIGTERM, _raise_exit)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    request = BuildRequest(**json.loads(sys.argv[1]))
+    try:
+        answer: dict[str, Any] = asdict(build_here(request))
+    except ThunderError as error:
+        answer = {"error": str(error)}
+    sys.stdout.write(json.dumps(answer))
+    sys.stdout.flush()
+    sys.exit(1 if "error" in answer else 0)
+
+
+if __name__ == "__main__":
+    main()

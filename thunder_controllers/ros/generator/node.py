@@ -1,0 +1,226 @@
+"""The generator: builds or reuses the library of a robot, and tells others where it is.
+
+generator --ros-args -p robot:=package://thunder_controllers/config/robots/panda.yaml
+generator --once --ros-args -p robot:=panda.yaml -p output:=build    # at build time: the exit status says success
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from lxml import etree
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from thunder_controllers.package_uri import resolve, resolve_file
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR
+from thunder_controllers.ros.common.runtime import (
+    EXIT_FAILURE,
+    EXIT_SUCCESS,
+    EXIT_USAGE,
+    ArgumentError,
+    StopSignals,
+    initialise,
+    own_arguments,
+    run,
+)
+from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildRequest
+from thunder_controllers.ros.generator.parameters import GENERATOR_PARAMETERS
+from thunder_dynamics.errors import BuildError, ThunderError
+
+DIAGNOSTICS_PERIOD = 1.0
+"""[s]"""
+
+
+class GeneratorNode(Node):
+    """Builds at start, whenever a robot description arrives while `robot` is empty, and on `~/build`.
+
+    Builds run one after the other, in a process of their own, and the node answers meanwhile; it needs an executor
+    with at least two threads for that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(names.GENERATOR)
+        self._given = DeclaredParameters(self)
+        self._given.declare(GENERATOR_PARAMETERS)
+        self._process = BuildProcess()
+        self._description = ""
+        self._building = ""
+        self._library: LibraryMessage | None = None
+        self._seconds = 0.0
+        self._error = ""
+        self._publisher = self.create_publisher(String, names.LIBRARY, LATCHED)
+        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
+
+    def serve(self) -> None:
+        """Build now if there is a robot, and from now on whenever asked."""
+        group = MutuallyExclusiveCallbackGroup()  # one build after the other
+        self.create_service(Trigger, "~/build", self._on_build, callback_group=group)
+        self.create_subscription(String, names.ROBOT_DESCRIPTION, self._on_description, LATCHED, callback_group=group)
+        self.create_timer(DIAGNOSTICS_PERIOD, self._report)
+        if not self._given["robot"]:
+            self.get_logger().info(f"waiting for {self.resolve_topic_name(names.ROBOT_DESCRIPTION)}: robot is empty")
+            return
+        self._first = self.create_timer(0.0, self._on_start, callback_group=group)
+
+    def build(self) -> LibraryMessage:
+        """Build or reuse the library that the parameters describe, and publish it.
+
+        Raises:
+            ThunderError: if that fails; the reason is in the diagnostics too.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="thunder_description_") as folder:
+                request = self._request(Path(folder))
+                self._building, self._error = request.robot_file, ""
+                self.get_logger().info(f"building {request.robot_file}, laws: {', '.join(request.laws) or 'none'}")
+                result = self._process.run(request)
+        except ThunderError as error:
+            self._error = str(error)
+            raise
+        finally:
+            self._building = ""
+        self._library, self._seconds = result.library, result.seconds
+        what = "reused, nothing has changed" if result.reused else f"built in {result.seconds:.1f} s"
+        self.get_logger().info(f"{result.library.library} {what}, hash {result.library.hash[:16]}")
+        self._publisher.publish(String(data=format_library_message(result.library)))
+        return result.library
+
+    def begin_stop(self) -> None:
+        """End a build that is running."""
+        self._process.end()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no build is running."""
+        return not self._building
+
+    def _request(self, folder: Path) -> BuildRequest:
+        """Collect the parameters; a description from the topic is written to `folder`."""
+        robot, name = self._given["robot"], self._given["name"]
+        if robot:
+            file, origin = resolve_file(robot), str(resolve_file(robot))
+        elif self._description:
+            file, origin = folder / "robot_description.urdf", self.resolve_topic_name(names.ROBOT_DESCRIPTION)
+            file.write_text(self._description, encoding="utf-8")
+            name = name or _name_in(self._description)
+        else:
+            raise BuildError("no robot", where="parameter robot", valid="a file, or a message on robot_description")
+        links = {key: self._given[key] for key in ("base_link", "ee_link") if self._given[key]}
+        return BuildRequest(
+            robot=str(file),
+            robot_file=origin,
+            name=name,
+            laws=self._given["laws"],
+            adapted_links=self._given["adapted_links"],
+            output=str(resolve(self._given["output"])) if self._given["output"] else "",
+            user_functions=str(resolve_file(self._given["user_functions"])) if self._given["user_functions"] else "",
+            portable=self._given["portable"],
+            python=self._given["python"],
+            reader_options={"allow_inconsistent": self._given["allow_inconsistent"], **links},
+        )
+
+    def _on_start(self) -> None:
+        self._first.cancel()
+        self._build_and_go_on()
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        self._description = message.data
+        if not self._given["robot"]:
+            self._build_and_go_on()
+
+    def _build_and_go_on(self) -> bool:
+        try:
+            self.build()
+        except ThunderError as error:  # ~/build is there to try again
+            log = self.get_logger()
+            (log.info if self._process.ended else log.error)(str(error))
+            return False
+        return True
+
+    def _on_build(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self._build_and_go_on()
+        response.message = self._library.library if response.success and self._library else self._error
+        return response
+
+    def _report(self) -> None:
+        values: dict[str, Any] = {}
+        if self._library is not None:
+            values = {"robot": self._library.robot, "library": self._library.library, "hash": self._library.hash}
+            values["build time [s]"] = round(self._seconds, 3)
+        if self._building:
+            level, message = OK, f"building {self._building}"
+        elif self._error:
+            level, message = ERROR, self._error
+        elif self._library is None:
+            level, message = WARN, "waiting for a robot"
+        else:
+            level, message = OK, "library ready"
+        self._diagnostics.publish(diagnostic(self, level, message, values))
+
+
+def _name_in(description: str) -> str:
+    """Read the robot's name from a URDF; empty if there is none: the reader then says what is wrong with the text."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        return etree.fromstring(description.encode(), parser).get("name", "")
+    except etree.XMLSyntaxError:
+        return "robot"
+
+
+def make_node() -> GeneratorNode:
+    """Make the node that serves."""
+    node = GeneratorNode()
+    node.serve()
+    return node
+
+
+def build_once(arguments: Sequence[str] | None = None) -> int:
+    """Build as the parameters say and return the exit status: 0 if the library is there, 1 if not."""
+    with StopSignals() as signals:
+        try:
+            initialise(arguments)
+            node = GeneratorNode()
+            signals.on_first(node.begin_stop)
+            node.build()
+        except ThunderError as error:
+            sys.stderr.write(f"generator: {error}\n")
+            return EXIT_FAILURE
+        finally:
+            signals.forget()
+            rclpy.try_shutdown()
+    return EXIT_SUCCESS
+
+
+def main() -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(prog="generator", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--once", action="store_true", help="build, say so by the exit status, and end")
+    try:
+        options = parser.parse_args(own_arguments())
+    except ArgumentError as error:
+        sys.stderr.write(f"generator: {error}\n")
+        sys.exit(EXIT_USAGE)
+    if options.once:
+        sys.exit(build_once())
+    sys.exit(run(make_node, executor=lambda: MultiThreadedExecutor(num_threads=2)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The model: evaluates functions of a robot's library at the measured joint state, without a controller."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from numpy.typing import NDArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
+
+from thunder_controllers.host import Library
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.library_message import find_library, parse_library_message
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.generator.parameters import MODEL_PARAMETERS
+from thunder_dynamics.errors import NameNotFoundError, ThunderError
+
+FloatArray = NDArray[np.float64]
+
+POSITION = "q"
+VELOCITY = "dq"
+PARAMETERS = "par_"
+"""Prefix of arguments that have a default: the values of the robot file."""
+
+WAITING = "waiting for a library"
+
+DIAGNOSTICS_PERIOD = 1.0
+"""[s]"""
+
+
+def check_functions(library: Library, functions: Sequence[str]) -> None:
+    """Make sure that every function is there and depends on q, dq and parameters only.
+
+    Raises:
+        NameNotFoundError: if there is no such function, or it needs what no joint state holds.
+    """
+    usable = [name for name in library.functions if not _unknown_inputs(library, name)]
+    for name in functions:
+        unknown = _unknown_inputs(library, name)
+        if unknown:
+            what = f"{name} needs {', '.join(unknown)}, which joint_states does not hold"
+            raise NameNotFoundError(what, where="parameter functions", valid=", ".join(usable))
+
+
+def _unknown_inputs(library: Library, name: str) -> list[str]:
+    inputs = [entry.name for entry in library.function(name).inputs]
+    return [i for i in inputs if i not in (POSITION, VELOCITY) and not i.startswith(PARAMETERS)]
+
+
+def to_message(name: str, value: FloatArray) -> Float64MultiArray:
+    """Write an array with its shape: dimensions `row` and, for a matrix, `column`; row-major, as the layout says.
+
+    A vector of n numbers has one dimension; the label of the first carries the function's name: `M/row`.
+    """
+    message = Float64MultiArray(data=np.ascontiguousarray(value, dtype=float).ravel().tolist())
+    sizes = value.shape or (1,)
+    labels = (f"{name}/row", f"{name}/column")
+    for k, size in enumerate(sizes):
+        stride = int(np.prod(sizes[k:]))
+        message.layout.dim.append(MultiArrayDimension(label=labels[k], size=size, stride=stride))
+    return message
+
+
+class ModelNode(Node):
+    """Publishes `~/<function>` at a fixed rate, for as long as new joint states come."""
+
+    def __init__(self) -> None:
+        super().__init__(names.MODEL)
+        self._given = DeclaredParameters(self)
+        self._given.declare(MODEL_PARAMETERS)
+        self._functions: tuple[str, ...] = self._given["functions"]
+        self._outputs = {
+            name: self.create_publisher(Float64MultiArray, f"~/{name}", MONITOR) for name in self._functions
+        }
+        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
+        self._library: Library | None = None
+        self._joints = JointReader(())
+        self._state: JointState | None = None
+        self._problem = WAITING
+        self._published = 0
+        path = self._given["library"]
+        if path:
+            self._use(str(find_library(path)))
+        else:
+            topic = self._given["library_topic"]
+            self.create_subscription(String, topic, self._on_library, LATCHED)
+        self.create_subscription(JointState, names.JOINT_STATES, self._on_joint_states, STREAM)
+        self.create_timer(1.0 / self._given["rate"], self._publish)
+        self.create_timer(DIAGNOSTICS_PERIOD, self._report)
+
+    def _use(self, path: str) -> None:
+        library = Library(path)
+        check_functions(library, self._functions)
+        self._library, self._joints, self._problem = library, JointReader(library.joint_names), ""
+        self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {path}")
+
+    def _on_library(self, message: String) -> None:
+        try:
+            self._use(parse_library_message(message.data).library)
+        except ThunderError as error:
+            self._library, self._problem = None, str(error)
+            self.get_logger().error(self._problem)
+
+    def _on_joint_states(self, message: JointState) -> None:
+        self._state = message
+
+    def _publish(self) -> None:
+        if self._library is None or self._state is None:
+            return
+        state, self._state = self._state, None
+        try:
+            q, qd = self._joints.read(state)
+        except ThunderError as error:
+            self._problem = str(error)
+            return
+        self._problem = ""
+        values = {POSITION: q, VELOCITY: qd}
+        for name, publisher in self._outputs.items():
+            inputs = {entry.name for entry in self._library.function(name).inputs}
+            arguments = {key: value for key, value in values.items() if key in inputs}
+            publisher.publish(to_message(name, np.asarray(self._library.evaluate(name, **arguments))))
+        self._published += 1
+
+    def _report(self) -> None:
+        if self._problem:
+            level, message = (WARN if self._problem == WAITING else ERROR), self._problem
+        else:
+            level, message = (OK, "publishing") if self._published else (WARN, "no joint_states")
+        rate = self._published / DIAGNOSTICS_PERIOD
+        self._published = 0
+        robot = self._library.robot if self._library else ""
+        values = {"robot": robot, "functions": " ".join(self._functions), "rate [Hz]": rate}
+        self._diagnostics.publish(diagnostic(self, level, message, values))
+
+
+def main() -> None:
+    """Run the program."""
+    sys.exit(run(ModelNode))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""The reference: streams a motion to the controller, one reference for each joint_states."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from numpy.typing import NDArray
+from rclpy.node import Node
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.controller.setup import Robot, load_robot
+from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
+from thunder_controllers.ros.reference.parameters import AUTO, CARTESIAN_MOTIONS, REFERENCE_PARAMETERS
+from thunder_controllers.ros.reference.pose_motion import Kind, Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
+from thunder_controllers.ros.simulation.faults import NANOSECONDS
+from thunder_dynamics.errors import ScenarioError, ThunderError
+
+FloatArray = NDArray[np.float64]
+
+LOOK = 0.05
+"""Longest wait for a message without a look at whether the node should end [s]."""
+
+MAX_STEP = 0.05
+"""The motion advances by at most this between two messages [s], so that a gap in time is no jump of it."""
+
+
+class NotReadyError(ScenarioError):
+    """What a motion starts from has not arrived yet."""
+
+
+class ReferenceNode(Node):
+    """Node `thunder_reference`; see `names.NODES` for its topics, services and parameters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(names.REFERENCE, **options)
+        self._settings = DeclaredParameters(self)
+        self._settings.declare(REFERENCE_PARAMETERS)
+        self._motion = Motion()
+        self._lock = threading.Lock()
+        self._pose: PoseValue | None = None
+        self._state: JointState | None = None
+        self._announced: str | None = None
+        self._robot: Robot | None = None
+        controller = self._settings["controller"]
+        self._writers: dict[Kind, PoseWriter | JointWriter] = {
+            "cartesian": PoseWriter(self, f"{controller}/reference"),
+            "joint": JointWriter(self, f"{controller}/joint_reference"),
+        }
+        self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
+        self.create_subscription(PoseStamped, f"{controller}/pose", self._on_pose, MONITOR)
+        self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
+        self._activity: list[Any] = []
+        if self._settings["autostart"]:  # an inactive controller has no errors
+            for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
+                subscription = self.create_subscription(kind, f"{controller}/{topic}", self._on_activity, MONITOR)
+                self._activity.append(subscription)
+        for service, action, done in (
+            ("~/start", self._start, "started"),
+            ("~/stop", self._motion.stop, "coming to rest"),
+            ("~/hold", self._motion.hold, "coming to rest, then holding"),
+        ):
+            self.create_service(Trigger, service, self._service(action, done))
+        self._ending = False
+        self._thread = threading.Thread(target=self._stream, name="reference_stream", daemon=True)
+        self._thread.start()
+
+    def destroy_node(self) -> None:
+        """End the stream, then the node."""
+        self._ending = True
+        self._thread.join()
+        super().destroy_node()
+
+    def _service(
+        self, action: Callable[[], None], done: str
+    ) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
+        """Make a service of an action that raises when it cannot be done."""
+
+        def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                with self._lock:
+                    action()
+            except ThunderError as error:
+                response.success, response.message = False, str(error)
+            else:
+                response.success, response.message = True, done
+            return response
+
+        return answer
+
+    def _start(self) -> None:
+        kind = self._settings["type"]
+        if kind == AUTO:
+            kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
+        ramp_time = self._settings["ramp_time"]
+        if kind in CARTESIAN_MOTIONS:
+            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
+        else:
+            space = JointSpace.of(self._known_robot())
+            legs = joint_legs_of(kind, self._settings, self._start_joints(), space)
+            self._motion.start(legs, ramp_time, "joint")
+        self.get_logger().info(f"motion: {kind}")
+
+    def _start_pose(self) -> PoseValue:
+        held = self._motion.held("cartesian")
+        pose = self._pose if held is None else PoseValue.of(held)
+        if pose is None:
+            raise NotReadyError(
+                "nobody says where the robot is",
+                where=f"topic {self._settings['controller']}/pose",
+                valid="a configured controller that receives joint_states",
+            )
+        return pose
+
+    def _start_joints(self) -> FloatArray:
+        joints = self._known_robot().joints
+        held = self._motion.held("joint")
+        if held is not None:
+            return held[: len(joints)]
+        if self._state is None:
+            raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
+        return JointReader(joints).read(self._state)[0]
+
+    def _known_robot(self) -> Robot:
+        if self._robot is None:
+            if self._announced is None and not self._settings["library"]:
+                raise NotReadyError(
+                    "nobody says what the robot is",
+                    where=f"topic {self._settings['library_topic']}",
+                    valid="a generator that has built, or the parameter library",
+                )
+            self._robot = load_robot(self._settings, self._announced)
+        return self._robot
+
+    def _on_library(self, message: String) -> None:
+        with self._lock:
+            self._announced, self._robot = message.data, None
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        frame = self._settings["frame_id"]
+        if message.header.frame_id != frame:
+            self.get_logger().warning(
+                f"poses of the controller are in '{message.header.frame_id}', not in '{frame}': they are not used",
+                throttle_duration_sec=5.0,
+            )
+            return
+        self._pose = pose_value(message)
+
+    def _on_activity(self, _: TwistStamped | JointState) -> None:
+        """Start by itself, once."""
+        try:
+            with self._lock:
+                self._start()
+        except NotReadyError:
+            return
+        for subscription in self._activity:
+            self.destroy_subscription(subscription)
+
+    def _stream(self) -> None:
+        """Send one reference for each new state, in a thread of its own."""
+        newest: int | None = None
+        while not self._ending:
+            if not self._states.wait(LOOK):
+                continue
+            while not self._ending and (message := self._states.take()) is not None:  # they may come without a pause
+                stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+                step = 0 if newest is None else stamp - newest
+                if step < 0 and -step <= MAX_STEP * NANOSECONDS:
+                    continue  # overtaken by a newer one, for which there was a reference
+                newest, self._state = stamp, message
+                if step != 0:
+                    self._send(min(max(step / NANOSECONDS, 0.0), MAX_STEP))
+
+    def _send(self, dt: float) -> None:
+        with self._lock:
+            sample = self._motion.advance(dt)
+        if sample is not None:
+            self._writers[self._motion.kind].send(sample)
+
+
+def pose_value(message: PoseStamped) -> PoseValue:
+    """Pose of a message."""
+    p, q = message.pose.position, message.pose.orientation
+    return PoseValue(np.array([p.x, p.y, p.z]), Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
+
+
+def main() -> None:
+    """Run the node as a program."""
+    sys.exit(run(ReferenceNode))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""The simulation: a MuJoCo robot that speaks as a real one does, in real time or in lock-step with its controller."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
+
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.simulation.faults import FaultInjector
+from thunder_controllers.ros.simulation.loop import SimulationLoop
+from thunder_controllers.ros.simulation.options import fault_options, loop_options, payload_of, robot_options
+from thunder_controllers.ros.simulation.parameters import SIMULATION_PARAMETERS
+from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
+from thunder_controllers.simulation.robot import SimulatedRobot
+from thunder_dynamics.errors import ThunderError
+
+STATUS_PERIOD = 1.0
+"""Between two diagnostics [s] of wall time."""
+
+CHECK_PERIOD = 0.1
+"""Between two looks at whether the loop has ended by an error [s]."""
+
+LATE_SHARE = 0.01
+"""Share of late steps above which the status is a warning."""
+
+
+class SimulationNode(Node):
+    """Node `mujoco_simulation`; see `names.NODES` for its topics, services and parameters.
+
+    Raises:
+        ThunderError: if a parameter is not valid, or the robot cannot be built.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(names.SIMULATION, **options)
+        self._settings = DeclaredParameters(self, self._on_change)
+        self._settings.declare(SIMULATION_PARAMETERS)
+        self.robot = SimulatedRobot(robot_options(self._settings))
+        if self._settings["payload.attached"]:
+            self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
+        self._faults = FaultInjector()
+        self._states = StatePublisher(self, self.robot, self._faults)
+        self._commands = CommandPort(self, self._settings["command_topic"], self.robot)
+        gates = (
+            ReferenceGate(self, MultiDOFJointTrajectoryPoint, self._settings["lockstep_reference"]),
+            ReferenceGate(self, JointTrajectoryPoint, self._settings["lockstep_joint_reference"]),
+        )
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, loop_options(self._settings))
+        self.loop.realtime_factor = self._settings["realtime_factor"]
+        self._reported = (time.perf_counter(), 0, 0)
+        self._create_interface()
+        self.loop.start()
+        self.get_logger().info(
+            f"{self._settings['urdf']}: {self.robot.n} joints at {self._settings['rate']:g} Hz, "
+            f"{self._settings['mode']}" + (", held until the first command" if self.robot.is_held else "")
+        )
+
+    def _create_interface(self) -> None:
+        self._status = self.create_publisher(DiagnosticArray, "~/status", MONITOR)
+        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
+        for service, action, done in (
+            ("~/reset", self._reset, "the robot is back at its start"),
+            ("~/attach_payload", self._attach, "payload attached"),
+            ("~/detach_payload", self._detach, "payload detached"),
+        ):
+            self.create_service(Trigger, service, _trigger(action, done))
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(SetBool, "~/inject_fault", self._on_inject_fault)
+        self.create_timer(STATUS_PERIOD, self._publish_status)
+        self.create_timer(CHECK_PERIOD, self._check_loop)
+
+    def destroy_node(self) -> None:
+        """End the loop, then the node."""
+        self.loop.end()
+        super().destroy_node()
+
+    # --- services and parameters -------------------------------------------------------------------------------
+
+    def _on_change(self, values: Mapping[str, Any]) -> None:
+        factor = values.get("realtime_factor")
+        if factor is not None:
+            self.loop.realtime_factor = float(factor)
+
+    def _reset(self) -> None:
+        with self.loop.lock:
+            self.robot.reset()
+            self._faults.stop()
+
+    def _attach(self) -> None:
+        payload = payload_of(self._settings, self.robot.plant.ee_link)
+        with self.loop.lock:
+            self.robot.attach(payload)
+
+    def _detach(self) -> None:
+        with self.loop.lock:
+            self.robot.detach()
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.loop.pause(request.data)
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _on_inject_fault(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        try:
+            options = fault_options(self._settings)
+        except ThunderError as error:
+            response.success, response.message = False, str(error)
+            return response
+        with self.loop.lock:
+            if request.data:
+                self._faults.start(options, self.robot.time_ns)
+            else:
+                self._faults.stop()
+        response.success, response.message = True, self._faults.kind
+        self.get_logger().info(f"fault: {self._faults.kind}")
+        return response
+
+    # --- health ------------------------------------------------------------------------------------------------
+
+    def _check_loop(self) -> None:
+        """Raise what has ended the loop: it ends the node."""
+        if self.loop.error is not None:
+            raise self.loop.error
+
+    def _publish_status(self) -> None:
+        now, steps, late = time.perf_counter(), self.loop.counters.steps, self.loop.counters.late_steps
+        before, steps_before, late_before = self._reported
+        self._reported = (now, steps, late)
+        rate = (steps - steps_before) / (now - before)
+        late_share = (late - late_before) / max(1, steps - steps_before)
+        level, message = self._judge(late_share)
+        array = diagnostic(self, level, message, self._values(rate))
+        self._status.publish(array)
+        self._diagnostics.publish(array)
+
+    def _judge(self, late_share: float) -> tuple[bytes, str]:
+        """Say how things are: the worst comes first."""
+        if self.loop.error is not None:
+            return ERROR, str(self.loop.error)
+        if self.loop.is_paused:
+            return WARN, "paused"
+        if self._faults.kind != "none":
+            return WARN, f"fault {self._faults.kind} is injected"
+        if self.robot.is_held and self.loop.counters.brakes_engaged:
+            return WARN, "the brakes hold the robot: commands have stopped"
+        if self.robot.is_held:
+            return OK, "held until the first command"
+        if late_share > LATE_SHARE:
+            return WARN, f"{100 * late_share:.1f} % of the steps were late"
+        return OK, "running"
+
+    def _values(self, rate: float) -> dict[str, Any]:
+        counters, payload = self.loop.counters, self.robot.payload
+        return {
+            "mode": self._settings["mode"],
+            "simulated time [s]": self.robot.time_ns * 1e-9,
+            "rate kept [Hz]": rate,
+            "real-time factor [1]": rate / self._settings["rate"],
+            "steps": counters.steps,
+            "late steps": counters.late_steps,
+            "time given up [s]": counters.given_up,
+            "commands accepted": self._commands.accepted,
+            "commands refused": self._commands.refused,
+            "last refusal": self._commands.last_refusal,
+            "steps without command": counters.steps_without_command,
+            "extra commands": counters.extra_commands,
+            "brakes engaged": counters.brakes_engaged,
+            "held": self.robot.is_held,
+            "payload [kg]": payload.mass if payload else 0.0,
+            "fault": self._faults.kind,
+        }
+
+
+def _trigger(action: Callable[[], None], done: str) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
+    """Make a service of an action that raises when it cannot be done."""
+
+    def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            action()
+        except ThunderError as error:
+            response.success, response.message = False, str(error)
+        else:
+            response.success, response.message = True, done
+        return response
+
+    return answer
+
+
+def main() -> None:
+    """Run the node as a program."""
+    sys.exit(run(SimulationNode))
+
+
+if __name__ == "__main__":
+    main()

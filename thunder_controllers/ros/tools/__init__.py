@@ -1,0 +1,1 @@
+"""Monitor, rqt, and the launcher of machines without a ROS distribution."""

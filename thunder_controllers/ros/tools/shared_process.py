@@ -1,0 +1,135 @@
+"""Runs several nodes in one process, every node in a thread and an executor of its own.
+
+One executor with several threads would not do: rclpy fails when a callback destroys an entity while another thread
+makes the wait set, and nodes destroy entities when they are deactivated.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+
+from thunder_controllers.ros.common.runtime import (
+    EXIT_FAILURE,
+    EXIT_SUCCESS,
+    STOP_TIME_LIMIT,
+    NodeFactory,
+    StopSignals,
+    initialise,
+    let_stop,
+)
+from thunder_dynamics.errors import ThunderError
+
+
+class NodeThread:
+    """A node that spins in a thread.
+
+    Args:
+        factory: Makes the node, in the calling thread.
+        signals: A second signal ends a stop at once.
+        on_end: Called from the thread when the spinning ends for any other reason than `stop`.
+    """
+
+    def __init__(self, factory: NodeFactory, signals: StopSignals, on_end: Callable[[], None]) -> None:
+        self.node: Node = factory()
+        self.error: BaseException | None = None
+        """What ended the spinning; None: `stop`."""
+        self._signals = signals
+        self._on_end = on_end
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._stop = Future()
+        self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
+
+    @property
+    def is_stoppable(self) -> bool:
+        """Whether the node needs time to stop, while the others go on."""
+        return hasattr(self.node, "begin_stop")
+
+    def start(self) -> None:
+        """Begin to spin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to let the node stop and to end."""
+        self._stop.set_result(None)
+
+    def close(self) -> None:
+        """Wait for the thread to end and destroy the node."""
+        if self._thread.is_alive():
+            self._thread.join(STOP_TIME_LIMIT + 1.0)
+        self._executor.shutdown(timeout_sec=1.0)
+        self.node.destroy_node()
+
+    def join(self) -> None:
+        """Wait for the thread to end, as long as a stop may take."""
+        if self._thread.is_alive():
+            self._thread.join(STOP_TIME_LIMIT)
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin_until_future_complete(self._stop)
+            let_stop([self.node], self._executor, self._signals)
+        except ExternalShutdownException:
+            pass
+        except BaseException as error:  # noqa: BLE001 # the main thread raises it; SystemExit is one
+            self.error = error
+        if not self._stop.done():
+            self._on_end()
+
+
+def run_shared(factories: Sequence[NodeFactory], arguments: Sequence[str] | None = None) -> int:
+    """Make the nodes, spin each in a thread until a signal or until one of them fails, and clean up.
+
+    Args:
+        factories: Called in order after `rclpy.init`.
+        arguments: Command line with ROS arguments, which all nodes share; None: that of the process.
+
+    Returns:
+        Exit status as `runtime.run` does.
+    """
+    ended = threading.Event()
+    threads: list[NodeThread] = []
+    with StopSignals() as signals:
+        try:
+            initialise(arguments)
+            for factory in factories:
+                threads.append(NodeThread(factory, signals, ended.set))
+            for thread in threads:
+                thread.start()
+            signals.on_first(ended.set)
+            ended.wait()
+            _stop(threads)
+            return _status(threads)
+        except ThunderError as error:
+            rclpy.logging.get_logger("thunder").fatal(str(error))
+            return EXIT_FAILURE
+        finally:
+            signals.forget()
+            for thread in reversed(threads):
+                thread.close()
+            rclpy.try_shutdown()
+
+
+def _stop(threads: Sequence[NodeThread]) -> None:
+    """Stop those that need time first: the robot is there until the controller has ramped its effort down."""
+    for stoppable in (True, False):
+        chosen = [thread for thread in threads if thread.is_stoppable is stoppable]
+        for thread in chosen:
+            thread.stop()
+        for thread in chosen:
+            thread.join()
+
+
+def _status(threads: Sequence[NodeThread]) -> int:
+    """Exit status; a defect in a node is raised, and so is one of our own errors."""
+    errors = [thread.error for thread in threads if thread.error is not None]
+    for error in errors:
+        if not isinstance(error, SystemExit):
+            raise error
+    return EXIT_FAILURE if errors else EXIT_SUCCESS

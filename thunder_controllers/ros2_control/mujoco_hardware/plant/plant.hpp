@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plant/model.hpp"
+
+namespace thunder {
+
+/// What the simulated robot is.
+struct PlantOptions {
+  std::string model;                  ///< file written by `thunder mjcf` (.xml or .mjb)
+  std::vector<std::string> joints;    ///< in the order of all arrays
+  std::vector<double> start;          ///< positions [rad or m]; empty: those of the file
+  bool gravity_compensation = false;  ///< the robot adds the gravity torque of its description to every command
+  bool brakes = true;                 ///< hold the arm while there is no command
+};
+
+/// A robot in MuJoCo, driven by joint efforts: the plant of the Python simulation, from the file it writes.
+///
+/// Arrays have n_joints() elements in the order of PlantOptions::joints: positions [rad or m], velocities [rad/s or
+/// m/s], efforts [N·m or N]. The effort limits of the file saturate the motors. The brakes hold the arm from reset()
+/// to the first command and after idle(): it does not move at all, and its effort is the one that holds it.
+///
+/// Constructor and reset() allocate; the other methods do not: mj_step takes its memory from the arena of mjData, which
+/// is allocated here, as long as the model has no plugins and needs no more than one thread.
+class MujocoPlant {
+ public:
+  /// Throws PlantError if the file cannot be read, or does not fit the options.
+  explicit MujocoPlant(const PlantOptions& options);
+
+  int n_joints() const noexcept { return static_cast<int>(joints_.size()); }
+  /// Of the integration [s].
+  double timestep() const noexcept { return model_->opt.timestep; }
+
+  /// How many integration steps one control period [s] is.
+  ///
+  /// Throws PlantError unless it is a whole number of them.
+  int steps_per_period(double period) const;
+
+  /// To the start, at rest, without command.
+  void reset() noexcept;
+
+  /// There is no command: with brakes the joints stop where they are and stay there, without brakes zero effort acts.
+  void idle() noexcept;
+
+  /// Let this effort act from now on and release the brakes. False, and nothing changes, if it is not finite or
+  /// beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
+  bool command(const double* effort) noexcept;
+
+  /// Integrate, unless the brakes hold the arm. False if the state is lost, not finite or beyond mjMAXVAL; then only
+  /// reset() helps.
+  bool step(int steps) noexcept;
+
+  /// The state now, and the effort that the motors applied during the last step: the command as far as the limits let
+  /// it, without what the robot adds to it.
+  void read(double* position, double* velocity, double* effort) const noexcept;
+
+  /// Whether the brakes hold the arm.
+  bool is_held() const noexcept { return is_held_; }
+  /// Simulated time [s]; stands still while the brakes hold.
+  double time() const noexcept { return data_->time; }
+
+ private:
+  void compute_gravity(const mjModel& model, mjData& scratch, std::vector<double>& effort) noexcept;
+  void write_controls() noexcept;
+  void note_applied_effort() noexcept;
+  bool is_good() const noexcept;
+
+  ModelPtr model_;
+  DataPtr data_;
+  DataPtr scratch_;      // for gravity of what the arm carries
+  ModelPtr firmware_;    // what the robot's own gravity compensation knows; none without it
+  DataPtr firmware_data_;
+  std::vector<JointAddress> joints_;
+  std::vector<double> start_;
+  std::vector<double> bias_;      // generalised forces of the model, in its own order
+  std::vector<double> gravity_;   // what the firmware adds
+  std::vector<double> command_;
+  std::vector<double> applied_;
+  bool has_brakes_;
+  bool is_held_ = false;
+};
+
+}  // namespace thunder

@@ -1,0 +1,42 @@
+# The plugin thunder_controllers/AdaptiveController.
+# The validators are copied while configuring: without this, a later build would use the copy that it has.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${CMAKE_CURRENT_LIST_DIR}/parameter_validators.hpp)
+generate_parameter_library(thunder_adaptive_controller_parameters
+  ${ros2_control_path}/plugin/parameters.yaml ${ros2_control_path}/plugin/parameter_validators.hpp)
+
+set(adaptive_controller_sources
+  adaptive_controller configure control_core diagnostics estimates_file excitation gain_parameters inputs
+  message_reading outputs services session)
+list(TRANSFORM adaptive_controller_sources PREPEND ${ros2_control_folder}/plugin/)
+list(TRANSFORM adaptive_controller_sources APPEND .cpp)
+
+add_library(thunder_adaptive_controller SHARED ${adaptive_controller_sources})
+target_compile_features(thunder_adaptive_controller PRIVATE cxx_std_17)
+target_compile_options(thunder_adaptive_controller PRIVATE -Wall -Wextra)
+target_include_directories(thunder_adaptive_controller PRIVATE ${ros2_control_folder}/plugin)
+if(TARGET yaml-cpp::yaml-cpp)
+  set(yaml_cpp yaml-cpp::yaml-cpp)
+else()
+  set(yaml_cpp yaml-cpp)  # before 0.8
+endif()
+target_link_libraries(thunder_adaptive_controller PRIVATE
+  thunder_host thunder_adaptive_controller_parameters
+  ament_index_cpp::ament_index_cpp controller_interface::controller_interface Eigen3::Eigen
+  hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp rclcpp_lifecycle::rclcpp_lifecycle
+  realtime_tools::realtime_tools ${yaml_cpp}
+  ${control_msgs_TARGETS} ${diagnostic_msgs_TARGETS} ${geometry_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${std_srvs_TARGETS}
+  ${trajectory_msgs_TARGETS})
+
+pluginlib_export_plugin_description_file(controller_interface ${ros2_control_path}/plugin/plugin.xml)
+install(TARGETS thunder_adaptive_controller LIBRARY DESTINATION lib)
+
+# Drives the plugin through its life without a controller manager; test/ros2_control/test_ros2_control_manager.py runs it.
+option(THUNDER_ROS2_CONTROL_TESTS "Build the C++ test of the ros2_control plugin" OFF)
+if(THUNDER_ROS2_CONTROL_TESTS)
+  add_executable(plugin_cycle ${PROJECT_SOURCE_DIR}/test/cpp/plugin_cycle.cpp)
+  target_compile_options(plugin_cycle PRIVATE -Wall -Wextra)
+  target_link_libraries(plugin_cycle PRIVATE
+    controller_interface::controller_interface hardware_interface::hardware_interface pluginlib::pluginlib
+    rclcpp::rclcpp)
+endif()

@@ -1,0 +1,205 @@
+"""The arm of the simulation node without ROS: plant, brakes, payload, time and the command in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thunder_controllers.package_uri import resolve_file
+from thunder_controllers.simulation.mujoco_model import strip_geometry
+from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.xacro import expand_xacro
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RobotOptions:
+    """What the simulated robot is.
+
+    Args:
+        urdf: Path or package:// URI of a URDF or xacro file.
+        xacro_args: Arguments of a xacro file.
+        joints: Names in the order of messages; empty: the order of the description.
+        period: Of states and commands [s].
+        plant: Departures from the description, and integration.
+        seed: Of the measurement noise.
+        gravity_compensation: The robot adds the gravity torque of its description to every command.
+        q_start: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
+        has_brakes: Hold the arm before the first command and after `engage_brakes`.
+    """
+
+    urdf: str
+    xacro_args: dict[str, str]
+    joints: tuple[str, ...]
+    period: float
+    plant: PlantOptions
+    seed: int = 0
+    gravity_compensation: bool = False
+    q_start: tuple[float, ...] = ()
+    has_brakes: bool = True
+
+
+class SimulatedRobot:
+    """A plant with brakes: held where it is until the first command, and again when commands have stopped.
+
+    Args:
+        options: See `RobotOptions`.
+
+    Raises:
+        ThunderError: if the description cannot be read, or an option does not fit it.
+    """
+
+    def __init__(self, options: RobotOptions) -> None:
+        urdf = read_description(options.urdf, options.xacro_args)
+        self.joints = options.joints or joint_names(urdf, options.urdf)
+        self.options = options
+        self.plant = MujocoPlant(
+            urdf,
+            self.joints,
+            options.period,
+            options.plant,
+            seed=options.seed,
+            gravity_compensated=options.gravity_compensation,
+            where=options.urdf,
+        )
+        self.n = self.plant.n
+        self.q_start = self._start_position()
+        self.steps = 0
+        """Periods since the start, whether the arm moved or was held: the clock of the simulation."""
+        self._command = np.zeros(self.n)
+        self._payload: Payload | None = None
+        self.is_held = options.has_brakes
+        self.plant.reset(self.q_start)
+
+    def _start_position(self) -> FloatArray:
+        given = self.options.q_start
+        if given:
+            if len(given) != self.n or not np.isfinite(given).all():
+                raise DimensionError(
+                    f"{len(given)} values, or not finite", where="q_start", valid=f"{self.n} finite ones, or none"
+                )
+            return np.array(given, dtype=float)
+        model = self.plant.model
+        joints = [model.joint(name).id for name in self.joints]
+        ranges, limited = model.jnt_range[joints], model.jnt_limited[joints].astype(bool)
+        has_zero = (ranges[:, 0] <= 0.0) & (ranges[:, 1] >= 0.0)
+        return np.where(limited & ~has_zero, ranges.mean(axis=1), 0.0)
+
+    @property
+    def time_ns(self) -> int:
+        """Simulated time [ns], a whole number of periods."""
+        return round(self.steps * self.options.period * 1e9)
+
+    @property
+    def payload(self) -> Payload | None:
+        """What was attached by `attach`, if anything."""
+        return self._payload
+
+    def measure(self, q: FloatArray, qd: FloatArray, effort: FloatArray) -> None:
+        """Write what the sensors say, and the command that acts, into arrays of shape (n,) each."""
+        if self.is_held:
+            self.plant.read(q, qd)  # noise is drawn per step, so that its sequence does not depend on the wait
+        else:
+            self.plant.measure(q, qd)
+        effort[:] = self.plant.effort
+
+    def command(self, effort: ArrayLike) -> None:
+        """Take a command, shape (n,) [N·m or N], and release the brakes; it acts until the next one.
+
+        Raises:
+            DimensionError: if it has another shape or is not finite; the last command stays.
+        """
+        values = np.asarray(effort, dtype=float)
+        if values.shape != (self.n,):
+            raise DimensionError(f"{values.size} efforts", where="command", valid=f"{self.n}")
+        if not np.isfinite(values).all():
+            raise DimensionError(f"efforts {values.tolist()}", where="command", valid="finite ones")
+        self._command[:] = values
+        self.is_held = False
+
+    def advance(self) -> None:
+        """Advance the clock by one period, and the arm unless it is held.
+
+        Raises:
+            ScenarioError: if the state is not finite any more.
+        """
+        self.steps += 1
+        if self.is_held:
+            return
+        self.plant.step(self._command)
+        if not np.isfinite(self.plant.q).all():
+            raise ScenarioError(
+                f"the plant diverged at t = {self.time_ns * 1e-9:g} s", valid="smaller efforts, or more substeps"
+            )
+
+    def engage_brakes(self) -> bool:
+        """Stop and hold the arm until the next command, if it has brakes; whether this changed anything."""
+        if self.is_held or not self.options.has_brakes:
+            return False
+        self.is_held = True
+        self.plant.brake()
+        return True
+
+    def reset(self) -> None:
+        """Put the arm back to its start, without payload, at rest, held if it has brakes; time goes on."""
+        self.plant.reset(self.q_start)
+        self._payload = None
+        self._command[:] = 0.0
+        self.is_held = self.options.has_brakes
+
+    def attach(self, payload: Payload) -> None:
+        """Fix a payload to its link.
+
+        Raises:
+            ScenarioError: if there is one already.
+            NameNotFoundError: if there is no such link.
+        """
+        if self._payload is not None:
+            raise ScenarioError(f"a payload of {self._payload.mass:g} kg is attached", valid="detach it first")
+        self.plant.attach(payload)
+        self._payload = payload
+        self._refresh_brakes()
+
+    def detach(self) -> None:
+        """Take the payload off.
+
+        Raises:
+            ScenarioError: if there is none.
+        """
+        if self._payload is None:
+            raise ScenarioError("no payload is attached", valid="attach one first")
+        self.plant.detach()
+        self._payload = None
+        self._refresh_brakes()
+
+    def _refresh_brakes(self) -> None:
+        """Hold with the effort that the changed arm needs."""
+        if self.is_held:
+            self.plant.brake()
+
+
+def read_description(urdf: str, xacro_args: dict[str, str]) -> str:
+    """Read a URDF, expanding xacro, from a path or package:// URI."""
+    path = resolve_file(urdf)
+    if path.suffix == ".xacro":
+        return expand_xacro(path, xacro_args)
+    if xacro_args:
+        raise ScenarioError("xacro_args for a file that is no xacro", where=urdf, valid="a .xacro file, or none")
+    return read_text(path)
+
+
+def joint_names(urdf: str, where: str) -> tuple[str, ...]:
+    """Names of the moving joints in the order of the description."""
+    try:
+        spec = mujoco.MjSpec.from_string(strip_geometry(urdf, where, keep_collisions=False))
+    except ValueError as error:
+        what = f"MuJoCo cannot read it: {' '.join(str(error).split())}"
+        raise ScenarioError(what, where=where, valid="a URDF") from error
+    return tuple(joint.name for joint in spec.joints)

@@ -1,0 +1,1 @@
+"""Rigid-body algorithms over a symbolic robot: kinematics, dynamics, regressors, friction, elastic joints."""

@@ -1,0 +1,274 @@
+"""Symbolic rigid-body dynamics of a tree: the passivity recursion, M, the Christoffel C, G.
+
+With ω, ω_r the angular velocities belonging to q̇ and q̇_r, the recursion carries, in body frames, the pair (a, α) such
+that the force that moves a mass at the point r of a link as M q̈_r + C q̇_r + G asks is f = m (a + B r),
+
+    B = S(α) + ω ω_rᵀ − (ω·ω_r) 1.
+
+The linear velocities cancel out of a, by the Jacobi identity, so neither v nor v_r is ever formed: this is the
+recursion of theory.md §2, expanded once by hand. With q̇_r = q̇ it is the classical recursive Newton–Euler algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
+from thunder_dynamics.inertia import N_PARAMETERS, reg_from_dyn, symmetric_from_six
+from thunder_dynamics.spatial import cross, dot, matrix, skew
+
+SX = ca.SX
+
+
+@dataclass(frozen=True)
+class LinkMotion:
+    """What the regressor and the inverse dynamics need of a link, in its own frame.
+
+    Attributes:
+        a: Force per unit mass at the origin, a_lin + ω_r × v, gravity included.
+        alpha: Angular part of a_i, theory.md §2.
+        omega: Angular velocity of q̇.
+        omega_r: Angular velocity of q̇_r.
+        B: Field gradient, shape (3, 3): the force per unit mass at r is a + B r.
+    """
+
+    a: SX
+    alpha: SX
+    omega: SX
+    omega_r: SX
+    B: SX
+
+
+def field_gradient(alpha: SX, omega: SX, omega_r: SX) -> SX:
+    """B = S(α) + ω ω_rᵀ − (ω·ω_r) 1, shape (3, 3)."""
+    o = [[omega[i] * omega_r[j] for j in range(3)] for i in range(3)]
+    gradient = matrix(
+        [
+            [-(o[1][1] + o[2][2]), o[0][1] - alpha[2], o[0][2] + alpha[1]],
+            [o[1][0] + alpha[2], -(o[0][0] + o[2][2]), o[1][2] - alpha[0]],
+            [o[2][0] - alpha[1], o[2][1] + alpha[0], -(o[0][0] + o[1][1])],
+        ]
+    )
+    return SX(gradient)
+
+
+def propagate(kinematics: Kinematics, qd: SX, qd_r: SX, qdd_r: SX, gravity: Sequence[SX | float]) -> list[LinkMotion]:
+    """Forward pass over the tree: the `LinkMotion` of every link.
+
+    a_i = R_iᵀ (a_p + B_p p_i), then, with u the joint axis: revolute ω += u q̇, ω_r += u q̇_r, α += u q̈_r + (ω × u) q̇_r;
+    prismatic a += u q̈_r + (ω × u) q̇_r + (ω_r × u) q̇.
+    """
+    zero = SX.zeros(3)
+    base = LinkMotion(-(kinematics.base_rotation.T @ ca.vertcat(*gravity)), zero, zero, zero, SX.zeros(3, 3))
+    motions: list[LinkMotion] = []
+    for i, link in enumerate(kinematics.model.links):
+        parent = motions[link.parent] if link.parent >= 0 else base
+        X, u = kinematics.transforms[i], kinematics.axes[i]
+        a = X.to_link(parent.a + parent.B @ X.translation)
+        alpha, omega, omega_r = (X.to_link(v) for v in (parent.alpha, parent.omega, parent.omega_r))
+        if kinematics.is_revolute(i):
+            omega, omega_r = omega + u * qd[i], omega_r + u * qd_r[i]
+            alpha = alpha + u * qdd_r[i] + cross(omega, u) * qd_r[i]
+        else:
+            a = a + u * qdd_r[i] + cross(omega, u) * qd_r[i] + cross(omega_r, u) * qd[i]
+        motions.append(LinkMotion(a, alpha, omega, omega_r, field_gradient(alpha, omega, omega_r)))
+    return motions
+
+
+def link_wrench(motion: LinkMotion, pi: SX) -> tuple[SX, SX]:
+    """Force and moment about the origin that move one body with parameters π (10,): f = m a + B h, n = h × a + ….
+
+    The rotational part is I α − ω × (Σ ω_r) with Σ = ½ tr(I) 1 − I, the second moment of mass.
+    """
+    h = pi[1:4]
+    inertia = SX(matrix(symmetric_from_six(pi[4:10])))
+    second_moment = 0.5 * ca.trace(inertia) * SX.eye(3) - inertia
+    force = pi[0] * motion.a + motion.B @ h
+    moment = cross(h, motion.a) + inertia @ motion.alpha - cross(motion.omega, second_moment @ motion.omega_r)
+    return force, moment
+
+
+def inverse_dynamics(kinematics: Kinematics, motions: Sequence[LinkMotion], pi: SX, links: Iterable[int]) -> SX:
+    """τ = M q̈_r + C q̇_r + G of the given links only, shape (n,), with C in Christoffel form, in O(n).
+
+    Args:
+        motions: From `propagate`.
+        pi: All parameters, REG order, shape (10 n,).
+        links: Indices of the links whose inertia counts.
+    """
+    model = kinematics.model
+    chosen = set(links)
+    wrenches: list[tuple[SX, SX] | None] = [
+        link_wrench(motions[i], pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)]) if i in chosen else None
+        for i in range(model.n)
+    ]
+    tau = SX.zeros(model.n)
+    for i in reversed(range(model.n)):
+        wrench = wrenches[i]
+        if wrench is None:
+            continue
+        force, moment = wrench
+        tau[i] = dot(kinematics.axes[i], moment if kinematics.is_revolute(i) else force)
+        parent = model.links[i].parent
+        if parent >= 0:
+            X = kinematics.transforms[i]
+            f = X.to_parent(force)
+            n = X.to_parent(moment) + cross(X.translation, f)
+            other = wrenches[parent]
+            wrenches[parent] = (f, n) if other is None else (other[0] + f, other[1] + n)
+    return tau
+
+
+def inertial_parameters(parameters: Parameters, n: int) -> SX:
+    """π of all links in REG order, shape (10 n,), numeric where the model is numeric."""
+    dyn = parameters["par_DYN"]
+    return ca.vertcat(*(SX(v) for i in range(n) for v in reg_from_dyn(dyn[N_PARAMETERS * i : N_PARAMETERS * (i + 1)])))
+
+
+class Dynamics:
+    """M, C and G by composite bodies, in body frames: O(n²) for a chain.
+
+    A composite body of link i is the subtree that joint i moves, frozen. It is described by its mass m, first moment
+    h, inertia I about the origin of i, linear momentum l, and B₂₂, the angular part of the Christoffel operator
+    B = [[0, −S(l)], [0, −S(h)S(v) − S(ω)Σ]] of theory.md §2 (expanded with S(a×b) = baᵀ − abᵀ, so that no ∂M/∂q and no
+    general 6×6 product appears).
+    """
+
+    def __init__(self, kinematics: Kinematics, pi: SX) -> None:
+        self.kinematics = kinematics
+        self.model = kinematics.model
+        self._pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
+
+    @cached_property
+    def _composite_inertias(self) -> list[tuple[SX, SX, SX]]:
+        """Composite m, h and second moment Σ = ∫ r rᵀ dm of every link, in its frame."""
+        bodies = []
+        for pi in self._pi:
+            inertia = SX(matrix(symmetric_from_six(pi[4:10])))
+            bodies.append((pi[0], pi[1:4], 0.5 * ca.trace(inertia) * SX.eye(3) - inertia))
+        for i in reversed(range(self.model.n)):
+            parent = self.model.links[i].parent
+            if parent >= 0:
+                mine, moved = bodies[parent], self._moved_to_parent(i, *bodies[i])
+                bodies[parent] = (mine[0] + moved[0], mine[1] + moved[1], mine[2] + moved[2])
+        return bodies
+
+    def _moved_to_parent(self, i: int, mass: SX, h: SX, second: SX) -> tuple[SX, SX, SX]:
+        """Express m, h, Σ of link i in its parent: Σ' = RΣRᵀ + p(Rh)ᵀ + (Rh)pᵀ + m p pᵀ."""
+        X = self.kinematics.transforms[i]
+        p, h_rotated = X.translation, X.to_parent(h)
+        first = X.to_parent(second)
+        rotated = X.to_parent(first.T)
+        product = h_rotated @ p.T
+        return mass, h_rotated + mass * p, rotated + product + product.T + mass * (p @ p.T)
+
+    def _composite_wrench(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
+        """I^c_i applied to a motion vector: force m v + ω × h, moment h × v + I ω."""
+        mass, h, second = self._composite_inertias[i]
+        inertia_times_angular = ca.trace(second) * angular - second @ angular
+        return mass * linear + cross(angular, h), cross(h, linear) + inertia_times_angular
+
+    def mass_matrix(self) -> SX:
+        """M(q), shape (n, n): M_ji = S_jᵀ I^c_i S_i for j on the path to i."""
+        M = SX.zeros(self.model.n, self.model.n)
+        screws = self.kinematics.joint_axes_in_links
+        for i in range(self.model.n):
+            wrench = self._composite_wrench(i, *screws[i, i])
+            for j in self.model.path(i):
+                M[i, j] = M[j, i] = _power(screws[j, i], wrench)
+        return M
+
+    def gravity_torque(self, gravity: Sequence[SX | float]) -> SX:
+        """G(q), shape (n,): G_i = S_iᵀ I^c_i (−g₀)|_i."""
+        G = SX.zeros(self.model.n)
+        a0 = -(self.kinematics.base_rotation.T @ ca.vertcat(*gravity))
+        fields: list[SX] = []
+        for i, link in enumerate(self.model.links):
+            fields.append(self.kinematics.transforms[i].to_link(fields[link.parent] if link.parent >= 0 else a0))
+            wrench = self._composite_wrench(i, fields[i], SX.zeros(3))
+            G[i] = _power(self.kinematics.joint_axes_in_links[i, i], wrench)
+        return G
+
+    def coriolis_matrix(self, qd: SX) -> SX:
+        """C(q, q̇) in Christoffel form, shape (n, n), for which Ṁ = C + Cᵀ (Echeandia & Wensing 2021, alg. 1, adapted).
+
+        C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
+        """
+        n, screws = self.model.n, self.kinematics.joint_axes_in_links
+        velocities = self._velocities(qd)
+        screw_rates = self._screw_rates(velocities)
+        operators = self._composite_christoffel_operators(velocities)
+        C = SX.zeros(n, n)
+        for i in range(n):
+            linear, angular = screws[i, i]
+            momentum, B22 = operators[i]
+            force, moment = self._composite_wrench(i, *screw_rates[i, i])
+            forward = (force + cross(angular, momentum), moment + B22 @ angular)
+            own = self._composite_wrench(i, linear, angular)
+            backward = cross(momentum, linear) + B22.T @ angular
+            for j in self.model.path(i):
+                C[j, i] = _power(screws[j, i], forward)
+                if j != i:
+                    C[i, j] = _power(screw_rates[j, i], own) + dot(screws[j, i][1], backward)
+        return C
+
+    def _velocities(self, qd: SX) -> list[tuple[SX, SX]]:
+        """Linear and angular velocity of every link at its origin, in its frame."""
+        velocities: list[tuple[SX, SX]] = []
+        for i, link in enumerate(self.model.links):
+            u = self.kinematics.axes[i]
+            start = velocities[link.parent] if link.parent >= 0 else (SX.zeros(3), SX.zeros(3))
+            v, w = self.kinematics.motion_to_link(i, *start)
+            velocities.append((v, w + u * qd[i]) if self.kinematics.is_revolute(i) else (v + u * qd[i], w))
+        return velocities
+
+    def _screw_rates(self, velocities: Sequence[tuple[SX, SX]]) -> dict[tuple[int, int], tuple[SX, SX]]:
+        """Ṡ_j = v_j × S_j of every joint j, seen from every link i that it moves."""
+        rates: dict[tuple[int, int], tuple[SX, SX]] = {}
+        for i, link in enumerate(self.model.links):
+            v, w = velocities[i]
+            u, zero = self.kinematics.axes[i], SX.zeros(3)
+            revolute = self.kinematics.is_revolute(i)
+            rates[i, i] = (cross(v, u), cross(w, u)) if revolute else (cross(w, u), zero)
+            for j in self.model.path(link.parent):
+                rates[j, i] = self.kinematics.motion_to_link(i, *rates[j, link.parent])
+        return rates
+
+    def _composite_christoffel_operators(self, velocities: Sequence[tuple[SX, SX]]) -> list[tuple[SX, SX]]:
+        """Composite l and B₂₂ of every link, in its frame."""
+        operators: list[tuple[SX, SX]] = []
+        for pi, (v, w) in zip(self._pi, velocities, strict=True):
+            h = pi[1:4]
+            inertia = SX(matrix(symmetric_from_six(pi[4:10])))
+            second = 0.5 * ca.trace(inertia) * SX.eye(3) - inertia
+            S_h, S_v, S_w = SX(skew(h)), SX(skew(v)), SX(skew(w))
+            operators.append((pi[0] * v + cross(w, h), -(S_h @ S_v) - S_w @ second))
+        for i in reversed(range(self.model.n)):
+            parent = self.model.links[i].parent
+            if parent >= 0:
+                X = self.kinematics.transforms[i]
+                momentum = X.to_parent(operators[i][0])
+                rotated = X.to_parent(X.to_parent(operators[i][1]).T).T
+                moved = rotated - SX(skew(X.translation)) @ SX(skew(momentum))
+                operators[parent] = (operators[parent][0] + momentum, operators[parent][1] + moved)
+        return operators
+
+
+def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:
+    """Christoffel C from M alone, by matrix algebra: C = ½(unvec(D q̇) + Q D − (Q D)ᵀ), D = ∂vec(M)/∂q.
+
+    Q = [1 q̇₁ | … | 1 q̇_n]. It costs the full Jacobian of M and exists to be compared with (theory.md §2).
+    """
+    n = q.numel()
+    D = ca.jacobian(ca.vec(M), q)
+    QD = ca.kron(qd.T, SX.eye(n)) @ D
+    return 0.5 * (ca.reshape(D @ qd, n, n) + QD - QD.T)
+
+
+def _power(screw: tuple[SX, SX], wrench: tuple[SX, SX]) -> SX:
+    """Sᵀ F of a motion and a force vector."""
+    return SX(dot(screw[0], wrench[0]) + dot(screw[1], wrench[1]))

@@ -1,0 +1,52 @@
+"""Series-elastic joints: coupling and motor-side terms, for the elastic joints only, in joint order.
+
+M q̈ + C q̇ + G + dl = k + d,   Mm ẍ + dm + k + d = τ_m, with x the motor positions:
+k = Σ_j K_j (x − q)^(2j−1),  d = Σ_j D_j |ẋ − q̇|^(j−1)(ẋ − q̇),  dm = Σ_j Dm_j |ẋ|^(j−1) ẋ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import casadi as ca
+
+from thunder_dynamics.algorithms.friction import power_basis
+from thunder_dynamics.algorithms.kinematics import Parameters
+from thunder_dynamics.model import RobotModel
+
+SX = ca.SX
+
+
+def elastic_terms(model: RobotModel, symbols: Mapping[str, SX], parameters: Parameters) -> dict[str, SX]:
+    """k, d, dm (n_e,), Mm (n_e, n_e) and the regressors reg_k, reg_d, reg_dm, reg_Mm of an elastic robot.
+
+    Args:
+        symbols: q, dq (n,) and x, dx, ddx (n_e,), n_e the number of elastic joints.
+    """
+    joints = list(model.elastic_joints)
+    first = next(model.elasticities())
+    x, dx = symbols["x"], symbols["dx"]
+    stretch = x - symbols["q"][joints]
+    stretch_rate = dx - symbols["dq"][joints]
+    reg_k = _regressor(stretch, len(first.K), lambda s, order: [s ** (2 * j + 1) for j in range(order)])
+    reg_d = _regressor(stretch_rate, len(first.D), power_basis)
+    reg_dm = _regressor(dx, len(first.Dm), power_basis)
+    return {
+        "k": reg_k @ _column(parameters, "par_K"),
+        "d": reg_d @ _column(parameters, "par_D"),
+        "dm": reg_dm @ _column(parameters, "par_Dm"),
+        "Mm": ca.diag(_column(parameters, "par_Mm")),
+        "reg_k": reg_k,
+        "reg_d": reg_d,
+        "reg_dm": reg_dm,
+        "reg_Mm": ca.diag(symbols["ddx"]),
+    }
+
+
+def _regressor(motion: SX, order: int, basis: Callable[[SX, int], list[SX]]) -> SX:
+    rows = [ca.horzcat(SX(1, 0), *basis(motion[e], order)) for e in range(motion.numel())]
+    return ca.diagcat(*rows)
+
+
+def _column(parameters: Parameters, group: str) -> SX:
+    return ca.vertcat(SX(0, 1), *(SX(v) for v in parameters[group]))

@@ -1,0 +1,114 @@
+"""The content hash of a build: everything that can change what comes out, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import sysconfig
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.version import __version__
+
+
+def canonical(value: Any) -> Any:
+    """A JSON value that is equal for equal content: dataclasses by field, floats exactly."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
+    if isinstance(value, Mapping):
+        return {str(k): canonical(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [canonical(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return canonical(value.tolist())
+    if isinstance(value, float):
+        return value.hex()
+    return value.value if isinstance(value, Enum) else value
+
+
+def content_hash(
+    model: RobotModel,
+    laws: Iterable[tuple[str, Mapping[str, Any]]],
+    law_modules: Iterable[str],
+    user_functions: Path | None,
+    settings: Mapping[str, Any],
+) -> str:
+    """SHA-256 over model, laws with their options and source code, user functions, generator and settings."""
+    parts = {
+        "model": canonical(model),
+        "laws": canonical([list(law) for law in laws]),
+        "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
+        "user_functions": user_functions.read_text(encoding="utf-8") if user_functions else None,
+        "generator": _generator_sources(),
+        "versions": {p: metadata.version(p) for p in ("casadi", "pybind11")} | {"thunder": __version__},
+        "python": sysconfig.get_config_var("EXT_SUFFIX"),
+        "settings": canonical(dict(settings)),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def source_closure(module: str) -> dict[str, str]:
+    """Digest of the source of a module and of all it imports, directly or not, from its own top-level package.
+
+    Modules are found as files, not imported: a build that turns out to be current needs no CasADi.
+    """
+    package = module.split(".")[0]
+    spec = importlib.util.find_spec(package)
+    roots = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
+    found: dict[str, str] = {}
+    if spec and spec.origin and not roots:  # a law in a single file of its own
+        return {module: hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}
+    open_names = [module]
+    while open_names:
+        name = open_names.pop()
+        path = _source_file(name, roots) if name not in found else None
+        if path is None:
+            continue
+        text = path.read_text(encoding="utf-8")
+        found[name] = hashlib.sha256(text.encode()).hexdigest()
+        own_package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        open_names += [n for n in _imported(text, own_package) if n.split(".")[0] == package]
+    return found
+
+
+def _source_file(name: str, roots: Iterable[Path]) -> Path | None:
+    """File of a module of the package that lives in `roots`; None for anything else, such as a name inside a module."""
+    for root in roots:
+        base = root.joinpath(*name.split(".")[1:])
+        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def _imported(text: str, own_package: str) -> list[str]:
+    names = []
+    parents = own_package.split(".")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = parents[: len(parents) - node.level + 1] if node.level else []
+            base = ".".join([*start, *filter(None, [node.module])])
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def _generator_sources() -> str:
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(
+        p for p in root.rglob("*") if p.is_file() and p.suffix in {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi"}
+    ):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
