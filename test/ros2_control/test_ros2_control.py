@@ -195,13 +195,13 @@ def test_the_description_names_the_exported_class() -> None:
     assert exported is not None
     assert (entry.get("type"), entry.get("base_class_type")) == exported.groups()
     assert entry.get("name") == "thunder_controllers/AdaptiveController"
-    assert f"add_library({library.get('path')} SHARED" in source("adaptive_controller.cmake")
+    assert f"add_library({library.get('path')} SHARED" in source("plugin.cmake")
 
 
 def test_package_xml_names_what_cmake_looks_for() -> None:
     package = ElementTree.parse(ROOT / "package.xml").getroot()
     named = {element.text for element in package if str(element.tag).endswith("depend")}
-    listed = re.search(r"set\(adaptive_controller_packages(.*?)\)", source("CMakeLists.txt"), re.DOTALL)
+    listed = re.search(r"set\(adaptive_controller_packages(.*?)\)", source("../CMakeLists.txt"), re.DOTALL)
     assert listed is not None
     spelling = {"Eigen3": "eigen"}
     assert {spelling.get(name, name) for name in listed.group(1).split()} <= named

@@ -1,6 +1,6 @@
 """The ros2_control plugin, built against the real ros2_control and run. Skipped where that is not sourced.
 
-. <workspace>/install/setup.sh && pytest test/test_ros2_control_manager.py
+. <workspace>/install/setup.sh && pytest test/ros2_control/test_ros2_control_manager.py
 """
 
 from __future__ import annotations
