@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,10 @@ def test_a_quaternion_almost_of_norm_one_is_normalised(cartesian: ReferenceReade
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        (PosePoint(0.0, []), "reference: 0 transforms, 0 velocities, 0 accelerations; valid: one transform, at most one"),
+        (
+            PosePoint(0.0, []),
+            "reference: 0 transforms, 0 velocities, 0 accelerations; valid: one transform, at most one",
+        ),
         (PosePoint(0.0, [POSE, POSE]), "2 transforms"),
         (PosePoint(0.0, [POSE], [VELOCITY, VELOCITY]), "2 velocities"),
         (PosePoint(0.0, [POSE], [[NAN] * 6]), "a velocity or acceleration is not finite; valid: numbers"),

@@ -94,9 +94,7 @@ def test_any_name_of_a_robot_comes_back(name: str, tmp_path: Path) -> None:
         ({"robot": None}, "robot is None"),
     ],
 )
-def test_a_file_of_something_else_is_refused(
-    configuration: Configuration, change: dict[Any, Any], reason: str
-) -> None:
+def test_a_file_of_something_else_is_refused(configuration: Configuration, change: dict[Any, Any], reason: str) -> None:
     document = {
         "robot": "panda",
         "law": "cartesian_backstepping",

@@ -258,7 +258,6 @@ def test_gains_are_changed_whole_and_together_or_not_at_all(loop: Loop, library:
         ControlSession(Configuration(library, law="joint_adaptive"), Options(), gains={"Lambda": 1.0})
 
 
-
 def test_estimates_can_be_given_kept_and_reset(library: Library) -> None:
     configuration = Configuration(library, law="joint_adaptive")
     session = ControlSession(configuration, Options(), estimates={"pi_hat": [2.0, 3.0]})

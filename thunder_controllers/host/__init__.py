@@ -6,8 +6,8 @@
     host.activate(q)
     guards = Guard(host.update(t, q, qd, dt, effort))  # effort is written in place
 
-The C++ class behind it is `thunder::Controller`; its header says which thread may call what. Controllers in ROS are shells
-around a `ControlSession`, which holds one, and the readers and reports that belong to it.
+The C++ class behind it is `thunder::Controller`; its header says which thread may call what. Controllers in ROS are
+shells around a `ControlSession`, which holds one, and the readers and reports that belong to it.
 """
 
 from thunder_controllers.host._host import (
