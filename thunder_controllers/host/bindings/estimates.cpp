@@ -106,9 +106,9 @@ void bind_estimates(py::module_& module) {
   module.def("estimated_links", &links_of, py::arg("library"), py::arg("law"),
              "Names of the links whose parameters the law estimates, in the order of its state.");
   module.def("read_estimates", &read_document, py::arg("document"), py::arg("configuration"), py::arg("where"),
-             "Check what a file of estimates holds, as a YAML library has read it; returns flat values by state entry.\n\n"
-             "`where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing keys,\n"
-             "and values that are no numbers, too few or too many, not finite or out of bounds.");
+             "Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.\n\n"
+             "`where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing\n"
+             "keys, and values that are no numbers, too few or too many, not finite or out of bounds.");
   module.def("save_estimates", &save, py::arg("path"), py::arg("configuration"), py::arg("snapshot"),
              py::call_guard<py::gil_scoped_release>(),
              "Write the estimates of a snapshot, all of them or, if that raises LawError, none.");

@@ -23,8 +23,8 @@ void bind_points(py::module_& module) {
       .def(py::init<double, std::vector<PoseNumbers>, std::vector<TwistNumbers>, std::vector<TwistNumbers>>(),
            py::arg("time"), py::arg("transforms"), py::arg("velocities") = std::vector<TwistNumbers>(),
            py::arg("accelerations") = std::vector<TwistNumbers>(),
-           "time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities, accelerations: linear, then\n"
-           "angular, SI units.");
+           "time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities, accelerations: linear,\n"
+           "then angular, SI units.");
   py::class_<JointPoint>(module, "JointPoint", "A point as a JointTrajectoryPoint has it, not yet checked.")
       .def(py::init<double, std::vector<double>, std::vector<double>, std::vector<double>>(), py::arg("time"),
            py::arg("positions"), py::arg("velocities") = std::vector<double>(),

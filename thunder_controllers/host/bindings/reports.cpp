@@ -68,8 +68,8 @@ void bind_reports(py::module_& module) {
            py::arg("silence") = "", py::arg("counters") = py::dict(), py::arg("extra") = py::dict(),
            py::arg("latencies") = py::tuple(), py::arg("intervals") = py::tuple(),
            "Report on the time since the last call.\n\n"
-           "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence: why the\n"
-           "measurements are too old, empty if they are not; counters: the shell's own faults; extra: further texts;\n"
+           "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:\n"
+           "why the measurements are too old, empty if they are not; counters: the shell's own faults; extra: further texts;\n"
            "latencies from measurement to command and intervals between measurements, [s].");
 }
 

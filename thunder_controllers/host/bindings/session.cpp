@@ -24,8 +24,8 @@ void bind_configuration(py::module_& module) {
       .def(py::init(&configuration_from), py::arg("library"), py::kw_only(), py::arg("robot") = "", py::arg("law") = "",
            py::arg("joints") = std::vector<std::string>(),
            "Empty texts and names mean any robot, the only law, the library's joints.\n\n"
-           "Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one, and\n"
-           "DimensionError unless there are as many different joints as the library has.")
+           "Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,\n"
+           "and DimensionError unless there are as many different joints as the library has.")
       .def_property_readonly("library", [](const PyConfiguration& c) { return c.source; })
       .def_property_readonly("robot", &Configuration::robot)
       .def_property_readonly("law", [](const PyConfiguration& c) { return c.source.attr("law")(c.law); })
@@ -51,7 +51,7 @@ auto vector_getter(std::vector<double> Snapshot::*values) {
 
 void bind_snapshot(py::module_& module) {
   py::class_<PySnapshot>(module, "Snapshot", "Copies of what one update used and computed; arrays are read-only.")
-      .def_readonly("activation", &PySnapshot::activation, "Number of the activation that it is of; 0: before the first.")
+      .def_readonly("activation", &PySnapshot::activation, "Number of its activation; 0: before the first.")
       .def_readonly("is_active", &PySnapshot::is_active,
                     "Whether that activation lasts; else state and effort are those of rest.")
       .def_readonly("stamp", &PySnapshot::stamp, "[ns] Of the measurement, as messages are stamped.")
@@ -135,9 +135,9 @@ void bind_updates(py::class_<ControlSession>& bound) {
            "Show a measurement in snapshots while nothing is commanded.")
       .def("activate", &activate, py::arg("q"), py::arg("qd"), py::arg("held_effort") = py::none(),
            py::arg("max_error") = std::numeric_limits<double>::infinity(),
-           "Start at q and qd from held_effort, the effort commanded now, cut to the limits; None: from the safe one.\n\n"
-           "A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise the\n"
-           "place is held. Raises LawError if reference, measurement or law speak against it.")
+           "Start at q and qd from held_effort, the one commanded now, cut to the limits; None: the safe one.\n\n"
+           "A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise\n"
+           "the place is held. Raises LawError if reference, measurement or law speak against it.")
       .def("begin_stop", &ControlSession::begin_stop,
            "Brake the arm to rest; streams are passed over from here on. Nothing happens while inactive.")
       .def("advance_stop", &ControlSession::advance_stop,

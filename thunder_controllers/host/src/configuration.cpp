@@ -16,7 +16,7 @@ std::string choose_law(const Library& library, const std::string& wanted) {
   const std::vector<std::string> names = library.law_names();
   if (names.size() == 1) return names.front();
   throw HostError(ErrorKind::name_not_found,
-                  names.empty() ? "the library has no law" : "the library has " + std::to_string(names.size()) + " laws",
+                  "the library has " + (names.empty() ? "no law" : std::to_string(names.size()) + " laws"),
                   "parameter law", names.empty() ? "a library with a law" : join(names));
 }
 

@@ -25,8 +25,8 @@ namespace thunder {
 /// not overlap with an update.
 ///
 /// A stop is either at once (deactivate, where no update will follow), or in stages: begin_stop brakes the arm to rest,
-/// then the command approaches the safe effort without damping, as the last one may stay in force, then commanding ends;
-/// advance_stop after each update leads from one to the next.
+/// then the command approaches the safe effort without damping, as the last one may stay in force, then commanding
+/// ends; advance_stop after each update leads from one to the next.
 class ControlSession {
  public:
   /// Configure a controller. Gains and estimates that are not given have their defaults.
@@ -42,8 +42,8 @@ class ControlSession {
 
   /// One control step; real-time safe. See Controller::update; stamp is the time stamp t as messages have it, [ns].
   GuardBits update(std::int64_t stamp, double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  /// The same for a shell that knows periods only: t is their sum since activation, which no setting of a clock can turn
-  /// back.
+  /// The same for a shell that knows periods only: t is their sum since activation, which no setting of a clock can
+  /// turn back.
   GuardBits update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort) noexcept;
   /// Show a measurement in snapshots while nothing is commanded; real-time safe.
   void measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
@@ -54,8 +54,8 @@ class ControlSession {
 
   // --- transitions, while no update runs ----------------------------------------------------------------------------
 
-  /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null or
-  /// not finite. See Controller::activate for what it throws.
+  /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null
+  /// or not finite. See Controller::activate for what it throws.
   ///
   /// A stream that is still fresh on the wall clock is followed; otherwise the place is held. Throws HostError(law) if
   /// the stream is further away than max_error, see ReferenceDistance.
@@ -83,13 +83,13 @@ class ControlSession {
   bool is_streamed() const;
   /// Hold the place where the next update finds the robot: where a clock was set, the old reference means nothing.
   void hold_reference();
-  /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, and while a stream is followed.
+  /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, or while streamed.
   void move_to_pose(const double position[3], const double orientation_xyzw[4]);
   void follow(const std::vector<TimedPose>& points);
   void follow(const std::vector<TimedJoints>& points);
   /// Come to rest whatever is followed, and hold that place. Throws HostError(law) unless active.
   void stop_motion();
-  /// Bound the motions that begin from now on, coming to rest after a lost stream included. Throws as check_limits does.
+  /// Bound the motions that begin from now on, also coming to rest after a lost stream. Throws as check_limits does.
   void set_motion_limits(const MotionLimits& limits);
 
   /// Throws HostError if one of the gains is refused, or not given whole, without changing any.

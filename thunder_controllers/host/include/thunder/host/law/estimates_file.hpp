@@ -33,8 +33,8 @@ using Document = std::map<std::string, DocumentValue>;
 
 /// Check a document against the configuration, and return its estimates by state entry.
 ///
-/// `where` names the file in messages. Throws HostError(law) for unknown or missing keys, another robot, law or links, and
-/// for values that are no numbers, not as many as the entry has, not finite, or out of its bounds.
+/// `where` names the file in messages. Throws HostError(law) for unknown or missing keys, another robot, law or links,
+/// and for values that are no numbers, not as many as the entry has, not finite, or out of its bounds.
 NamedValues read_estimates(const Document& document, const Configuration& configuration, const std::string& where);
 
 /// The file's text. Numbers come back bit for bit.

@@ -19,8 +19,8 @@ struct ExcitationReport {
 
 /// The information that the last seconds of motion hold of the estimated parameters.
 ///
-/// W = ∫ YᵀY dt with exponential forgetting, Y the columns of the Slotine–Li regressor of the adapted links. Between two
-/// snapshots the derivative of q̇_r is taken as their difference. Not for the updating thread.
+/// W = ∫ YᵀY dt with exponential forgetting, Y the columns of the Slotine–Li regressor of the adapted links. Between
+/// two snapshots the derivative of q̇_r is taken as their difference. Not for the updating thread.
 class Excitation {
  public:
   explicit Excitation(const Configuration& configuration);

@@ -54,8 +54,8 @@ class ReferenceReader {
   /// A streamed point as a flat sample of a cartesian law: one transform, at most one velocity and one acceleration,
   /// which are zero where there is none. A quaternion's norm may differ from one by 1e-3; it is then normalised.
   std::vector<double> sample(const PosePoint& point) const;
-  /// A streamed point as a flat sample of a joint law: positions in the order of the joints; velocities and accelerations
-  /// or none, which stands for zeros.
+  /// A streamed point as a flat sample of a joint law: positions in the order of the joints; velocities and
+  /// accelerations or none, which stands for zeros.
   std::vector<double> sample(const JointPoint& point) const;
 
   /// A target given in a frame, which must be the base frame.

@@ -29,7 +29,7 @@ struct Condition {
   Counters counters = {};                       ///< The shell's own faults by name; each increase is news once.
   TextPairs extra = {};                         ///< Further names and texts.
   std::vector<double> latencies = {};           ///< [s] From a measurement to its command.
-  std::vector<double> intervals = {};           ///< [s] Between measurements; empty: taken from the periods of the steps.
+  std::vector<double> intervals = {};           ///< [s] Between measurements; empty: those of the steps.
 };
 
 /// What is reported of it.
