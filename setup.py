@@ -6,6 +6,7 @@ Everything else, metadata included, stands in pyproject.toml.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
@@ -17,6 +18,14 @@ SHARE = "share/thunder_controllers"
 INDEX = "share/ament_index/resource_index/packages"
 
 
+def eigen_include() -> str:
+    """Folder of Eigen's headers: the package cmeel-eigen, or else where Debian has them."""
+    try:
+        return str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3"))
+    except metadata.PackageNotFoundError:
+        return "/usr/include/eigen3"
+
+
 def host_extension() -> Pybind11Extension:
     """Describe `thunder_controllers.host._host`: the C++ host and its binding in one module."""
     return Pybind11Extension(
@@ -25,7 +34,7 @@ def host_extension() -> Pybind11Extension:
         depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.hpp"))],
         include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
         cxx_std=17,
-        extra_compile_args=["-O2", "-Wall", "-Wextra"],
+        extra_compile_args=["-O2", "-Wall", "-Wextra", "-isystem", eigen_include()],
     )
 
 

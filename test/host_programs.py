@@ -13,7 +13,10 @@ from tempfile import mkdtemp
 import pytest
 from pendulum2 import ABI_INCLUDE, HOST, REPOSITORY
 
-OPTIONS = ("-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{HOST / 'include'}", f"-I{ABI_INCLUDE}")
+from thunder_dynamics.codegen.toolchain import eigen_include
+
+INCLUDES = (f"-I{HOST / 'include'}", f"-I{ABI_INCLUDE}", "-isystem", str(eigen_include()))
+OPTIONS = ("-std=c++17", "-Wall", "-Wextra", "-Werror", *INCLUDES)
 ADDRESS = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD = ("-O1", "-g1", "-fsanitize=thread")
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "thunder/host/controller.hpp"
+#include "thunder/host/session.hpp"
 
 // Interposed for the whole process, shared libraries included; operator new and delete end here as well.
 extern "C" {
@@ -154,6 +154,31 @@ void run_joint_motions(const std::shared_ptr<const thunder::Library>& library) {
   CHECK(controller.reference_source() == Source::hold);
 }
 
+/// The updates of a session, which also hand every step to the other threads.
+void run_session(const std::shared_ptr<const thunder::Library>& library, const char* law) {
+  thunder::Options options;
+  options.reference_timeout = 0.1;
+  thunder::ControlSession session(thunder::make_configuration(library, "", law, {}), options);
+  const double position[2] = {0.1, 0.2};
+  const double velocity[2] = {0.0, 0.0};
+  double effort[2] = {0.0, 0.0};
+  session.activate(position, velocity);
+  const auto count = [&] {
+    const long before = g_calls;
+    for (int k = 0; k < 300; ++k) session.update(k, position, velocity, 1e-3, effort);
+    return g_calls - before;
+  };
+  CHECK(count() == 0);
+  session.stream(session.snapshot().reference);
+  CHECK(count() == 0);
+  CHECK(session.snapshot().lost_references == 1);
+  session.begin_stop();
+  CHECK(count() == 0);
+  const long before = g_calls;
+  session.measure(0, 0.0, position, velocity);
+  CHECK(g_calls == before);
+}
+
 void check_that_the_counter_counts() {
   const long before = g_calls;
   auto number = std::make_unique<std::vector<double>>(1000, 1.0);
@@ -169,6 +194,7 @@ int main(int, char** arguments) {
   check_that_the_counter_counts();
   const auto library = thunder::Library::load(arguments[1]);
   for (const char* law : {"joint_adaptive", "cartesian_spring"}) {
+    run_session(library, law);
     for (const bool compensated : {false, true}) {
       for (const bool spoil : {false, true}) run(library, law, compensated, spoil);
     }

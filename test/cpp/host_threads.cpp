@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "thunder/host/controller.hpp"
+#include "thunder/host/error.hpp"
 #include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/session.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
 namespace {
@@ -94,12 +95,64 @@ void write(thunder::Controller& controller, std::atomic<int>& writes, const std:
   controller.deactivate();
 }
 
+/// Everything that other threads may do to a session, from two of them; both elements of what is written are equal.
+void use(thunder::ControlSession& session, std::atomic<int>& uses, const std::atomic<bool>& done) {
+  for (int k = 0; !done; ++k, ++uses) {
+    const double value = 0.2 + 0.1 * std::sin(0.1 * k);
+    session.stream({value, value, 0.0, 0.0, 0.0, 0.0});
+    session.set_gains({{"Lambda", {20.0 * value, 20.0 * value}}});
+    session.freeze_adaptation(k % 2 == 0);
+    if (k % 3 == 0) session.hold_reference();
+    try {
+      if (k % 3 == 0) session.follow(std::vector<thunder::TimedJoints>{{0.01, {value, value}, {}, {}}});
+    } catch (const thunder::HostError&) {
+      CHECK(session.is_active());  // the other thread streams
+    }
+    if (k % 7 == 0) session.reset_estimates();
+    if (k % 11 == 0) session.stop_motion();
+    const thunder::Snapshot snapshot = session.snapshot();
+    CHECK(snapshot.reference[0] == snapshot.reference[1]);
+    CHECK(snapshot.q[0] == snapshot.qd[0] || std::isnan(snapshot.q[0]));  // of one step
+    std::this_thread::yield();
+  }
+}
+
+void check_that_a_session_bears_all_threads(const std::shared_ptr<const thunder::Library>& library) {
+  thunder::ControlSession session(thunder::make_configuration(library, "", "joint_adaptive", {}), {});
+  double place[2] = {0.2, 0.2};
+  double effort[2] = {0.0, 0.0};
+  session.activate(place, place);
+  std::atomic<int> uses{0};
+  std::atomic<bool> done{false};
+  std::thread first([&] { use(session, uses, done); });
+  std::thread second([&] { use(session, uses, done); });
+  for (int k = 0; k < 10000 || uses < 1000; ++k) {
+    place[0] = place[1] = 0.2 + 1e-6 * (k % 1000);
+    session.update(k, place, place, 1e-3, effort);
+    CHECK(std::isfinite(effort[0]) && std::isfinite(effort[1]));
+    if (k % 64 == 0) std::this_thread::yield();
+  }
+  done = true;
+  first.join();
+  second.join();
+  std::thread stopper([&] { session.begin_stop(); });
+  bool has_ended = false;
+  for (int k = 0; k < 20000 && !has_ended; ++k) {
+    const double rest[2] = {0.0, 0.0};
+    session.update(k, place, rest, 1e-3, effort);
+    has_ended = session.advance_stop();
+  }
+  stopper.join();
+  CHECK(has_ended && !session.is_commanding());
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   check_that_values_cross_whole_and_in_order();
   const std::shared_ptr<const thunder::Library> library = thunder::Library::load(arguments[1]);
   check_that_gains_change_together(library->law("joint_adaptive"));
+  check_that_a_session_bears_all_threads(library);
   thunder::Controller controller;
   controller.configure(library, "joint_adaptive");
   const double position[2] = {0.2, 0.2};

@@ -10,7 +10,7 @@ namespace {
 struct Status {
   Lifecycle lifecycle;
   GuardBits guards;
-  std::array<std::uint64_t, kGuardCount> counts;
+  GuardCounters counters;
   StepTimes times;
   bool adaptation_frozen;
 };
@@ -23,31 +23,11 @@ py::tuple guard_names(GuardBits guards) {
   return tuple_of(names);
 }
 
-py::dict counters(const Status& status) {
-  py::dict counts;
-  for (std::size_t i = 0; i < kGuardNames.size(); ++i) counts[kGuardNames[i]] = status.counts[i];
-  return counts;
-}
-
 py::tuple histogram(const Status& status) {
   py::array_t<std::uint64_t> edges(StepTimes::kBins + 1);
   py::array_t<std::uint64_t> counts(StepTimes::kBins, status.times.bins().data());
   for (std::size_t i = 0; i <= StepTimes::kBins; ++i) edges.mutable_at(i) = StepTimes::lower_edge(i);
   return py::make_tuple(edges, counts);
-}
-
-void check_size(const Vector& vector, int expected, const char* where) {
-  if (vector.ndim() == 1 && vector.size() == expected) return;
-  const std::string shape = py::str(py::object(vector.attr("shape")));
-  throw HostError(ErrorKind::dimension, "has the shape " + shape, where, "(" + std::to_string(expected) + ",)");
-}
-
-/// From anything numeric, checked for one value per joint.
-Vector joint_vector(const py::object& object, int n_joints, const char* where) {
-  Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
-  if (!vector) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
-  check_size(vector, n_joints, where);
-  return vector;
 }
 
 /// The numbers of an optional limit given as a Python object: one per joint, none for None.
@@ -118,7 +98,7 @@ void bind_status(py::module_& module) {
       .def_property_readonly("lifecycle", [](const Status& s) { return to_string(s.lifecycle); })
       .def_readonly("guards", &Status::guards)
       .def_property_readonly("guard_names", [](const Status& s) { return guard_names(s.guards); })
-      .def_property_readonly("counters", &counters)
+      .def_property_readonly("counters", [](const Status& s) { return counts_of(s.counters); })
       .def_readonly("adaptation_frozen", &Status::adaptation_frozen)
       .def_property_readonly("updates", [](const Status& s) { return s.times.count(); })
       .def_property_readonly("last_step_ns", [](const Status& s) { return s.times.last_ns(); })
@@ -217,7 +197,7 @@ void bind_controller(py::module_& module) {
       .def_property_readonly("lifecycle", [](const Controller& c) { return to_string(c.lifecycle()); })
       .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); })
       .def_property_readonly("status", [](const Controller& c) {
-        return Status{c.lifecycle(), c.guards(), c.counters().counts(), c.step_times(), c.is_frozen()};
+        return Status{c.lifecycle(), c.guards(), c.counters(), c.step_times(), c.is_frozen()};
       });
   bind_signal(bound, "state", "state_vector", &Controller::state, &thunder_law::state);
   bind_signal(bound, "telemetry", "telemetry_vector", &Controller::telemetry, &thunder_law::telemetry);

@@ -54,6 +54,10 @@ py::array_t<double> array_of(const thunder_entry& entry, const double* values) {
   return matrix;
 }
 
+py::array_t<double> constant_of(const thunder_entry& entry, const double* values) {
+  return read_only(array_of(entry, values));
+}
+
 py::tuple shape_of(const thunder_entry& entry) {
   if (entry.cols == 1) return py::make_tuple(entry.rows);
   return py::make_tuple(entry.rows, entry.cols);
@@ -85,6 +89,26 @@ NamedValues named_values_from(const py::dict& values, const thunder_signal& sign
   return named;
 }
 
+void check_size(const Vector& vector, int expected, const char* where) {
+  if (vector.ndim() == 1 && vector.size() == expected) return;
+  const std::string shape = py::str(py::object(vector.attr("shape")));
+  throw HostError(ErrorKind::dimension, "has the shape " + shape, where, "(" + std::to_string(expected) + ",)");
+}
+
+/// From anything numeric, checked for one value per joint.
+Vector joint_vector(const py::object& object, int n_joints, const char* where) {
+  Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
+  if (!vector) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
+  check_size(vector, n_joints, where);
+  return vector;
+}
+
+py::dict counts_of(const GuardCounters& counters) {
+  py::dict counts;
+  for (std::size_t i = 0; i < kGuardNames.size(); ++i) counts[kGuardNames[i]] = counters.counts()[i];
+  return counts;
+}
+
 py::tuple tuple_of(const std::vector<std::string>& names) {
   py::tuple tuple(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) tuple[i] = py::str(names[i]);
@@ -99,5 +123,8 @@ PYBIND11_MODULE(_host, module) {
   thunder::python::bind_library(module);
   thunder::python::bind_motion(module);
   thunder::python::bind_controller(module);
+  thunder::python::bind_session(module);
+  thunder::python::bind_reports(module);
+  thunder::python::bind_reading(module);
   thunder::python::bind_estimates(module);
 }

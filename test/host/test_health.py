@@ -1,0 +1,231 @@
+"""What /diagnostics says: levels, texts and names of values, and how well a motion excites the estimates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pendulum2 import compile_pendulum2
+
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Excitation,
+    HealthReporter,
+    Library,
+    Options,
+)
+
+OK, WARN, ERROR, STALE = range(4)
+STEP = 1e-3
+START, REST = np.array([0.1, 0.2]), np.zeros(2)
+HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+@pytest.fixture(scope="module")
+def panda(panda_folder: Path) -> Configuration:
+    return Configuration(Library(panda_folder / "libpanda.so"))
+
+
+class Run:
+    """A session with its clock."""
+
+    def __init__(self, configuration: Configuration, start: NDArray[np.float64] = START) -> None:
+        self.session = ControlSession(configuration, Options(reference_timeout=0.05))
+        self.start, self.rest, self.effort = start, np.zeros(len(start)), np.zeros(len(start))
+        self.t = 0.0
+
+    def activate(self) -> None:
+        self.session.activate(self.start, self.rest)
+
+    def update(self, count: int = 1, q: NDArray[np.float64] | None = None, advance: float = STEP) -> None:
+        for _ in range(count):
+            self.t += advance
+            position = self.start if q is None else q
+            self.session.update(0, self.t, position, self.rest, STEP, self.effort)
+
+
+@pytest.fixture
+def run(library: Library) -> Run:
+    return Run(Configuration(library, law="joint_adaptive"))
+
+
+def test_what_is_not_active_is_well_unless_there_is_a_message(run: Run) -> None:
+    reporter = HealthReporter()
+    report = reporter.report("unconfigured")
+    assert (report.level, report.message) == (OK, "unconfigured")
+    assert report.values == {"state": "unconfigured", "reference": "none"}
+    report = reporter.report("inactive", snapshot=run.session.snapshot(), messages=["activate refused: a", "b"])
+    assert (report.level, report.message) == (WARN, "activate refused: a; b")
+    assert report.values["reference"] == "hold" and report.values["adaptation frozen"] == "False"
+
+
+def test_a_controller_that_runs_is_well_and_shows_its_times(run: Run) -> None:
+    reporter = HealthReporter()
+    run.activate()
+    for k in range(1, 3):
+        run.update(100)
+        report = reporter.report("active", snapshot=run.session.snapshot())
+        assert (report.level, report.message) == (OK, "active")
+        assert report.values["steps"] == str(100 * k)
+        assert float(report.values["loop rate [Hz]"]) == pytest.approx(1e3, rel=1e-5)
+        names = ["step time p99 [us]", "step time mean [us]", "step time max [us]", "jitter p99 [ms]"]
+        assert all(float(report.values[name]) >= 0.0 for name in names)
+
+
+def test_a_fault_is_news_once_and_guards_decide_the_level(run: Run) -> None:
+    reporter = HealthReporter()
+    run.activate()
+    run.update(10)
+    assert reporter.report("active", snapshot=run.session.snapshot()).level == OK
+    run.update(q=np.array([np.nan, 0.0]))
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert (report.level, report.message) == (ERROR, "guard measurement_non_finite")
+    assert report.values["guard measurement_non_finite"] == "1"
+    run.update()
+    assert reporter.report("active", snapshot=run.session.snapshot()).message == "active"
+    run.session.stream(np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0]))
+    run.update(100)
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert (report.level, report.message) == (WARN, "reference lost; guard reference_stale")
+    assert report.values["reference"] == "stopping after a lost stream"
+
+
+def test_guards_of_normal_operation_are_no_fault(run: Run) -> None:
+    reporter = HealthReporter()
+    run.session.freeze_adaptation(True)
+    run.activate()
+    run.update(10)
+    run.session.begin_stop()
+    run.update(10)
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert (report.level, report.values["adaptation frozen"]) == (OK, "True")
+    assert int(report.values["guard adaptation_frozen"]) == 10 and int(report.values["guard stopping"]) == 10
+
+
+def test_counters_of_the_shell_are_news_also_after_they_were_set_back(run: Run) -> None:
+    reporter = HealthReporter()
+    run.activate()
+    expected = [(0, OK, "active"), (3, WARN, "references refused"), (3, OK, "active"), (1, WARN, "references refused")]
+    for count, level, message in expected:
+        run.update()
+        report = reporter.report("active", snapshot=run.session.snapshot(), counters={"references refused": count})
+        assert (report.level, report.message) == (level, message)
+        assert report.values["references refused"] == str(count)
+
+
+def test_messages_stand_before_faults(run: Run) -> None:
+    run.activate()
+    run.update()
+    snapshot = run.session.snapshot()
+    report = HealthReporter().report("active", snapshot=snapshot, messages=["contact"], counters={"late": 1})
+    assert (report.level, report.message) == (WARN, "contact; late")
+
+
+def test_silence_is_stale_and_so_is_a_controller_that_is_not_updated(run: Run) -> None:
+    reporter = HealthReporter()
+    run.activate()
+    run.update()
+    why = "no usable joint_states for 0.30 s: the effort is the safe one"
+    report = reporter.report("active", snapshot=run.session.snapshot(), silence=why)
+    assert (report.level, report.message) == (STALE, why)
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert (report.level, report.message) == (STALE, "no update since the last report")
+    run.session.deactivate()
+    run.activate()
+    run.update()  # as many steps as in the activation before
+    assert reporter.report("active", snapshot=run.session.snapshot()).level == OK
+
+
+def test_times_that_the_shell_measures_are_reported_exactly(run: Run) -> None:
+    latencies, intervals = np.linspace(1e-3, 2e-3, 77), np.array([1.0, 1.1, 0.8, 1.0]) * 1e-3
+    run.activate()
+    run.update()
+    snapshot = run.session.snapshot()
+    values = HealthReporter().report("active", snapshot=snapshot, latencies=latencies, intervals=intervals).values
+    late = np.abs(intervals - np.median(intervals))
+    expected = {
+        "loop rate [Hz]": 1.0 / intervals.mean(),
+        "jitter p99 [ms]": 1e3 * np.percentile(late, 99.0),
+        "command latency p50 [ms]": 1e3 * np.percentile(latencies, 50.0),
+        "command latency p99 [ms]": 1e3 * np.percentile(latencies, 99.0),
+        "command latency max [ms]": 2.0,
+    }
+    assert {name: float(values[name]) for name in expected} == pytest.approx(expected, rel=1e-5)
+
+
+def test_values_come_in_order_further_ones_last(run: Run) -> None:
+    run.activate()
+    run.update()
+    report = HealthReporter().report(
+        "active", snapshot=run.session.snapshot(), counters={"z": 0, "a": 0}, extra={"scheduling": "other"}
+    )
+    names = list(report.values)
+    assert names[:2] == ["state", "reference"] and names[-1] == "scheduling"
+    assert names.index("z") + 1 == names.index("a") < names.index("reference lost") < names.index("guard runaway")
+
+
+# --- excitation ------------------------------------------------------------------------------------------------------
+
+
+def test_a_law_that_adapts_no_link_excites_nothing(library: Library) -> None:
+    assert Excitation(Configuration(library, law="joint_adaptive")).report() is None
+
+
+def drive(run: Run, excitation: Excitation, count: int, period: float) -> list[tuple[NDArray[np.float64], ...]]:
+    """Move all joints, show every step to the excitation; returns what it saw."""
+    seen = []
+    for k in range(count):
+        phase = 2.0 * np.pi * period * k * np.arange(1, 8)
+        q, qd = HOME + 0.05 * np.sin(phase), 0.1 * np.cos(phase)
+        run.t += 0.01
+        run.session.update(0, run.t, q, qd, STEP, run.effort)
+        snapshot = run.session.snapshot()
+        excitation.add(snapshot)
+        seen.append((snapshot.q, snapshot.qd, snapshot.telemetry("qd_r")))
+    return seen
+
+
+def information(configuration: Configuration, seen: list[tuple[NDArray[np.float64], ...]]) -> NDArray[np.float64]:
+    """W by its definition, in numpy."""
+    W = np.zeros((10, 10))
+    for (_, _, before), (q, qd, qd_r) in zip(seen[:-1], seen[1:], strict=True):
+        Y = configuration.library.evaluate("Yr", q, qd, qd_r, (qd_r - before) / 0.01)[:, 60:70]
+        W = np.exp(-0.01 / 5.0) * W + 0.01 * Y.T @ Y
+    return W
+
+
+def test_excitation_is_that_of_the_integral_of_the_regressor(panda: Configuration) -> None:
+    run, excitation = Run(panda, HOME), Excitation(panda)
+    run.activate()
+    report = excitation.report()
+    assert report is not None and (report.smallest_singular_value, report.rank) == (0.0, 0)
+    values = np.linalg.eigvalsh(information(panda, drive(run, excitation, 300, 0.01)))
+    report = excitation.report()
+    assert report is not None
+    # Rounding of the eigenvalues is that of the largest one.
+    assert report.smallest_singular_value == pytest.approx(max(values[0], 0.0), abs=1e-14 * values[-1])
+    assert report.rank == (values > 1e-6 * values[-1]).sum() > 5
+
+
+def test_excitation_begins_anew_with_each_activation_and_sees_nothing_between(panda: Configuration) -> None:
+    run, excitation = Run(panda, HOME), Excitation(panda)
+    run.activate()
+    drive(run, excitation, 50, 0.01)
+    run.session.deactivate()
+    excitation.add(run.session.snapshot())
+    before = excitation.report()
+    assert before is not None and before.rank > 0
+    run.activate()
+    drive(run, excitation, 1, 0.01)
+    after = excitation.report()
+    assert after is not None and after.rank == 0
+    excitation.add(run.session.snapshot())  # the same step again
+    assert excitation.report().rank == 0

@@ -1,0 +1,317 @@
+"""The session that node and plugin are shells of: references, stops, gains and what it shows of itself."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pendulum2 import compile_pendulum2, gravity
+
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Guard,
+    Library,
+    MotionLimits,
+    Options,
+    TimedJoints,
+)
+from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNotFoundError
+
+STEP = 1e-3
+START = np.array([0.1, 0.2])
+REST = np.zeros(2)
+TIMEOUT = 0.05
+SAMPLE = np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
+AWAY = np.array([0.15, 0.25, 0.0, 0.0, 0.0, 0.0])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+class Loop:
+    """A session with the clock of its updates, at START."""
+
+    def __init__(self, library: Library, law: str = "joint_adaptive", **options: object) -> None:
+        options = {"reference_timeout": TIMEOUT, **options}
+        self.session = ControlSession(Configuration(library, law=law), Options(**options))
+        self.t = 0.0
+        self.effort = np.zeros(2)
+
+    def activate(self) -> None:
+        self.session.activate(START, REST)
+
+    def update(self, count: int = 1, advance: float = STEP) -> Guard:
+        guards = 0
+        for _ in range(count):
+            self.t += advance
+            guards = self.session.update(round(self.t * 1e9), self.t, START, REST, STEP, self.effort)
+        return Guard(guards)
+
+    @property
+    def source(self) -> str:
+        return self.session.snapshot().reference_source
+
+
+@pytest.fixture
+def loop(library: Library) -> Loop:
+    return Loop(library)
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_chosen_is_the_librarys(library: Library) -> None:
+    configuration = Configuration(library, law="joint_adaptive")
+    assert (configuration.robot, configuration.law.name) == ("pendulum2", "joint_adaptive")
+    assert configuration.joints == library.joint_names
+    assert not configuration.is_cartesian and Configuration(library, law="cartesian_spring").is_cartesian
+    assert configuration.estimates_file_name == "pendulum2_joint_adaptive_estimates.yaml"
+    assert configuration.library is library
+
+
+def test_the_only_law_need_not_be_named(panda_folder: Path) -> None:
+    configuration = Configuration(Library(panda_folder / "libpanda.so"))
+    assert configuration.law.name == "cartesian_backstepping"
+    assert configuration.links == ("panda_link7",)
+
+
+def test_what_the_library_does_not_have_is_refused(library: Library) -> None:
+    with pytest.raises(BuildError, match="of robot 'pendulum2'; valid: 'panda'"):
+        Configuration(library, robot="panda", law="joint_adaptive")
+    with pytest.raises(NameNotFoundError, match="parameter law: the library has 2 laws; valid: joint_adaptive, cart"):
+        Configuration(library)
+    with pytest.raises(NameNotFoundError, match="other"):
+        Configuration(library, law="other")
+    for joints in (["a"], ["a", "a"]):
+        with pytest.raises(DimensionError, match="parameter joints: the joints are a.*; valid: 2 different names"):
+            Configuration(library, law="joint_adaptive", joints=joints)
+    assert Configuration(library, law="joint_adaptive", joints=["a", "b"]).joints == ("a", "b")
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+def test_the_place_is_held_where_nothing_is_streamed(loop: Loop) -> None:
+    loop.activate()
+    loop.update()
+    assert loop.source == "hold"
+    np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
+
+
+def test_a_fresh_stream_is_followed_from_activation_on(loop: Loop) -> None:
+    loop.session.stream(AWAY)
+    assert loop.session.is_streamed and loop.source == "stream"
+    loop.activate()
+    loop.update()
+    np.testing.assert_array_equal(loop.session.snapshot().reference_vector, AWAY)
+
+
+def test_a_stream_that_fell_silent_before_activation_is_forgotten(loop: Loop) -> None:
+    loop.session.stream(AWAY)
+    time.sleep(1.5 * TIMEOUT)
+    assert not loop.session.is_streamed
+    loop.activate()
+    loop.update()
+    np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
+
+
+def test_a_stream_too_far_away_keeps_the_session_inactive(loop: Loop) -> None:
+    loop.session.stream(AWAY)
+    with pytest.raises(LawError, match=r"is 0\.05 away; valid: 0\.01, parameter max_activation_error, or no stream"):
+        loop.session.activate(START, REST, max_error=0.01)
+    assert not loop.session.is_active and not loop.session.is_commanding
+    loop.session.activate(START, REST, max_error=0.06)
+
+
+def test_a_lost_stream_is_noticed_once_and_frees_the_way_for_motions(loop: Loop) -> None:
+    points = [TimedJoints(0.5, [0.2, 0.2])]
+    loop.activate()
+    for expected in (1, 2):
+        loop.session.stream(AWAY)
+        loop.update(2)
+        with pytest.raises(LawError, match="motion: a reference is being streamed; valid: stop the stream first"):
+            loop.session.follow(points)
+        assert loop.update(80) & Guard.REFERENCE_STALE
+        loop.update(advance=0.0)  # a stale measurement says nothing of the reference
+        loop.update(5)
+        assert loop.source == "stopping after a lost stream"
+        assert not loop.session.is_streamed
+        assert loop.session.snapshot().lost_references == expected
+    loop.session.follow(points)
+    loop.update()
+    assert loop.source == "motion"
+
+
+def test_a_stop_of_the_motion_ends_a_stream_and_motions_need_activation(loop: Loop) -> None:
+    with pytest.raises(LawError, match="stop: the controller is not active; valid: activate it first"):
+        loop.session.stop_motion()
+    with pytest.raises(LawError, match="motion: the controller is not active; valid: activate it first"):
+        loop.session.follow([TimedJoints(0.5, [0.2, 0.2])])
+    loop.activate()
+    loop.session.stream(AWAY)
+    loop.update()
+    loop.session.stop_motion()
+    assert not loop.session.is_streamed
+    loop.update()
+    assert loop.source == "hold"  # it was at rest
+
+
+def test_a_reference_can_be_held_anew(loop: Loop) -> None:
+    loop.session.stream(AWAY)
+    loop.activate()
+    loop.update()
+    loop.session.hold_reference()
+    loop.update()
+    assert loop.source == "hold" and not loop.session.is_streamed
+    np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
+
+
+def test_bounds_of_motions_are_checked(loop: Loop) -> None:
+    loop.session.set_motion_limits(MotionLimits(joint_acceleration=2.0))
+    with pytest.raises(LawError):
+        loop.session.set_motion_limits(MotionLimits(joint_acceleration=-1.0))
+
+
+def test_a_pose_is_moved_to(library: Library) -> None:
+    loop = Loop(library, "cartesian_spring")
+    loop.activate()
+    loop.update()
+    loop.session.move_to_pose((0.3, 0.0, -0.6), (0.0, 0.0, 0.0, 1.0))
+    loop.update()
+    assert loop.source == "motion"
+    with pytest.raises(LawError, match="norm"):
+        loop.session.move_to_pose((0.3, 0.0, -0.6), (0.0, 0.0, 0.0, 2.0))
+
+
+# --- start and end ---------------------------------------------------------------------------------------------------
+
+
+def test_efforts_begin_at_the_held_one_cut_to_the_limits(library: Library) -> None:
+    for held, first in ((np.array([1.0, -100.0]), np.array([1.0, -15.0])), (np.full(2, np.nan), gravity(START))):
+        loop = Loop(library, effort_rate_limit=[1e-6, 1e-6], effort_limit=[30.0, 15.0])
+        loop.session.activate(START, REST, held)
+        loop.update()
+        np.testing.assert_allclose(loop.effort, first, rtol=0, atol=1e-8)
+
+
+def test_a_stop_goes_through_its_stages_and_ends_commanding_once(library: Library) -> None:
+    loop = Loop(library, effort_rate_limit=[100.0, 100.0])
+    assert not loop.session.is_commanding
+    loop.session.activate(START, REST, np.array([20.0, 10.0]))
+    loop.session.begin_stop()
+    assert loop.session.is_stopping
+    loop.session.stream(AWAY)
+    assert not loop.session.is_streamed  # nothing is followed any more
+    ends = []
+    while loop.session.is_commanding and len(ends) < 1000:
+        loop.update()
+        ends.append(loop.session.advance_stop())
+    assert ends.count(True) == 1 and ends[-1] and len(ends) > 10
+    assert not loop.session.is_active and not loop.session.is_stopping
+    np.testing.assert_allclose(loop.effort, gravity(START), rtol=0, atol=1e-12)
+    assert not loop.session.advance_stop()
+
+
+def test_an_end_at_once_gives_the_safe_effort(library: Library) -> None:
+    loop = Loop(library, effort_rate_limit=[100.0, 100.0])
+    loop.session.stream(AWAY)
+    loop.session.activate(START, REST, np.array([20.0, 10.0]))
+    loop.update()
+    np.testing.assert_allclose(loop.session.deactivate(), gravity(START), rtol=0, atol=1e-12)
+    assert not loop.session.is_commanding and not loop.session.is_streamed
+
+
+def test_a_runaway_is_stopped_and_said(library: Library) -> None:
+    loop = Loop(library, velocity_patience=0.01)
+    loop.activate()
+    fast = np.array([0.0, 100.0])
+    for k in range(1, 30):
+        loop.session.update(0, k * STEP, START, fast, STEP, loop.effort)
+    assert loop.session.has_run_away and loop.session.is_commanding
+    assert not loop.session.has_stopped
+    loop.t = 0.03
+    loop.update(2000)
+    assert loop.session.has_stopped
+    loop.session.deactivate()
+    loop.activate()
+    loop.update()
+    assert not loop.session.has_run_away
+
+
+# --- gains, estimates, snapshots -------------------------------------------------------------------------------------
+
+
+def test_gains_are_changed_whole_and_together_or_not_at_all(loop: Loop, library: Library) -> None:
+    loop.session.set_gains({"K_d": [1.0, 2.0], "Gamma": 0.5})
+    with pytest.raises(DimensionError, match="gains.K_d: got 1 values; valid: 2"):
+        loop.session.set_gains({"K_d": 3.0})
+    with pytest.raises(LawError, match="K_d: element 1 is 1000"):
+        loop.session.check_gains({"Lambda": [1.0, 1.0], "K_d": [1.0, 1e3]})
+    with pytest.raises(NameNotFoundError):
+        loop.session.check_gains({"K_x": 1.0})
+    with pytest.raises(DimensionError, match="gains.Lambda"):
+        ControlSession(Configuration(library, law="joint_adaptive"), Options(), gains={"Lambda": 1.0})
+
+
+def test_estimates_can_be_given_kept_and_reset(library: Library) -> None:
+    configuration = Configuration(library, law="joint_adaptive")
+    session = ControlSession(configuration, Options(), estimates={"pi_hat": [2.0, 3.0]})
+    effort = np.zeros(2)
+    session.freeze_adaptation(True)
+    session.stream(AWAY)
+    session.activate(START, REST)
+    for k in range(1, 100):
+        session.update(0, k * STEP, START, REST, STEP, effort)
+    assert session.snapshot().is_frozen
+    np.testing.assert_array_equal(session.snapshot().state("pi_hat"), [2.0, 3.0])
+    session.freeze_adaptation(False)
+    for k in range(100, 200):
+        session.update(0, k * STEP, START, REST, STEP, effort)
+    adapted = session.snapshot().state("pi_hat")
+    assert not np.array_equal(adapted, [2.0, 3.0])
+    session.deactivate()
+    np.testing.assert_array_equal(session.snapshot().state("pi_hat"), adapted)
+    session.reset_estimates()
+    np.testing.assert_array_equal(session.snapshot().state("pi_hat"), [2.0, 3.0])
+
+
+def test_a_snapshot_stays_what_it_was_and_is_read_only(loop: Loop) -> None:
+    before = loop.session.snapshot()
+    assert np.isnan(before.q).all() and before.activation == 0 and not before.is_active
+    loop.activate()
+    assert not loop.session.snapshot().is_active  # no step was taken
+    loop.update(3)
+    snapshot = loop.session.snapshot()
+    loop.update(4)
+    assert (snapshot.updates, snapshot.activation, snapshot.is_active) == (3, 1, True)
+    assert snapshot.time == pytest.approx(3 * STEP) and snapshot.stamp == 3_000_000
+    assert loop.session.snapshot().updates == 7
+    np.testing.assert_array_equal(loop.session.snapshot().effort, loop.effort)
+    np.testing.assert_array_equal(snapshot.telemetry("s"), snapshot.telemetry_vector[:2])
+    with pytest.raises(ValueError, match="read-only"):
+        snapshot.state("pi_hat")[0] = 1.0
+    with pytest.raises(NameNotFoundError):
+        snapshot.state("other")
+
+
+def test_a_measurement_shows_while_inactive(loop: Loop) -> None:
+    loop.session.measure(5, 0.25, START, np.ones(2))
+    snapshot = loop.session.snapshot()
+    assert (snapshot.stamp, snapshot.time) == (5, 0.25)
+    np.testing.assert_array_equal(snapshot.q, START)
+    np.testing.assert_array_equal(snapshot.qd, np.ones(2))
+
+
+def test_arrays_of_another_size_are_refused(loop: Loop) -> None:
+    loop.activate()
+    with pytest.raises(DimensionError, match="update: q"):
+        loop.session.update(0, 0.0, np.zeros(3), REST, STEP, loop.effort)
+    with pytest.raises(DimensionError, match="measure: qd"):
+        loop.session.measure(0, 0.0, START, np.zeros(3))
+    with pytest.raises(DimensionError, match="activate: q"):
+        loop.session.activate(np.zeros(3), REST)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "thunder/host/law/excitation.hpp"
+#include "thunder/host/safety/health.hpp"
+
+namespace thunder::python {
+namespace {
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+std::vector<double> values_of(const Numbers& numbers) { return {numbers.data(), numbers.data() + numbers.size()}; }
+
+/// Items in their order, which std::map would lose.
+template <class Value>
+std::vector<std::pair<std::string, Value>> pairs_of(const py::dict& items) {
+  std::vector<std::pair<std::string, Value>> pairs;
+  for (const auto& [name, value] : items) pairs.emplace_back(py::cast<std::string>(name), py::cast<Value>(value));
+  return pairs;
+}
+
+HealthReport report(HealthReporter& reporter, const std::string& state, const PySnapshot* snapshot,
+                    const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
+                    const std::string& silence, const py::dict& counters, const py::dict& extra,
+                    const Numbers& latencies, const Numbers& intervals) {
+  Condition condition;
+  condition.state = state;
+  if (snapshot) condition.snapshot = *snapshot;
+  condition.excitation = excitation;
+  condition.messages = messages;
+  condition.silence = silence;
+  condition.counters = pairs_of<std::uint64_t>(counters);
+  condition.extra = pairs_of<std::string>(extra);
+  condition.latencies = values_of(latencies);
+  condition.intervals = values_of(intervals);
+  return reporter.report(condition);
+}
+
+py::dict values_by_name(const HealthReport& report) {
+  py::dict values;
+  for (const auto& [name, text] : report.values) values[py::str(name)] = text;
+  return values;
+}
+
+}  // namespace
+
+void bind_reports(py::module_& module) {
+  py::class_<ExcitationReport>(module, "ExcitationReport", "How well a motion excites the estimated parameters.")
+      .def_readonly("smallest_singular_value", &ExcitationReport::smallest_singular_value, "Of W, SI units.")
+      .def_readonly("rank", &ExcitationReport::rank, "Numerical rank of W.");
+  py::class_<Excitation>(module, "Excitation",
+                         "W = ∫ YᵀY dt with forgetting, Y the regressor's columns of the adapted links.")
+      .def(py::init([](const PyConfiguration& c) { return std::make_unique<Excitation>(c); }), py::arg("configuration"))
+      .def("add", [](Excitation& e, const PySnapshot& s) { e.add(s); }, py::arg("snapshot"),
+           "Use a step; one that is not of a lasting activation, not finite or no later than the last is passed over.")
+      .def("report", &Excitation::report, "None if the law adapts no link, or the library has no function Yr.");
+  py::class_<HealthReport>(module, "HealthReport", "What is reported of a controller.")
+      .def_property_readonly("level", [](const HealthReport& r) { return static_cast<int>(r.level); },
+                             "0 ok, 1 warn, 2 error, 3 stale, as in diagnostic_msgs/DiagnosticStatus.")
+      .def_readonly("message", &HealthReport::message)
+      .def_property_readonly("values", &values_by_name, "Text by name, in order; names have their units in brackets.");
+  py::class_<HealthReporter>(module, "HealthReporter",
+                             "Makes reports; remembers counters, so that a fault is news in the report after it only.")
+      .def(py::init<>())
+      .def("report", &report, py::arg("state"), py::kw_only(), py::arg("snapshot") = py::none(),
+           py::arg("excitation") = py::none(), py::arg("messages") = std::vector<std::string>(),
+           py::arg("silence") = "", py::arg("counters") = py::dict(), py::arg("extra") = py::dict(),
+           py::arg("latencies") = py::tuple(), py::arg("intervals") = py::tuple(),
+           "Report on the time since the last call.\n\n"
+           "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:\n"
+           "why the measurements are too old, empty if they are not; counters: the shell's own faults; extra: further texts;\n"
+           "latencies from measurement to command and intervals between measurements, [s].");
+}
+
+}  // namespace thunder::python

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/session.hpp"
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <memory>
+
+#include "bindings.hpp"
+#include "thunder/host/error.hpp"
+
+namespace thunder::python {
+namespace {
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+PyConfiguration configuration_from(const py::object& library, const std::string& robot, const std::string& law,
+                                   const std::vector<std::string>& joints) {
+  return {make_configuration(library_from(library), robot, law, joints), library};
+}
+
+void bind_configuration(py::module_& module) {
+  py::class_<PyConfiguration>(module, "Configuration", "What of a library is to run, chosen and checked.")
+      .def(py::init(&configuration_from), py::arg("library"), py::kw_only(), py::arg("robot") = "", py::arg("law") = "",
+           py::arg("joints") = std::vector<std::string>(),
+           "Empty texts and names mean any robot, the only law, the library's joints.\n\n"
+           "Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,\n"
+           "and DimensionError unless there are as many different joints as the library has.")
+      .def_property_readonly("library", [](const PyConfiguration& c) { return c.source; })
+      .def_property_readonly("robot", &Configuration::robot)
+      .def_property_readonly("law", [](const PyConfiguration& c) { return c.source.attr("law")(c.law); })
+      .def_property_readonly("joints", [](const PyConfiguration& c) { return tuple_of(c.joints); },
+                             "Names that measurements and commands have, in the library's order.")
+      .def_property_readonly("links", [](const PyConfiguration& c) { return tuple_of(c.links); },
+                             "Whose parameters the law estimates.")
+      .def_property_readonly("is_cartesian", &Configuration::is_cartesian, "Whether the law follows poses.")
+      .def_property_readonly("estimates_file_name", &Configuration::estimates_file_name,
+                             "Of the file that its estimates are saved to where no other is named.");
+}
+
+auto entry_getter(std::vector<double> Snapshot::*values, thunder_signal thunder_law::*signal, const char* name) {
+  return [=](const PySnapshot& s, const std::string& entry_name) {
+    const thunder_entry& entry = find_entry(s.law->*signal, entry_name, std::string(s.law->name) + "." + name);
+    return constant_of(entry, (s.*values).data() + entry.offset);
+  };
+}
+
+auto vector_getter(std::vector<double> Snapshot::*values) {
+  return [=](const PySnapshot& s) { return vector_of(s.*values); };
+}
+
+void bind_snapshot(py::module_& module) {
+  py::class_<PySnapshot>(module, "Snapshot", "Copies of what one update used and computed; arrays are read-only.")
+      .def_readonly("activation", &PySnapshot::activation, "Number of its activation; 0: before the first.")
+      .def_readonly("is_active", &PySnapshot::is_active,
+                    "Whether that activation lasts; else state and effort are those of rest.")
+      .def_readonly("stamp", &PySnapshot::stamp, "[ns] Of the measurement, as messages are stamped.")
+      .def_readonly("time", &PySnapshot::time, "[s] The same, as updates count it.")
+      .def_property_readonly("q", vector_getter(&Snapshot::q), "[rad or m] NaN before the first measurement.")
+      .def_property_readonly("qd", vector_getter(&Snapshot::qd), "[rad/s or m/s]")
+      .def_property_readonly("effort", vector_getter(&Snapshot::effort), "[N·m or N]")
+      .def("state", entry_getter(&Snapshot::state, &thunder_law::state, "state"), py::arg("name"))
+      .def("telemetry", entry_getter(&Snapshot::telemetry, &thunder_law::telemetry, "telemetry"), py::arg("name"))
+      .def_property_readonly("state_vector", vector_getter(&Snapshot::state))
+      .def_property_readonly("telemetry_vector", vector_getter(&Snapshot::telemetry))
+      .def_property_readonly("reference_vector", vector_getter(&Snapshot::reference))
+      .def_property_readonly("reference_source", [](const PySnapshot& s) { return source_text(s); },
+                             "hold, stream, motion, stopping or stopping after a lost stream.")
+      .def_readonly("lost_references", &PySnapshot::lost_references, "How often a stream fell silent.")
+      .def_readonly("is_frozen", &PySnapshot::is_frozen, "Whether the estimates are kept by request.")
+      .def_readonly("guards", &PySnapshot::guards, "Of the update, bits of `Guard`.")
+      .def_property_readonly("counters", [](const PySnapshot& s) { return counts_of(s.counters); },
+                             "Updates in which each guard acted, since activation.")
+      .def_property_readonly("updates", [](const PySnapshot& s) { return s.step_times.count(); }, "Since activation.");
+}
+
+std::unique_ptr<ControlSession> session_from(const PyConfiguration& configuration, const Options& options,
+                                             const py::dict& gains, const py::dict& estimates) {
+  const thunder_law& law = configuration.law_data();
+  return std::make_unique<ControlSession>(
+      configuration, options, named_values_from(gains, law.gains, configuration.law + ".gains"),
+      named_values_from(estimates, law.state, configuration.law + ".initial_state"));
+}
+
+int joints_of(const ControlSession& session) { return session.configuration().library->n_joints(); }
+
+/// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
+GuardBits update(ControlSession& session, std::int64_t stamp, double t, const Vector& q, const Vector& qd, double dt,
+                 Vector& effort) {
+  const int n = joints_of(session);
+  check_size(q, n, "update: q");
+  check_size(qd, n, "update: qd");
+  check_size(effort, n, "update: effort");
+  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+  return session.update(stamp, t, q.data(), qd.data(), dt, effort.mutable_data());
+}
+
+void measure(ControlSession& session, std::int64_t stamp, double t, const Vector& q, const Vector& qd) {
+  check_size(q, joints_of(session), "measure: q");
+  check_size(qd, joints_of(session), "measure: qd");
+  session.measure(stamp, t, q.data(), qd.data());
+}
+
+void activate(ControlSession& session, const py::object& q, const py::object& qd, const py::object& held_effort,
+              double max_error) {
+  const int n = joints_of(session);
+  const Vector position = joint_vector(q, n, "activate: q");
+  const Vector velocity = joint_vector(qd, n, "activate: qd");
+  const Vector held = held_effort.is_none() ? Vector() : joint_vector(held_effort, n, "activate: held_effort");
+  session.activate(position.data(), velocity.data(), held_effort.is_none() ? nullptr : held.data(), max_error);
+}
+
+py::array_t<double> deactivate(ControlSession& session) {
+  std::vector<double> effort(static_cast<std::size_t>(joints_of(session)));
+  session.deactivate(effort.data());
+  return vector_of(effort);
+}
+
+PySnapshot snapshot_of(ControlSession& session) {
+  return {session.snapshot(), session.configuration().library, &session.configuration().law_data()};
+}
+
+NamedValues gains_from(const ControlSession& session, const py::dict& gains) {
+  const Configuration& configuration = session.configuration();
+  return named_values_from(gains, configuration.law_data().gains, configuration.law + ".gains");
+}
+
+void bind_updates(py::class_<ControlSession>& bound) {
+  bound
+      .def("update", &update, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
+           py::arg("dt"), py::arg("effort").noconvert(),
+           "One control step; see Controller.update. Writes effort in place, returns bits of `Guard`.\n\n"
+           "stamp [ns] is the time stamp t [s] as messages have it.")
+      .def("measure", &measure, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
+           "Show a measurement in snapshots while nothing is commanded.")
+      .def("activate", &activate, py::arg("q"), py::arg("qd"), py::arg("held_effort") = py::none(),
+           py::arg("max_error") = std::numeric_limits<double>::infinity(),
+           "Start at q and qd from held_effort, the one commanded now, cut to the limits; None: the safe one.\n\n"
+           "A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise\n"
+           "the place is held. Raises LawError if reference, measurement or law speak against it.")
+      .def("begin_stop", &ControlSession::begin_stop,
+           "Brake the arm to rest; streams are passed over from here on. Nothing happens while inactive.")
+      .def("advance_stop", &ControlSession::advance_stop,
+           "Go on with a stop after an update. True once, where commanding has just ended.")
+      .def("deactivate", &deactivate, "End commanding at once; returns the safe effort, shape (n,).")
+      .def_property_readonly("is_active", &ControlSession::is_active)
+      .def_property_readonly("is_commanding", &ControlSession::is_commanding,
+                             "Whether updates are due: from activation to the end of the last ramp.")
+      .def_property_readonly("is_stopping", &ControlSession::is_stopping)
+      .def_property_readonly("has_stopped", &ControlSession::has_stopped)
+      .def_property_readonly("has_run_away", &ControlSession::has_run_away,
+                             "Whether the arm has run away since activation.");
+}
+
+void bind_references(py::class_<ControlSession>& bound) {
+  bound
+      .def(
+          "stream",
+          [](ControlSession& s, const Numbers& sample) {
+            s.stream({sample.data(), sample.data() + sample.size()});
+          },
+          py::arg("sample"), "Follow a flat sample from the next update on, or from activation on.")
+      .def_property_readonly("is_streamed", &ControlSession::is_streamed,
+                             "Whether a stream is followed; while inactive, whether one would be now.")
+      .def("hold_reference", &ControlSession::hold_reference, "Hold the place where the next update finds the robot.")
+      .def(
+          "move_to_pose",
+          [](ControlSession& s, const std::array<double, 3>& position, const std::array<double, 4>& orientation) {
+            s.move_to_pose(position.data(), orientation.data());
+          },
+          py::arg("position"), py::arg("orientation"),
+          "To rest at a position [m] and quaternion x y z w. Raises LawError unless active, and while streamed.")
+      .def("follow", py::overload_cast<const std::vector<TimedPose>&>(&ControlSession::follow), py::arg("points"),
+           "Through timed points. Raises LawError unless active, and while a reference is streamed.")
+      .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"))
+      .def("stop_motion", &ControlSession::stop_motion,
+           "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
+      .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),
+           "Bound the motions that begin from now on.");
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  bind_configuration(module);
+  bind_snapshot(module);
+  py::class_<ControlSession> bound(module, "ControlSession",
+                                   "A configured controller, and what every shell around it decides alike.");
+  bound
+      .def(py::init(&session_from), py::arg("configuration"), py::arg("options"), py::kw_only(),
+           py::arg("gains") = py::dict(), py::arg("estimates") = py::dict(),
+           "Gains and estimates that are not given have their defaults.\n\n"
+           "Raises ThunderError for a value out of bounds, DimensionError for a gain that is not given whole.")
+      .def_property_readonly("options", [](const ControlSession& s) { return s.options(); })
+      .def("check_gains", [](const ControlSession& s, const py::dict& gains) { s.check_gains(gains_from(s, gains)); },
+           py::arg("gains"), "Raises ThunderError if one of them is refused, or not given whole.")
+      .def("set_gains", [](ControlSession& s, const py::dict& gains) { s.set_gains(gains_from(s, gains)); },
+           py::arg("gains"), "Change gains, all of them from the same update on, or none.")
+      .def("freeze_adaptation", &ControlSession::freeze_adaptation, py::arg("freeze"))
+      .def("reset_estimates", &ControlSession::reset_estimates, "Back to the first estimates.")
+      .def("snapshot", &snapshot_of, "Copy the last step; while nothing is commanded, state and effort are of rest.");
+  bind_updates(bound);
+  bind_references(bound);
+}
+
+}  // namespace thunder::python

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thunder/host/library/library.hpp"
+
+namespace thunder {
+
+/// What of a library is to run.
+struct Configuration {
+  std::shared_ptr<const Library> library;
+  std::string law;
+  std::vector<std::string> joints;  ///< Names that measurements and commands have, in the library's order.
+  std::vector<std::string> links;   ///< Whose parameters the law estimates.
+
+  std::string robot() const { return library->data().robot; }
+  const thunder_law& law_data() const { return library->law(law); }
+  /// Whether the law follows poses.
+  bool is_cartesian() const { return law_data().reference_kind == THUNDER_REFERENCE_CARTESIAN; }
+  /// Of the file that its estimates are saved to where no other is named.
+  std::string estimates_file_name() const { return robot() + "_" + law + "_estimates.yaml"; }
+};
+
+/// Choose what is to run, and check it against the library.
+///
+/// Args: robot, its name, empty for any; law, empty for the only one; joints, empty for the library's names.
+/// Throws HostError(build) for another robot, HostError(name_not_found) for a law that is not there, or where there is
+/// not exactly one to choose, HostError(dimension) unless there are as many different joints as the library has.
+Configuration make_configuration(std::shared_ptr<const Library> library, const std::string& robot,
+                                 const std::string& law, const std::vector<std::string>& joints);
+
+}  // namespace thunder

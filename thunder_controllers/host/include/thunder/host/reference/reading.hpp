@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the numbers and names of reference messages to samples, targets and timed points: frames, names, sizes,
+// quaternions. What a motion must satisfy beyond that (times, start, end) the controller checks.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "thunder/host/configuration.hpp"
+#include "thunder/host/motion/motion.hpp"
+
+namespace thunder {
+
+/// Names of the frames that poses are given in, and of.
+struct Frames {
+  std::string base;
+  std::string ee;
+};
+
+/// Position x y z [m] and quaternion x y z w, in the base frame.
+using PoseNumbers = std::array<double, 7>;
+/// Linear, then angular, in the base frame.
+using TwistNumbers = std::array<double, 6>;
+
+/// A point as a trajectory_msgs/MultiDOFJointTrajectoryPoint has it, not yet checked.
+struct PosePoint {
+  double time = 0.0;  ///< [s] From start.
+  std::vector<PoseNumbers> transforms;
+  std::vector<TwistNumbers> velocities = {};     ///< [m/s, rad/s]
+  std::vector<TwistNumbers> accelerations = {};  ///< [m/s², rad/s²]
+};
+
+/// A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.
+struct JointPoint {
+  double time = 0.0;  ///< [s] From start.
+  std::vector<double> positions;           ///< [rad or m]
+  std::vector<double> velocities = {};     ///< [rad/s or m/s]
+  std::vector<double> accelerations = {};  ///< [rad/s² or m/s²]
+};
+
+/// Position [m] and unit quaternion x y z w in the base frame.
+struct TargetPose {
+  std::array<double, 3> position;
+  std::array<double, 4> orientation;
+};
+
+/// Reads references for one configuration. All throw HostError(law), `where` naming the topic and field.
+class ReferenceReader {
+ public:
+  ReferenceReader(Configuration configuration, Frames frames);
+
+  /// A streamed point as a flat sample of a cartesian law: one transform, at most one velocity and one acceleration,
+  /// which are zero where there is none. A quaternion's norm may differ from one by 1e-3; it is then normalised.
+  std::vector<double> sample(const PosePoint& point) const;
+  /// A streamed point as a flat sample of a joint law: positions in the order of the joints; velocities and
+  /// accelerations or none, which stands for zeros.
+  std::vector<double> sample(const JointPoint& point) const;
+
+  /// A target given in a frame, which must be the base frame.
+  TargetPose target(const std::string& frame, const PoseNumbers& pose) const;
+  /// Poses of the end effector at times; `names` holds the frame of the end effector, or nothing.
+  std::vector<TimedPose> poses(const std::string& frame, const std::vector<std::string>& names,
+                               const std::vector<PosePoint>& points) const;
+  /// Joint positions at times, in the library's order; the message may have the joints in any order.
+  std::vector<TimedJoints> joints(const std::vector<std::string>& names, const std::vector<JointPoint>& points) const;
+
+ private:
+  void check_frame(const std::string& frame, const std::string& where) const;
+  std::vector<std::size_t> order_of(const std::vector<std::string>& names) const;
+
+  Configuration configuration_;
+  Frames frames_;
+};
+
+}  // namespace thunder

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "thunder/host/configuration.hpp"
+#include "thunder/host/controller.hpp"
+#include "thunder/host/priority_mutex.hpp"
+#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/snapshot.hpp"
+#include "thunder/host/triple_buffer.hpp"
+
+namespace thunder {
+
+/// A configured controller between the thread that updates it and all others: what every shell around it decides alike.
+///
+/// One thread updates: update, measure, has_stopped and has_run_away are its own; it takes no lock in them. Everything
+/// else may come from any thread and takes a lock with priority inheritance; activate, advance_stop and deactivate must
+/// not overlap with an update.
+///
+/// A stop is either at once (deactivate, where no update will follow), or in stages: begin_stop brakes the arm to rest,
+/// then the command approaches the safe effort without damping, as the last one may stay in force, then commanding
+/// ends; advance_stop after each update leads from one to the next.
+class ControlSession {
+ public:
+  /// Configure a controller. Gains and estimates that are not given have their defaults.
+  ///
+  /// Throws HostError as Controller::configure does, and HostError(dimension) for a gain that is not given whole.
+  ControlSession(Configuration configuration, const Options& options, const NamedValues& gains = {},
+                 const NamedValues& estimates = {});
+
+  const Configuration& configuration() const noexcept { return configuration_; }
+  const Options& options() const { return host_.options(); }
+
+  // --- updating thread ----------------------------------------------------------------------------------------------
+
+  /// One control step; real-time safe. See Controller::update; stamp is the time stamp t as messages have it, [ns].
+  GuardBits update(std::int64_t stamp, double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  /// The same for a shell that knows periods only: t is their sum since activation, which no setting of a clock can
+  /// turn back.
+  GuardBits update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort) noexcept;
+  /// Show a measurement in snapshots while nothing is commanded; real-time safe.
+  void measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
+  /// Whether a stop, or the end of a runaway, has brought the arm to rest.
+  bool has_stopped() const noexcept { return host_.has_stopped(); }
+  /// Whether the arm has run away since activation, which the controller stops but never ends by itself.
+  bool has_run_away() const noexcept { return (step_.guards & kRunaway) != 0; }
+
+  // --- transitions, while no update runs ----------------------------------------------------------------------------
+
+  /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null
+  /// or not finite. See Controller::activate for what it throws.
+  ///
+  /// A stream that is still fresh on the wall clock is followed; otherwise the place is held. Throws HostError(law) if
+  /// the stream is further away than max_error, see ReferenceDistance.
+  void activate(const double* q, const double* qd, const double* held_effort = nullptr,
+                double max_error = std::numeric_limits<double>::infinity());
+  /// Go on with a stop after an update. True once, where commanding has just ended.
+  bool advance_stop();
+  /// End commanding at once, and write the safe effort at the last good position, n_joints values.
+  void deactivate(double* effort);
+
+  // --- any thread ---------------------------------------------------------------------------------------------------
+
+  bool is_active() const noexcept { return host_.lifecycle() == Lifecycle::active; }
+  /// Whether updates are due: from activation to the end of the last ramp.
+  bool is_commanding() const noexcept { return commanding_.load(std::memory_order_acquire); }
+  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+  /// Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.
+  void begin_stop();
+
+  /// Follow a flat sample from the next update on, or from activation on; passed over while stopping.
+  ///
+  /// Throws as Controller::set_reference does; what was followed before goes on.
+  void stream(const std::vector<double>& sample);
+  /// Whether a stream is followed; while inactive, whether one would be now.
+  bool is_streamed() const;
+  /// Hold the place where the next update finds the robot: where a clock was set, the old reference means nothing.
+  void hold_reference();
+  /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, or while streamed.
+  void move_to_pose(const double position[3], const double orientation_xyzw[4]);
+  void follow(const std::vector<TimedPose>& points);
+  void follow(const std::vector<TimedJoints>& points);
+  /// Come to rest whatever is followed, and hold that place. Throws HostError(law) unless active.
+  void stop_motion();
+  /// Bound the motions that begin from now on, also coming to rest after a lost stream. Throws as check_limits does.
+  void set_motion_limits(const MotionLimits& limits);
+
+  /// Throws HostError if one of the gains is refused, or not given whole, without changing any.
+  void check_gains(const NamedValues& gains) const;
+  /// Change gains, all of them from the same update on, or none. Throws as check_gains does.
+  void set_gains(const NamedValues& gains);
+  void freeze_adaptation(bool freeze);
+  void reset_estimates();
+
+  /// Copy the last step; while nothing is commanded, state and effort are the host's.
+  Snapshot snapshot();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Lock = std::lock_guard<PriorityMutex>;
+
+  void publish() noexcept;
+  void observe_reference(GuardBits guards) noexcept;
+  bool follows_stream() const;
+  void require_active(const char* what) const;
+  /// Take the lock, start a motion, and forget the stream.
+  template <class Start>
+  void move(Start start);
+  std::vector<double> within_limits(const double* effort) const;
+  void check_distance(const double* q, double max_error);
+  void end();
+
+  Configuration configuration_;
+  mutable PriorityMutex mutex_;
+  Controller host_;
+  ReferenceDistance distance_;
+  std::atomic<bool> commanding_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> reference_is_lost_{false};  ///< written by the updating thread
+
+  Snapshot step_;  ///< of the updating thread
+  TripleBuffer<Snapshot> steps_;
+  Snapshot taken_;  ///< of the other threads
+
+  std::uint64_t activation_ = 0;
+  std::vector<double> streamed_;
+  Clock::time_point streamed_at_;
+  bool has_stream_ = false;
+};
+
+}  // namespace thunder

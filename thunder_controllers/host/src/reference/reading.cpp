@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/reference/reading.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/rotation.hpp"
+
+namespace thunder {
+namespace {
+
+/// A quaternion's norm may differ from one by this; it is then normalised.
+constexpr double kQuaternionTolerance = 1e-3;
+
+[[noreturn]] void refuse(const std::string& wrong, const std::string& where, const std::string& valid) {
+  throw HostError(ErrorKind::law, wrong, where, valid);
+}
+
+/// `least` is 0 for what may be left out.
+void check_count(std::size_t count, std::size_t least, std::size_t full, const std::string& where) {
+  if (count == full || count == least) return;
+  refuse(std::to_string(count) + " values", where, (least == full ? "" : "0 or ") + std::to_string(full));
+}
+
+TargetPose read_pose(const PoseNumbers& numbers, const std::string& where) {
+  TargetPose pose{{numbers[0], numbers[1], numbers[2]}, {numbers[3], numbers[4], numbers[5], numbers[6]}};
+  double square = 0.0;
+  for (const double value : pose.orientation) square += value * value;
+  const double norm = std::sqrt(square);
+  if (!all_finite(pose.position.data(), 3) || !std::isfinite(norm)) {
+    refuse("a position or orientation is not finite", where, "numbers");
+  }
+  if (std::abs(norm - 1.0) > kQuaternionTolerance) refuse("a quaternion of norm " + format(norm), where, "norm 1");
+  for (double& value : pose.orientation) value /= norm;
+  return pose;
+}
+
+const TwistNumbers& checked(const TwistNumbers& twist, const std::string& where) {
+  if (!all_finite(twist.data(), 6)) refuse("a velocity or acceleration is not finite", where, "numbers");
+  return twist;
+}
+
+std::string point_name(const char* topic, std::size_t k) {
+  return std::string(topic) + ": points[" + std::to_string(k) + "]";
+}
+
+/// The values in the library's order; none if there are none.
+std::vector<double> reordered(const std::vector<double>& values, const std::vector<std::size_t>& order,
+                              std::size_t least, const std::string& where) {
+  check_count(values.size(), least, order.size(), where);
+  std::vector<double> sorted;
+  if (values.empty()) return sorted;
+  for (const std::size_t index : order) sorted.push_back(values[index]);
+  return sorted;
+}
+
+}  // namespace
+
+ReferenceReader::ReferenceReader(Configuration configuration, Frames frames)
+    : configuration_(std::move(configuration)), frames_(std::move(frames)) {}
+
+std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
+  const std::string where = "reference";
+  if (point.transforms.size() != 1 || point.velocities.size() > 1 || point.accelerations.size() > 1) {
+    refuse(std::to_string(point.transforms.size()) + " transforms, " + std::to_string(point.velocities.size()) +
+               " velocities, " + std::to_string(point.accelerations.size()) + " accelerations",
+           where, "one transform, at most one velocity and one acceleration");
+  }
+  const TargetPose pose = read_pose(point.transforms[0], where);
+  const thunder_signal& signal = configuration_.law_data().reference;
+  std::vector<double> sample(static_cast<std::size_t>(signal.size), 0.0);
+  const auto place = [&](const char* name) {
+    return sample.data() + find_entry(signal, name, configuration_.law + ".reference").offset;
+  };
+  std::copy(pose.position.begin(), pose.position.end(), place("position"));
+  to_matrix(pose.orientation, place("rotation"));
+  const auto write = [&](const std::vector<TwistNumbers>& given, const char* name) {
+    if (!given.empty()) std::copy_n(checked(given[0], where).begin(), 6, place(name));
+  };
+  write(point.velocities, "twist");
+  write(point.accelerations, "acceleration");
+  return sample;
+}
+
+std::vector<double> ReferenceReader::sample(const JointPoint& point) const {
+  const std::size_t n = configuration_.joints.size();
+  std::vector<double> sample;
+  const auto append = [&](const std::vector<double>& values, const std::string& field, bool is_optional) {
+    if (values.size() != n && !(is_optional && values.empty())) {
+      refuse(std::to_string(values.size()) + " " + field, "joint_reference",
+             std::to_string(n) + ", in the order of the parameter joints" + (is_optional ? ", or none" : ""));
+    }
+    if (!all_finite(values.data(), static_cast<int>(values.size()))) {
+      refuse(field + " are not finite", "joint_reference", "numbers");
+    }
+    sample.insert(sample.end(), values.begin(), values.end());
+    if (values.empty()) sample.insert(sample.end(), n, 0.0);
+  };
+  append(point.positions, "positions", false);
+  append(point.velocities, "velocities", true);
+  append(point.accelerations, "accelerations", true);
+  return sample;
+}
+
+void ReferenceReader::check_frame(const std::string& frame, const std::string& where) const {
+  if (frame != frames_.base) refuse("frame_id '" + frame + "'", where, "'" + frames_.base + "', parameter base_frame");
+}
+
+TargetPose ReferenceReader::target(const std::string& frame, const PoseNumbers& pose) const {
+  check_frame(frame, "target_pose");
+  return read_pose(pose, "target_pose");
+}
+
+std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const std::vector<std::string>& names,
+                                              const std::vector<PosePoint>& points) const {
+  check_frame(frame, "trajectory");
+  if (!names.empty() && names != std::vector<std::string>{frames_.ee}) {
+    refuse("joint_names " + join(names), "trajectory", frames_.ee + ", or none");
+  }
+  std::vector<TimedPose> read;
+  for (const PosePoint& given : points) {
+    const std::string where = point_name("trajectory", read.size());
+    check_count(given.transforms.size(), 1, 1, where + ".transforms");
+    check_count(given.velocities.size(), 0, 1, where + ".velocities");
+    check_count(given.accelerations.size(), 0, 1, where + ".accelerations");
+    const TargetPose pose = read_pose(given.transforms[0], where);
+    TimedPose& point = read.emplace_back();
+    point.time = given.time;
+    point.position = pose.position;
+    point.orientation = pose.orientation;
+    if (!given.velocities.empty()) point.twist = given.velocities[0];
+    if (!given.accelerations.empty()) point.acceleration = given.accelerations[0];
+  }
+  return read;
+}
+
+/// Where each of the robot's joints stands in the message.
+std::vector<std::size_t> ReferenceReader::order_of(const std::vector<std::string>& names) const {
+  const std::vector<std::string>& joints = configuration_.joints;
+  std::vector<std::size_t> order;
+  for (const std::string& joint : joints) {
+    const auto found = std::find(names.begin(), names.end(), joint);
+    if (found != names.end()) order.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+  if (order.size() != joints.size() || names.size() != joints.size()) {
+    refuse("joint_names " + join(names), "joint_trajectory", join(joints));
+  }
+  return order;
+}
+
+std::vector<TimedJoints> ReferenceReader::joints(const std::vector<std::string>& names,
+                                                 const std::vector<JointPoint>& points) const {
+  const std::vector<std::size_t> order = order_of(names);
+  std::vector<TimedJoints> read;
+  for (const JointPoint& given : points) {
+    const std::string where = point_name("joint_trajectory", read.size());
+    TimedJoints& point = read.emplace_back();
+    point.time = given.time;
+    point.q = reordered(given.positions, order, order.size(), where + ".positions");
+    point.qd = reordered(given.velocities, order, 0, where + ".velocities");
+    point.qdd = reordered(given.accelerations, order, 0, where + ".accelerations");
+  }
+  return read;
+}
+
+}  // namespace thunder

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/safety/health.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr const char* kActive = "active";
+constexpr const char* kGuard = "guard ";
+constexpr double kMicroseconds = 1e-3;  // of a nanosecond
+constexpr double kMilliseconds = 1e-6;
+constexpr double kMillisecondsOfSecond = 1e3;
+
+/// Guards that may act in normal operation.
+constexpr GuardBits kNoFault = kAdaptationFrozen | kEffortRateLimited | kStopping | kNotActive;
+
+void add(TextPairs& values, const char* name, double value) { values.emplace_back(name, format(value)); }
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+/// The value that a part of the values does not exceed, interpolated between the two nearest.
+double percentile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - std::floor(place)) * (values[above] - values[below]);
+}
+
+/// The value [ns] that a part of the durations recorded since `before` does not exceed, at most 25 % too high.
+double percentile(const StepTimes& now, const StepTimes& before, double part) {
+  const std::uint64_t count = now.count() - before.count();
+  std::uint64_t below = 0;
+  for (std::size_t bin = 0; bin < StepTimes::kBins; ++bin) {
+    below += now.bins()[bin] - before.bins()[bin];
+    if (static_cast<double>(below) >= part * static_cast<double>(count)) {
+      return static_cast<double>(StepTimes::lower_edge(bin + 1));
+    }
+  }
+  return static_cast<double>(now.max_ns());
+}
+
+/// The shell's counters, then the host's.
+Counters counters_of(const Condition& condition) {
+  Counters counters = condition.counters;
+  if (!condition.snapshot) return counters;
+  counters.emplace_back("reference lost", condition.snapshot->lost_references);
+  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
+    counters.emplace_back(std::string(kGuard) + kGuardNames[i], condition.snapshot->counters.counts()[i]);
+  }
+  return counters;
+}
+
+/// Whether one of the names is that of a guard of the set.
+bool names_guard(const std::string& name, GuardBits guards) {
+  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
+    if ((guards >> i & 1u) != 0 && name == std::string(kGuard) + kGuardNames[i]) return true;
+  }
+  return false;
+}
+
+/// Jitter is the distance of an interval from the median one.
+void add_intervals(const std::vector<double>& intervals, TextPairs& values) {
+  const double sum = std::accumulate(intervals.begin(), intervals.end(), 0.0);
+  const double median = percentile(intervals, 0.5);
+  std::vector<double> late;
+  for (const double interval : intervals) late.push_back(std::abs(interval - median));
+  add(values, "loop rate [Hz]", sum > 0.0 ? static_cast<double>(intervals.size()) / sum : 0.0);
+  add(values, "jitter p99 [ms]", kMillisecondsOfSecond * percentile(late, 0.99));
+}
+
+void add_latencies(const std::vector<double>& latencies, TextPairs& values) {
+  if (latencies.empty()) return;
+  add(values, "command latency p50 [ms]", kMillisecondsOfSecond * percentile(latencies, 0.5));
+  add(values, "command latency p99 [ms]", kMillisecondsOfSecond * percentile(latencies, 0.99));
+  add(values, "command latency max [ms]", kMillisecondsOfSecond * percentile(latencies, 1.0));
+}
+
+void add_adaptation(const Condition& condition, TextPairs& values) {
+  if (condition.snapshot) values.emplace_back("adaptation frozen", condition.snapshot->is_frozen ? "True" : "False");
+  if (!condition.excitation) return;
+  add(values, "excitation smallest singular value [SI]", condition.excitation->smallest_singular_value);
+  values.emplace_back("excitation rank", std::to_string(condition.excitation->rank));
+}
+
+void judge(const Condition& condition, bool has_moved, const std::vector<std::string>& news, HealthReport& report) {
+  if (!condition.snapshot || condition.state != kActive) {
+    report.level = condition.messages.empty() ? HealthLevel::ok : HealthLevel::warn;
+    report.message = condition.messages.empty() ? condition.state : joined(condition.messages);
+    return;
+  }
+  if (!condition.silence.empty() || !has_moved) {
+    report.level = HealthLevel::stale;
+    report.message = has_moved ? condition.silence : "no update since the last report";
+    return;
+  }
+  std::vector<std::string> shown = condition.messages;
+  bool is_blocked = false;
+  for (const std::string& name : news) {
+    if (names_guard(name, kNoFault)) continue;
+    shown.push_back(name);
+    is_blocked = is_blocked || names_guard(name, kBlockingGuards);
+  }
+  report.level = is_blocked ? HealthLevel::error : (shown.empty() ? HealthLevel::ok : HealthLevel::warn);
+  report.message = shown.empty() ? kActive : joined(shown);
+}
+
+}  // namespace
+
+std::vector<std::string> HealthReporter::news(const Counters& counters) {
+  std::vector<std::string> names;
+  std::map<std::string, std::uint64_t> seen;
+  for (const auto& [name, count] : counters) {
+    const auto found = seen_.find(name);
+    const std::uint64_t before = found == seen_.end() ? 0 : found->second;
+    // A count below the last one was set back by an activation.
+    if (count > (count < before ? 0 : before)) names.push_back(name);
+    seen[name] = count;
+  }
+  seen_.swap(seen);
+  return names;
+}
+
+HealthReport HealthReporter::report(const Condition& condition) {
+  HealthReport report;
+  const Counters counters = counters_of(condition);
+  const std::vector<std::string> fresh = news(counters);
+  report.values.emplace_back("state", condition.state);
+  report.values.emplace_back("reference", condition.snapshot ? source_text(*condition.snapshot) : "none");
+  add_times(condition, report.values);
+  add_adaptation(condition, report.values);
+  for (const auto& [name, count] : counters) report.values.emplace_back(name, std::to_string(count));
+  report.values.insert(report.values.end(), condition.extra.begin(), condition.extra.end());
+  bool has_moved = false;
+  if (condition.snapshot) {
+    has_moved = condition.snapshot->activation != before_.activation ||
+                condition.snapshot->step_times.count() != before_.step_times.count();
+    before_ = *condition.snapshot;
+  }
+  judge(condition, has_moved, fresh, report);
+  return report;
+}
+
+void HealthReporter::add_times(const Condition& condition, TextPairs& values) const {
+  if (!condition.intervals.empty()) add_intervals(condition.intervals, values);
+  add_latencies(condition.latencies, values);
+  if (!condition.snapshot || condition.snapshot->step_times.count() == 0) return;
+  const Snapshot& now = *condition.snapshot;
+  const Snapshot before = now.activation == before_.activation ? before_ : Snapshot();
+  const std::uint64_t steps = now.step_times.count() - before.step_times.count();
+  const double elapsed = now.time - before.time;
+  if (steps > 0 && elapsed > 0.0 && condition.intervals.empty()) {
+    add(values, "loop rate [Hz]", static_cast<double>(steps) / elapsed);
+    add(values, "jitter p99 [ms]", kMilliseconds * percentile(now.jitter, before.jitter, 0.99));
+  }
+  if (steps > 0) add(values, "step time p99 [us]", kMicroseconds * percentile(now.step_times, before.step_times, 0.99));
+  add(values, "step time mean [us]", kMicroseconds * now.step_times.mean_ns());
+  add(values, "step time max [us]", kMicroseconds * static_cast<double>(now.step_times.max_ns()));
+  values.emplace_back("steps", std::to_string(now.step_times.count()));
+}
+
+}  // namespace thunder

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/session.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNanoseconds = 1e9;
+
+/// Updates after which the ramp to the safe effort ends at the latest, ten periods each: ten seconds of 1 kHz.
+constexpr int kLongestRamp = 1000;
+
+/// A snapshot whose vectors have the sizes of the configuration.
+Snapshot sized(const Configuration& configuration) {
+  const auto n = static_cast<std::size_t>(configuration.library->n_joints());
+  const thunder_law& law = configuration.law_data();
+  Snapshot snapshot;
+  snapshot.q.assign(n, kNaN);
+  snapshot.qd.assign(n, kNaN);
+  snapshot.effort.assign(n, 0.0);
+  snapshot.state.assign(static_cast<std::size_t>(law.state.size), 0.0);
+  snapshot.telemetry.assign(static_cast<std::size_t>(law.telemetry.size), 0.0);
+  snapshot.reference.assign(static_cast<std::size_t>(law.reference.size), 0.0);
+  return snapshot;
+}
+
+/// An array must be given whole: one number would stand for every element, which is right for nobody's gains file.
+const NamedValues& whole(const thunder_law& law, const NamedValues& gains) {
+  const std::string where = std::string(law.name) + ".gains";
+  for (const auto& [name, values] : gains) {
+    const auto size = static_cast<std::size_t>(entry_size(find_entry(law.gains, name, where)));
+    if (values.size() == size) continue;
+    throw HostError(ErrorKind::dimension, "got " + std::to_string(values.size()) + " values", "gains." + name,
+                    std::to_string(size));
+  }
+  return gains;
+}
+
+}  // namespace
+
+const char* source_text(const Snapshot& snapshot) noexcept {
+  return snapshot.is_reference_lost ? "stopping after a lost stream" : to_string(snapshot.source);
+}
+
+ControlSession::ControlSession(Configuration configuration, const Options& options, const NamedValues& gains,
+                               const NamedValues& estimates)
+    : configuration_(std::move(configuration)),
+      distance_(configuration_.library, configuration_.law),
+      step_(sized(configuration_)),
+      steps_(step_),
+      taken_(step_) {
+  host_.configure(configuration_.library, configuration_.law, whole(configuration_.law_data(), gains), estimates,
+                  options);
+}
+
+GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, const double* qd, double dt,
+                                 double* effort) noexcept {
+  const double late = std::abs(dt - host_.options().nominal_dt) * kNanoseconds;
+  if (std::isfinite(late)) step_.jitter.record(static_cast<std::uint64_t>(late));
+  const GuardBits guards = host_.update(t, q, qd, dt, effort);
+  step_.stamp = stamp;
+  step_.time = t;
+  step_.guards = guards;
+  std::copy_n(q, step_.q.size(), step_.q.begin());
+  std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+  std::copy_n(effort, step_.effort.size(), step_.effort.begin());
+  observe_reference(guards);
+  publish();
+  return guards;
+}
+
+GuardBits ControlSession::update(std::int64_t stamp, const double* q, const double* qd, double dt,
+                                 double* effort) noexcept {
+  return update(stamp, std::isfinite(dt) ? step_.time + dt : step_.time, q, qd, dt, effort);
+}
+
+void ControlSession::measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept {
+  step_.stamp = stamp;
+  step_.time = t;
+  std::copy_n(q, step_.q.size(), step_.q.begin());
+  std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+  steps_.slot() = step_;
+  steps_.publish();
+}
+
+/// A step that was blocked says nothing of the reference.
+void ControlSession::observe_reference(GuardBits guards) noexcept {
+  if ((guards & kBlockingGuards) == 0) {
+    const bool is_lost = (guards & kReferenceStale) != 0;
+    if (is_lost && !step_.is_reference_lost) ++step_.lost_references;
+    step_.is_reference_lost = is_lost;
+  }
+  reference_is_lost_.store(step_.is_reference_lost, std::memory_order_relaxed);
+}
+
+void ControlSession::publish() noexcept {
+  step_.source = host_.reference_source();
+  step_.counters = host_.counters();
+  step_.step_times = host_.step_times();
+  std::copy(host_.state().begin(), host_.state().end(), step_.state.begin());
+  std::copy(host_.telemetry().begin(), host_.telemetry().end(), step_.telemetry.begin());
+  std::copy(host_.reference().begin(), host_.reference().end(), step_.reference.begin());
+  steps_.slot() = step_;
+  steps_.publish();
+}
+
+std::vector<double> ControlSession::within_limits(const double* effort) const {
+  const int n = configuration_.library->n_joints();
+  if (!effort || !all_finite(effort, n)) return {};
+  const std::vector<double>& chosen = options().effort_limit;
+  const double* limit = chosen.empty() ? configuration_.library->data().effort_limit : chosen.data();
+  std::vector<double> cut(effort, effort + n);
+  for (std::size_t i = 0; i < cut.size(); ++i) cut[i] = std::clamp(cut[i], -limit[i], limit[i]);
+  return cut;
+}
+
+void ControlSession::check_distance(const double* q, double max_error) {
+  const double distance = distance_.evaluate(q, streamed_.data());
+  if (distance <= max_error) return;
+  throw HostError(ErrorKind::law, "the streamed reference is " + format(distance) + " away", "activate",
+                  format(max_error) + ", parameter max_activation_error, or no stream");
+}
+
+void ControlSession::activate(const double* q, const double* qd, const double* held_effort, double max_error) {
+  const Lock lock(mutex_);
+  if (!follows_stream()) {
+    has_stream_ = false;
+    host_.hold_reference();
+  } else if (max_error < std::numeric_limits<double>::infinity()) {
+    check_distance(q, max_error);
+  }
+  const std::vector<double> held = within_limits(held_effort);
+  host_.activate(q, qd, held.empty() ? nullptr : held.data());
+  std::copy_n(q, step_.q.size(), step_.q.begin());
+  std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+  step_.activation = ++activation_;
+  step_.time = 0.0;
+  step_.guards = 0;
+  step_.is_reference_lost = false;
+  step_.jitter.clear();
+  reference_is_lost_ = false;
+  stopping_ = false;
+  commanding_.store(true, std::memory_order_release);
+}
+
+bool ControlSession::advance_stop() {
+  if (is_active() ? !has_stopped() : (step_.guards & kEffortRateLimited) != 0) return false;
+  const Lock lock(mutex_);
+  if (!is_commanding()) return false;
+  if (is_active()) {
+    host_.deactivate();
+    return false;
+  }
+  end();
+  return true;
+}
+
+void ControlSession::deactivate(double* effort) {
+  const Lock lock(mutex_);
+  if (is_active()) host_.deactivate();
+  // No update will follow, so the host's ramp to the safe effort is let run to its end here.
+  const double period = options().nominal_dt * options().max_dt_ratio;
+  for (int i = 0; i < kLongestRamp; ++i) {
+    step_.time += period;
+    const GuardBits guards = host_.update(step_.time, step_.q.data(), step_.qd.data(), period, effort);
+    if ((guards & kEffortRateLimited) == 0) break;
+  }
+  end();
+}
+
+void ControlSession::end() {
+  host_.hold_reference();
+  has_stream_ = false;
+  stopping_ = false;
+  commanding_.store(false, std::memory_order_release);
+}
+
+void ControlSession::begin_stop() {
+  const Lock lock(mutex_);
+  if (!is_active() || is_stopping()) return;
+  host_.begin_stop();
+  stopping_ = true;
+}
+
+void ControlSession::stream(const std::vector<double>& sample) {
+  const Lock lock(mutex_);
+  if (is_stopping()) return;
+  host_.set_reference(sample.data(), static_cast<int>(sample.size()));
+  streamed_ = sample;
+  streamed_at_ = Clock::now();
+  has_stream_ = true;
+}
+
+bool ControlSession::follows_stream() const {
+  if (!has_stream_) return false;
+  if (is_active()) return !reference_is_lost_.load(std::memory_order_relaxed);
+  const std::chrono::duration<double> age = Clock::now() - streamed_at_;
+  return age.count() <= options().reference_timeout;
+}
+
+bool ControlSession::is_streamed() const {
+  const Lock lock(mutex_);
+  return follows_stream();
+}
+
+void ControlSession::hold_reference() {
+  const Lock lock(mutex_);
+  host_.hold_reference();
+  has_stream_ = false;
+}
+
+void ControlSession::require_active(const char* what) const {
+  if (!is_active()) throw HostError(ErrorKind::law, "the controller is not active", what, "activate it first");
+}
+
+template <class Start>
+void ControlSession::move(Start start) {
+  const Lock lock(mutex_);
+  require_active("motion");
+  if (follows_stream()) {
+    throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
+  }
+  start();
+  has_stream_ = false;
+}
+
+void ControlSession::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+  move([&] { host_.move_to_pose(position, orientation_xyzw); });
+}
+
+void ControlSession::follow(const std::vector<TimedPose>& points) {
+  move([&] { host_.follow(points); });
+}
+
+void ControlSession::follow(const std::vector<TimedJoints>& points) {
+  move([&] { host_.follow(points); });
+}
+
+void ControlSession::stop_motion() {
+  const Lock lock(mutex_);
+  require_active("stop");
+  host_.stop_motion();
+  has_stream_ = false;
+}
+
+void ControlSession::set_motion_limits(const MotionLimits& limits) {
+  const Lock lock(mutex_);
+  host_.set_motion_limits(limits);
+}
+
+void ControlSession::check_gains(const NamedValues& gains) const {
+  const thunder_law& law = configuration_.law_data();
+  std::vector<double> scratch = default_values(law.gains);
+  write_entries(law.gains, whole(law, gains), configuration_.law + ".gains", scratch);
+}
+
+void ControlSession::set_gains(const NamedValues& gains) {
+  const Lock lock(mutex_);
+  host_.set_gains(whole(configuration_.law_data(), gains));
+}
+
+void ControlSession::freeze_adaptation(bool freeze) {
+  const Lock lock(mutex_);
+  host_.freeze_adaptation(freeze);
+}
+
+void ControlSession::reset_estimates() {
+  const Lock lock(mutex_);
+  host_.reset_state();
+}
+
+Snapshot ControlSession::snapshot() {
+  const Lock lock(mutex_);
+  if (steps_.fetch()) taken_ = steps_.value();
+  taken_.is_frozen = host_.is_frozen();
+  taken_.is_active = is_active() && taken_.activation == activation_;
+  if (!is_active()) {
+    taken_.source = follows_stream() ? ReferenceSource::stream : ReferenceSource::hold;
+    taken_.is_reference_lost = false;
+  }
+  if (!is_commanding()) {
+    taken_.state = host_.state();  // nobody else uses the host now: an activation waits for the lock
+    taken_.effort = host_.effort();
+  }
+  return taken_;
+}
+
+}  // namespace thunder
