@@ -14,13 +14,13 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.joint_reader import JointReader
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
-from thunder_controllers.ros.generator.parameters import MODEL_PARAMETERS
 from thunder_dynamics.errors import NameNotFoundError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -75,7 +75,7 @@ class ModelNode(Node):
     def __init__(self) -> None:
         super().__init__(names.MODEL)
         self._given = DeclaredParameters(self)
-        self._given.declare(MODEL_PARAMETERS)
+        self._given.declare(node_parameters("model", names.MODEL))
         self._functions: tuple[str, ...] = self._given["functions"]
         self._outputs = {
             name: self.create_publisher(Float64MultiArray, f"~/{name}", MONITOR) for name in self._functions
