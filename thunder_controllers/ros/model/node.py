@@ -16,7 +16,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
-from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.joint_reader import read_joints
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
@@ -82,7 +82,6 @@ class ModelNode(Node):
         }
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self._library: Library | None = None
-        self._joints = JointReader(())
         self._state: JointState | None = None
         self._problem = WAITING
         self._published = 0
@@ -99,7 +98,7 @@ class ModelNode(Node):
     def _use(self, path: str) -> None:
         library = Library(path)
         check_functions(library, self._functions)
-        self._library, self._joints, self._problem = library, JointReader(library.joint_names), ""
+        self._library, self._problem = library, ""
         self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {path}")
 
     def _on_library(self, message: String) -> None:
@@ -117,7 +116,7 @@ class ModelNode(Node):
             return
         state, self._state = self._state, None
         try:
-            q, qd = self._joints.read(state)
+            q, qd = read_joints(state, self._library.joint_names)
         except ThunderError as error:
             self._problem = str(error)
             return

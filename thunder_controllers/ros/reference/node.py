@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
-from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.joint_reader import read_joints
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
@@ -132,7 +132,7 @@ class ReferenceNode(Node):
             return held[: len(joints)]
         if self._state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
-        return JointReader(joints).read(self._state)[0]
+        return read_joints(self._state, joints)[0]
 
     def _known_robot(self) -> Robot:
         if self._robot is None:
