@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -81,6 +81,14 @@ class Parameter:
         if self.choices:
             parts.append(f"({', '.join(self.choices)})")
         return " ".join(parts)
+
+
+class Values(Protocol):
+    """Values of parameters by name; arrays are tuples."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Value of a parameter."""
+        ...
 
 
 def node_parameters(folder: str, node: str) -> tuple[Parameter, ...]:

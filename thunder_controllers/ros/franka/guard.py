@@ -26,8 +26,6 @@ from thunder_controllers.ros.franka.payload import (
     PayloadError,
     PayloadLimits,
     identified_payload,
-    is_nominal,
-    total_load,
 )
 from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactLimits, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import (
@@ -43,7 +41,6 @@ from thunder_controllers.ros.franka.state import (
     Body,
     FrankaError,
     FrankaState,
-    LoadTolerance,
     Mode,
     state_from_message,
 )
@@ -228,12 +225,9 @@ class FrankaGuard:
         difference = self._bodies.difference(state)
         if difference is None:
             return None
-        nominal = self._nominal()
-        tolerance = self._bodies.tolerance
         for estimate in self._context.estimates():
-            if estimate.link == self._last_link and not is_nominal(
-                estimate.pi, nominal, tolerance.mass, tolerance.first_moment
-            ):
+            is_last = estimate.link == self._last_link
+            if is_last and not self._bodies.is_nominal(estimate.pi, self._nominal()):
                 return f"{difference}, and the estimates differ from the model too; call ~/reset_estimates"
         return None
 
@@ -262,7 +256,7 @@ class FrankaGuard:
             payload = self._payload()
         except ThunderError as error:
             return _answer(response, str(error))
-        load = total_load(payload, self._modelled_load)
+        load = self._modelled_load + payload  # SetLoad replaces what was set before, it does not add
         done = f"load of {load.mass:.4g} kg set; adaptation is held while the model does not contain it"
         return _answer(response, await self._set_load(load), f"{done}; call ~/reset_estimates before activation")
 
@@ -316,7 +310,8 @@ class FrankaGuard:
         self._bodies = CompensatedBodies(
             Body(get("modelled_load.mass"), get("modelled_load.com")),
             Body(get("modelled_end_effector.mass"), get("modelled_end_effector.com")),
-            LoadTolerance(get("load_tolerance.mass"), get("load_tolerance.first_moment")),
+            get("load_tolerance.mass"),
+            get("load_tolerance.first_moment"),
         )
         self._flange = FlangePose.from_values(get("flange.xyz"), get("flange.rpy"))
         names = ("smallest_mass", "largest_mass", "largest_distance")

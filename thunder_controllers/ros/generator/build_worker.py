@@ -7,6 +7,7 @@ compilers, when its standard input is closed: it never outlives the process that
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,14 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from thunder_controllers.ros.common.library_message import MANIFEST, LibraryMessage, describe_folder
-from thunder_dynamics.build import LawRequest, build
+from thunder_dynamics.build import build
 from thunder_dynamics.cli import parse_law
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.readers import load_model
@@ -30,40 +31,8 @@ KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
 
-@dataclass(frozen=True)
-class BuildRequest:
-    """What to build."""
-
-    robot: str
-    """Path of the description: YAML, URDF or xacro."""
-    robot_file: str
-    """What to report as its origin."""
-    name: str = ""
-    """Name of the robot, a C identifier; empty: of the file."""
-    laws: tuple[str, ...] = ()
-    """NAME[:option=a+b,…] each."""
-    adapted_links: tuple[str, ...] = ()
-    """Option `adapted_links` of every law that does not state it itself; empty: the law's default."""
-    output: str = ""
-    """Folder for <robot>_generatedFiles; empty: the cache."""
-    user_functions: str = ""
-    """Python file with add_functions(robot); empty: none."""
-    portable: bool = False
-    """Leave out -march=native."""
-    python: bool = False
-    """Compile the Python module too."""
-    reader_options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of `load_model`, such as base_link and ee_link."""
-
-    def law_requests(self) -> list[LawRequest]:
-        """Parse the laws.
-
-        Raises:
-            LawError: if one has another form.
-        """
-        shared = {"adapted_links": list(self.adapted_links)} if self.adapted_links else {}
-        parsed = [parse_law(text) for text in self.laws]
-        return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
+Request = Mapping[str, Any]
+"""What to build: the parameters of the generator by name, with absolute paths, and as `robot_file` its origin."""
 
 
 @dataclass(frozen=True)
@@ -77,29 +46,41 @@ class BuildResult:
     """Wall time of the build [s]."""
 
 
-_REQUEST, _RESULT = TypeAdapter(BuildRequest), TypeAdapter(BuildResult)
+_RESULT = TypeAdapter(BuildResult)
 
 
-def build_here(request: BuildRequest) -> BuildResult:
+def build_here(request: Request) -> BuildResult:
     """Build in this process.
 
     Raises:
         ThunderError: if the description, a law or the compilation fails.
     """
     start = time.time()
-    model = load_model(request.robot, **{"name": request.name or None, **request.reader_options})
-    laws = request.law_requests()
+    options = {key: request[key] for key in ("name", "base_link", "ee_link") if request[key]}
+    model = load_model(request["robot"], allow_inconsistent=request["allow_inconsistent"], **options)
+    laws = _laws(request)
     folder = build(
         model,
         laws,
-        folder=request.output or None,
-        python=request.python,
-        portable=request.portable,
-        user_functions=request.user_functions or None,
+        folder=request["output"] or None,
+        python=request["python"],
+        portable=request["portable"],
+        user_functions=request["user_functions"] or None,
     )
-    options = {law[0]: law[1] for law in laws if not isinstance(law, str)}
     reused = (folder / MANIFEST).stat().st_mtime < start
-    return BuildResult(describe_folder(folder, request.robot_file, options), reused, time.time() - start)
+    library = describe_folder(folder, request["robot_file"], dict(laws))
+    return BuildResult(library, reused, time.time() - start)
+
+
+def _laws(request: Request) -> list[tuple[str, Any]]:
+    """Parse the laws, with the option `adapted_links` where they do not state it themselves.
+
+    Raises:
+        LawError: if one has another form.
+    """
+    shared = {"adapted_links": list(request["adapted_links"])} if request["adapted_links"] else {}
+    parsed = [parse_law(text) for text in request["laws"]]
+    return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
 
 
 class BuildProcess:
@@ -115,16 +96,16 @@ class BuildProcess:
         """Whether `end` was called."""
         return self._ended
 
-    def run(self, request: BuildRequest) -> BuildResult:
+    def run(self, request: Request) -> BuildResult:
         """Build and wait for the result.
 
         Raises:
             BuildError: with the reason, if the build fails or was ended.
         """
-        command = [sys.executable, "-m", __name__, _REQUEST.dump_json(request).decode()]
+        command = [sys.executable, "-m", __name__, json.dumps(dict(request))]
         with self._lock:
             if self._ended:
-                raise BuildError("the build was ended", where=request.robot_file)
+                raise BuildError("the build was ended", where=request["robot_file"])
             # A session of its own: a signal to the group of this process does not reach the compilers half-way.
             pipe = subprocess.PIPE
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
@@ -135,11 +116,11 @@ class BuildProcess:
         with self._lock:
             self._process = None
         if self._ended:
-            raise BuildError("the build was ended", where=request.robot_file)
+            raise BuildError("the build was ended", where=request["robot_file"])
         if status == 0:
             return _RESULT.validate_json(text)
         reason = text if status == 1 and text else f"the build ended with status {status} and without a result"
-        raise BuildError(reason, where="" if text else request.robot_file)
+        raise BuildError(reason, where="" if text else request["robot_file"])
 
     def end(self) -> None:
         """End the build that is running, compilers included, and refuse further ones."""
@@ -172,7 +153,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _raise_exit)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        answer, status = _RESULT.dump_json(build_here(_REQUEST.validate_json(sys.argv[1]))).decode(), 0
+        answer, status = _RESULT.dump_json(build_here(json.loads(sys.argv[1]))).decode(), 0
     except ThunderError as error:
         answer, status = str(error), 1
     sys.stdout.write(answer)

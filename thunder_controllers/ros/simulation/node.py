@@ -19,8 +19,8 @@ from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.simulation.faults import FaultInjector
-from thunder_controllers.ros.simulation.loop import SimulationLoop
-from thunder_controllers.ros.simulation.options import loop_options, payload_of, robot_options
+from thunder_controllers.ros.simulation.loop import LoopOptions, SimulationLoop
+from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
 from thunder_dynamics.errors import ThunderError
@@ -56,7 +56,9 @@ class SimulationNode(Node):
             ReferenceGate(self, MultiDOFJointTrajectoryPoint, self._settings["lockstep_reference"]),
             ReferenceGate(self, JointTrajectoryPoint, self._settings["lockstep_joint_reference"]),
         )
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, loop_options(self._settings))
+        timeouts = self._settings["lockstep_timeout"], self._settings["command_timeout"]
+        pace = LoopOptions(self._settings["mode"], 1.0 / self._settings["rate"], *timeouts)
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, pace)
         self.loop.realtime_factor = self._settings["realtime_factor"]
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()
