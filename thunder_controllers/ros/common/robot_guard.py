@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from rclpy.node import Node
 
@@ -30,17 +29,16 @@ class GuardContext:
     estimates: Callable[[], tuple[LinkEstimate, ...]]
 
 
-class RobotGuard(Protocol):
-    """A robot with a mind of its own. Every method returns at once: none may wait for an answer.
+class RobotGuard:
+    """A robot that only takes efforts and gives joint states; one with a mind of its own overrides what it has to say.
 
-    Order of the calls: made while the node is configured; `before_activation`, `check_activation`, …,
-    `after_deactivation` for every activation; `close` at clean-up.
+    Every method returns at once: none may wait for an answer. Order of the calls: made while the controller is
+    configured; `before_activation`, `check_activation`, …, `after_deactivation` for every activation; `close` at the
+    clean-up.
     """
 
-    @property
-    def gravity_compensated(self) -> bool | None:
-        """Whether the robot adds its own gravity torque; None: the parameter says."""
-        ...
+    gravity_compensated: bool | None = None
+    """Whether the robot adds its own gravity torque; None: the parameter says."""
 
     def before_activation(self) -> None:
         """Start what must be done before activation, such as service requests; `check_activation` tells of answers.
@@ -48,30 +46,27 @@ class RobotGuard(Protocol):
         Raises:
             ThunderError: if it cannot be done.
         """
-        ...
 
     def check_activation(self) -> str | None:
         """Say why the robot must not be activated now, answers that are still awaited included; None: it may."""
-        ...
+        return None
 
     @property
     def contact(self) -> bool:
         """Whether the robot touches something it should not learn from; adaptation is frozen while it does."""
-        ...
+        return False
 
     @property
     def fault(self) -> str | None:
         """Why the controller must stop now; None: no reason."""
-        ...
+        return None
 
     def after_deactivation(self) -> None:
         """Called once no more commands are sent."""
-        ...
 
     def diagnostics(self) -> Mapping[str, str]:
         """Report key and value pairs for /diagnostics."""
-        ...
+        return {}
 
     def close(self) -> None:
         """Destroy subscriptions, clients and services, and undeclare parameters."""
-        ...

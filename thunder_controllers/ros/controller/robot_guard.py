@@ -1,35 +1,8 @@
-"""Which guard the controller has: most robots say nothing of themselves."""
+"""Which guard the controller has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
-
-
-class NoGuard:
-    """A robot that only takes efforts and gives joint states."""
-
-    gravity_compensated: bool | None = None
-    contact: bool = False
-    fault: str | None = None
-
-    def before_activation(self) -> None:
-        """Do nothing."""
-
-    def check_activation(self) -> str | None:
-        """Nothing speaks against activation."""
-        return None
-
-    def after_deactivation(self) -> None:
-        """Do nothing."""
-
-    def diagnostics(self) -> Mapping[str, str]:
-        """Report nothing."""
-        return {}
-
-    def close(self) -> None:
-        """Nothing was opened."""
 
 
 def make_guard(interface: str, context: GuardContext) -> RobotGuard:
@@ -42,4 +15,4 @@ def make_guard(interface: str, context: GuardContext) -> RobotGuard:
         from thunder_controllers.ros.franka.guard import FrankaGuard  # only here: its messages are optional
 
         return FrankaGuard(context)
-    return NoGuard()
+    return RobotGuard()

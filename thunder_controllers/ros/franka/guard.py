@@ -20,7 +20,7 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.qos import SENSOR
-from thunder_controllers.ros.common.robot_guard import GuardContext
+from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
 from thunder_controllers.ros.franka.payload import (
     FlangePose,
     PayloadError,
@@ -77,7 +77,7 @@ def import_franka_msgs() -> tuple[Any, Any]:
         ) from error
 
 
-class FrankaGuard:
+class FrankaGuard(RobotGuard):
     """Watches a Franka through franka_robot_state_broadcaster; see `RobotGuard` for the calls.
 
     Nothing waits: services are asked asynchronously, the state is looked at by a timer. `contact` and `fault` read what
@@ -87,7 +87,7 @@ class FrankaGuard:
         ThunderError: if franka_msgs is not installed, a parameter is wrong, or the robot has not seven joints.
     """
 
-    gravity_compensated: bool | None = True
+    gravity_compensated = True
 
     def __init__(self, context: GuardContext) -> None:
         messages, services = import_franka_msgs()
@@ -150,9 +150,6 @@ class FrankaGuard:
         """Why the controller must stop: an error, or a mode in which the robot takes no torques."""
         state = self._state
         return None if state is None else mode_reason(state)
-
-    def after_deactivation(self) -> None:
-        """Do nothing: what was set holds."""
 
     def diagnostics(self) -> Mapping[str, str]:
         """Report mode, errors, external torque, and why nothing is learned."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros.common import names
@@ -18,12 +18,12 @@ from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnost
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.ros.simulation.loop import LoopOptions, SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
-from thunder_dynamics.errors import ThunderError
 
 STATUS_PERIOD = 1.0
 """Between two diagnostics [s] of wall time."""
@@ -71,12 +71,9 @@ class SimulationNode(Node):
     def _create_interface(self) -> None:
         self._status = self.create_publisher(DiagnosticArray, "~/status", MONITOR)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
-        for service, action, done in (
-            ("~/reset", self._reset, "the robot is back at its start"),
-            ("~/attach_payload", self._attach, "payload attached"),
-            ("~/detach_payload", self._detach, "payload detached"),
-        ):
-            self.create_service(Trigger, service, _trigger(action, done))
+        create_trigger(self, "~/reset", self._reset, "the robot is back at its start")
+        create_trigger(self, "~/attach_payload", self._attach, "payload attached")
+        create_trigger(self, "~/detach_payload", self._detach, "payload detached")
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(SetBool, "~/inject_fault", self._on_inject_fault)
         self.create_timer(STATUS_PERIOD, self._publish_status)
@@ -178,21 +175,6 @@ class SimulationNode(Node):
             "payload [kg]": payload.mass if payload else 0.0,
             "fault": self._faults.kind,
         }
-
-
-def _trigger(action: Callable[[], None], done: str) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
-    """Make a service of an action that raises when it cannot be done."""
-
-    def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            action()
-        except ThunderError as error:
-            response.success, response.message = False, str(error)
-        else:
-            response.success, response.message = True, done
-        return response
-
-    return answer
 
 
 def main() -> None:
