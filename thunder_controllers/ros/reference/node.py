@@ -43,7 +43,7 @@ class NotReadyError(ScenarioError):
 
 
 class ReferenceNode(Node):
-    """Node `thunder_reference`; see `names.NODES` for its topics, services and parameters."""
+    """Node `thunder_reference`; see `interfaces.yaml` for its topics, services and parameters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(names.REFERENCE, **options)

@@ -36,7 +36,7 @@ LATE_SHARE = 0.01
 
 
 class SimulationNode(Node):
-    """Node `mujoco_simulation`; see `names.NODES` for its topics, services and parameters.
+    """Node `mujoco_simulation`; see `interfaces.yaml` for its topics, services and parameters.
 
     Raises:
         ThunderError: if a parameter is not valid, or the robot cannot be built.
