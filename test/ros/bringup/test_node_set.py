@@ -21,8 +21,9 @@ from click.testing import CliRunner
 from thunder_controllers.ros.bringup.bringups import BRINGUPS, PANDA_ADAPTIVE
 from thunder_controllers.ros.bringup.node_set import LaunchArgumentError, NodeDescription, parse_arguments
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.interface import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import reason_against
+from thunder_controllers.ros.interfaces import NODES
 from thunder_controllers.ros.tools.launcher import ros
 from thunder_controllers.ros.tools.processes import TOTAL_LIMIT, ProcessDescription, ProcessError, ProcessGroup
 
@@ -109,7 +110,7 @@ def test_the_command_lists_the_arguments_of_a_bringup() -> None:
 
 
 def declared(node: str) -> dict[str, Parameter]:
-    return {parameter.name: parameter for parameter in names.NODES[node].parameters}
+    return {parameter.name: parameter for parameter in NODES[node].parameters}
 
 
 def flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -141,7 +142,7 @@ def test_every_key_of_a_parameter_file_is_declared_and_its_value_valid(file: Pat
 
 @pytest.mark.parametrize("file", CONFIG, ids=lambda file: file.stem)
 def test_every_key_of_a_parameter_file_has_a_comment_with_its_unit(file: Path) -> None:
-    units = {(n, p.name): p.unit for n in names.NODES for p in names.NODES[n].parameters}
+    units = {(n, p.name): p.unit for n in NODES for p in NODES[n].parameters}
     lines = file.read_text().splitlines()
     for node, name, _ in entries(file):
         key = name.rpartition(".")[2] if name.startswith(ESTIMATE) else name
@@ -162,7 +163,7 @@ def test_the_perspective_shows_topics_and_a_node_that_exist() -> None:
     running = ast.literal_eval(manager["keys"]["running-plugins"]["repr"])
     assert running == {"rqt_plot/Plot": [1, 2], "rqt_reconfigure/Param": [1]}
     topics = re.findall(r"/adaptive_controller/[\w/]+", text)
-    published = {topic.name for topic in names.NODES[names.CONTROLLER].topics}
+    published = {topic.name for topic in NODES[names.CONTROLLER].topics}
     assert {"~/pose_error", "~/estimates/<link>"} <= published
     assert all(re.match(rf"/{names.CONTROLLER}/(pose_error/|estimates/panda_link7/)", topic) for topic in topics)
     assert topics

@@ -14,8 +14,6 @@ from thunder_controllers.ros.franka.payload import (
     PayloadError,
     PayloadLimits,
     identified_payload,
-    is_nominal,
-    total_load,
 )
 from thunder_controllers.ros.franka.rules import (
     CompensatedBodies,
@@ -24,7 +22,7 @@ from thunder_controllers.ros.franka.rules import (
     mode_reason,
 )
 from thunder_controllers.ros.franka.services import collision_request, load_request
-from thunder_controllers.ros.franka.state import Body, FrankaState, LoadTolerance, Mode
+from thunder_controllers.ros.franka.state import Body, FrankaState, Mode
 from thunder_dynamics.inertia import Inertia
 
 MOVING = FrankaState(Mode.MOVE, (), (0.0,) * 7, False, Body(), Body())
@@ -102,7 +100,7 @@ def test_a_torque_that_is_no_number_is_contact(value: float) -> None:
 
 # --- what the robot compensates -------------------------------------------------------------------------------------
 
-BODIES = CompensatedBodies(Body(0.5, (0.0, 0.0, 0.1)), Body(0.73, (-0.01, 0.0, 0.03)), LoadTolerance(0.01, 0.001))
+BODIES = CompensatedBodies(Body(0.5, (0.0, 0.0, 0.1)), Body(0.73, (-0.01, 0.0, 0.03)), 0.01, 0.001)
 AGREEING = replace(MOVING, load=Body(0.5, (0.0, 0.0, 0.1)), end_effector=Body(0.73, (-0.01, 0.0, 0.03)))
 
 
@@ -160,17 +158,11 @@ def test_estimates_that_are_no_payload_are_refused(pi: np.ndarray, reason: str) 
         identified_payload(pi, LINK7.pi, FLANGE, BELIEVED)
 
 
-def test_the_total_load_holds_what_the_model_already_contained() -> None:
-    modelled = Inertia(0.5, [0.0, 0.0, 0.1], 0.001 * np.eye(3))
-    load = total_load(TOOL, modelled)
-    np.testing.assert_allclose(load.pi, TOOL.pi + modelled.pi, atol=1e-13)
-
-
 def test_nominal_estimates_are_those_with_the_weight_of_the_model() -> None:
     heavier_about_com = Inertia(LINK7.mass, LINK7.com, 2.0 * LINK7.inertia_com)
-    assert is_nominal(heavier_about_com.pi, LINK7.pi, 0.01, 0.001), "inertia alone has no weight"
-    assert not is_nominal((LINK7 + TOOL).pi, LINK7.pi, 0.01, 0.001)
-    assert not is_nominal(np.full(10, np.nan), LINK7.pi, 0.01, 0.001)
+    assert BODIES.is_nominal(heavier_about_com.pi, LINK7.pi), "inertia alone has no weight"
+    assert not BODIES.is_nominal((LINK7 + TOOL).pi, LINK7.pi)
+    assert not BODIES.is_nominal(np.full(10, np.nan), LINK7.pi)
 
 
 # --- requests -------------------------------------------------------------------------------------------------------

@@ -15,20 +15,13 @@ from rclpy.exceptions import (
 )
 from rclpy.node import Node
 
-from thunder_controllers.ros.common.interface import Kind, Parameter, Value
+from thunder_controllers.ros.common.declarations import Kind, Parameter, Value
 from thunder_dynamics.errors import ThunderError
 
 if TYPE_CHECKING:  # the generator declares parameters where the host is not compiled yet: while the package is built
     from thunder_controllers.host import Entry
 
-_TYPES = {
-    Kind.BOOL: RosParameter.Type.BOOL,
-    Kind.INTEGER: RosParameter.Type.INTEGER,
-    Kind.DOUBLE: RosParameter.Type.DOUBLE,
-    Kind.STRING: RosParameter.Type.STRING,
-    Kind.DOUBLES: RosParameter.Type.DOUBLE_ARRAY,
-    Kind.STRINGS: RosParameter.Type.STRING_ARRAY,
-}
+_EMPTY = {Kind.DOUBLES: RosParameter.Type.DOUBLE_ARRAY, Kind.STRINGS: RosParameter.Type.STRING_ARRAY}
 
 
 class ParameterError(ThunderError):
@@ -85,18 +78,15 @@ class DeclaredParameters:
 
     def _declare(self, parameter: Parameter) -> None:
         # An empty list has no type in rclpy: such a parameter is declared by its type, without a value.
-        default = _ros_value(parameter.default)
-        first = _TYPES[parameter.kind] if default == [] else default
+        default: Any = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+        first = _EMPTY[parameter.kind] if default == [] else default
         try:
             self._node.declare_parameter(parameter.name, first, descriptor_of(parameter))
-        except InvalidParameterTypeException as error:
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             self._table.pop(parameter.name)
-            raise ParameterError(
-                " ".join(str(error).split()), where=f"parameter {parameter.name}", valid=f"a {parameter.kind.value}"
-            ) from None
-        except InvalidParameterValueException as error:
-            self._table.pop(parameter.name)
-            raise ParameterError(" ".join(str(error).split()), where=f"parameter {parameter.name}") from None
+            valid = f"a {parameter.kind.value}" if isinstance(error, InvalidParameterTypeException) else ""
+            what = " ".join(str(error).split())
+            raise ParameterError(what, where=f"parameter {parameter.name}", valid=valid) from None
 
     def _check(self, candidates: list[RosParameter]) -> SetParametersResult:
         known = {c.name: c for c in candidates if c.name in self._table}
@@ -117,30 +107,26 @@ def descriptor_of(parameter: Parameter) -> ParameterDescriptor:
     descriptor = ParameterDescriptor(description=parameter.text, read_only=parameter.read_only)
     if math.isfinite(parameter.lower) and math.isfinite(parameter.upper):
         if parameter.kind is Kind.DOUBLE:
-            bounds = FloatingPointRange(from_value=float(parameter.lower), to_value=float(parameter.upper))
-            descriptor.floating_point_range = [bounds]
+            reals = FloatingPointRange(from_value=float(parameter.lower), to_value=float(parameter.upper))
+            descriptor.floating_point_range = [reals]
         elif parameter.kind is Kind.INTEGER:
-            descriptor.integer_range = [
-                IntegerRange(from_value=int(parameter.lower), to_value=int(parameter.upper), step=1)
-            ]
-    elif parameter.kind in (Kind.DOUBLE, Kind.INTEGER, Kind.DOUBLES) and _bounds(parameter):
+            integers = IntegerRange(from_value=int(parameter.lower), to_value=int(parameter.upper), step=1)
+            descriptor.integer_range = [integers]
+    else:
         descriptor.additional_constraints = _bounds(parameter)
     return descriptor
 
 
 def reason_against(parameter: Parameter, value: Any) -> str | None:
     """Say why a value of the right type is not valid, or None if it is."""
-    if value is None:  # declared without a value, see DeclaredParameters
-        return None
     if value is None:  # an array without a value, see DeclaredParameters._declare
         return None
-    if parameter.kind is Kind.STRING and parameter.choices and value not in parameter.choices:
+    if parameter.choices and value not in parameter.choices:
         return _reason(parameter, f"'{value}'", ", ".join(parameter.choices))
-    if parameter.kind in (Kind.DOUBLES, Kind.STRINGS):
-        if parameter.size is not None and len(value) != parameter.size:
-            return _reason(parameter, f"{len(value)} values", str(parameter.size))
-        if parameter.kind is Kind.STRINGS and parameter.choices and not set(value) <= set(parameter.choices):
-            return _reason(parameter, f"{list(value)}", f"any of {', '.join(parameter.choices)}")
+    if parameter.not_empty and not value:
+        return _reason(parameter, "empty", "a name")
+    if parameter.size is not None and len(value) != parameter.size:
+        return _reason(parameter, f"{len(value)} values", str(parameter.size))
     if parameter.kind in (Kind.DOUBLE, Kind.DOUBLES, Kind.INTEGER):
         for number in value if parameter.kind is Kind.DOUBLES else (value,):
             if not _is_inside(parameter, number):
@@ -168,12 +154,7 @@ def gain_parameter(prefix: str, entry: Entry) -> Parameter:
         lower=float(entry.lower.min()),
         upper=float(entry.upper.max()),
         size=None if scalar else entry.size,
-        read_only=False,
     )
-
-
-def _ros_value(value: Value) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_inside(parameter: Parameter, number: float) -> bool:

@@ -16,24 +16,16 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from std_srvs.srv import Trigger
 
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.qos import SENSOR
-from thunder_controllers.ros.controller.robot_guard import GuardContext
-from thunder_controllers.ros.franka.parameters import (
-    HAND_OVER_PAYLOAD,
-    PARAMETERS,
-    PREFIX,
-    RESET_PAYLOAD,
-    SET_COLLISION_BEHAVIOR,
-    SET_LOAD,
-)
+from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
 from thunder_controllers.ros.franka.payload import (
     FlangePose,
     PayloadError,
     PayloadLimits,
     identified_payload,
-    is_nominal,
-    total_load,
 )
 from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactLimits, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import (
@@ -49,12 +41,14 @@ from thunder_controllers.ros.franka.state import (
     Body,
     FrankaError,
     FrankaState,
-    LoadTolerance,
     Mode,
     state_from_message,
 )
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, symmetric_from_six
+
+PREFIX = "franka."
+"""Of its parameters."""
 
 RETRY_TIME = 1.0
 """Between two attempts to set the collision behaviour [s]."""
@@ -83,7 +77,7 @@ def import_franka_msgs() -> tuple[Any, Any]:
         ) from error
 
 
-class FrankaGuard:
+class FrankaGuard(RobotGuard):
     """Watches a Franka through franka_robot_state_broadcaster; see `RobotGuard` for the calls.
 
     Nothing waits: services are asked asynchronously, the state is looked at by a timer. `contact` and `fault` read what
@@ -93,7 +87,7 @@ class FrankaGuard:
         ThunderError: if franka_msgs is not installed, a parameter is wrong, or the robot has not seven joints.
     """
 
-    gravity_compensated: bool | None = True
+    gravity_compensated = True
 
     def __init__(self, context: GuardContext) -> None:
         messages, services = import_franka_msgs()
@@ -102,11 +96,12 @@ class FrankaGuard:
             raise FrankaError(what, where="robot_interface franka", valid=f"a library of {N_JOINTS} joints")
         self._context = context
         self._node = node = context.node
-        context.parameters.declare(PARAMETERS)
+        self._declared = node_parameters("franka", names.CONTROLLER)
+        context.parameters.declare(self._declared)
         try:
             self._read_parameters()
         except ThunderError:
-            context.parameters.undeclare(PARAMETERS)
+            context.parameters.undeclare(self._declared)
             raise
         self._state: FrankaState | None = None
         self._seen = -math.inf
@@ -121,13 +116,15 @@ class FrankaGuard:
             1.0 / float(self._parameter("state_rate")), self._look, callback_group=group, clock=STEADY
         )
         prefix, limit = self._parameter("service_node") + "/", float(self._parameter("service_timeout"))
-        self._load = SettingClient(node, services.SetLoad, prefix + SET_LOAD, limit)
-        self._behavior = SettingClient(node, services.SetFullCollisionBehavior, prefix + SET_COLLISION_BEHAVIOR, limit)
+        self._load = SettingClient(node, services.SetLoad, prefix + "set_load", limit)
+        self._behavior = SettingClient(
+            node, services.SetFullCollisionBehavior, prefix + "set_full_collision_behavior", limit
+        )
         # A group of their own: while one awaits the robot's answer, everything else of the node goes on.
         asking = MutuallyExclusiveCallbackGroup()
         self._services = [
-            node.create_service(Trigger, HAND_OVER_PAYLOAD, self._hand_over_payload, callback_group=asking),
-            node.create_service(Trigger, RESET_PAYLOAD, self._reset_payload, callback_group=asking),
+            node.create_service(Trigger, "~/hand_over_payload", self._hand_over_payload, callback_group=asking),
+            node.create_service(Trigger, "~/reset_payload", self._reset_payload, callback_group=asking),
         ]
 
     # --- what the controller asks ------------------------------------------------------------------------------------
@@ -154,9 +151,6 @@ class FrankaGuard:
         state = self._state
         return None if state is None else mode_reason(state)
 
-    def after_deactivation(self) -> None:
-        """Do nothing: what was set holds."""
-
     def diagnostics(self) -> Mapping[str, str]:
         """Report mode, errors, external torque, and why nothing is learned."""
         state = self._fresh_state()
@@ -182,7 +176,7 @@ class FrankaGuard:
         for client in (self._load, self._behavior):
             client.close()
         destroy(self._node, self._services)
-        self._context.parameters.undeclare(PARAMETERS)
+        self._context.parameters.undeclare(self._declared)
 
     # --- state -------------------------------------------------------------------------------------------------------
 
@@ -228,12 +222,9 @@ class FrankaGuard:
         difference = self._bodies.difference(state)
         if difference is None:
             return None
-        nominal = self._nominal()
-        tolerance = self._bodies.tolerance
         for estimate in self._context.estimates():
-            if estimate.link == self._last_link and not is_nominal(
-                estimate.pi, nominal, tolerance.mass, tolerance.first_moment
-            ):
+            is_last = estimate.link == self._last_link
+            if is_last and not self._bodies.is_nominal(estimate.pi, self._nominal()):
                 return f"{difference}, and the estimates differ from the model too; call ~/reset_estimates"
         return None
 
@@ -262,7 +253,7 @@ class FrankaGuard:
             payload = self._payload()
         except ThunderError as error:
             return _answer(response, str(error))
-        load = total_load(payload, self._modelled_load)
+        load = self._modelled_load + payload  # SetLoad replaces what was set before, it does not add
         done = f"load of {load.mass:.4g} kg set; adaptation is held while the model does not contain it"
         return _answer(response, await self._set_load(load), f"{done}; call ~/reset_estimates before activation")
 
@@ -316,7 +307,8 @@ class FrankaGuard:
         self._bodies = CompensatedBodies(
             Body(get("modelled_load.mass"), get("modelled_load.com")),
             Body(get("modelled_end_effector.mass"), get("modelled_end_effector.com")),
-            LoadTolerance(get("load_tolerance.mass"), get("load_tolerance.first_moment")),
+            get("load_tolerance.mass"),
+            get("load_tolerance.first_moment"),
         )
         self._flange = FlangePose.from_values(get("flange.xyz"), get("flange.rpy"))
         names = ("smallest_mass", "largest_mass", "largest_distance")

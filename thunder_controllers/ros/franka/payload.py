@@ -86,14 +86,3 @@ def identified_payload(estimate: FloatArray, nominal: FloatArray, flange: Flange
         what = f"its centre of mass is {distance:.4g} m from the flange"
         raise PayloadError(what, where=where, valid=f"at most {limits.largest_distance:g} m")
     return body
-
-
-def total_load(body: Inertia, modelled: Inertia) -> Inertia:
-    """Add the load that the model already contains: SetLoad replaces what was set before, it does not add."""
-    return modelled + body
-
-
-def is_nominal(estimate: FloatArray, nominal: FloatArray, mass: float, first_moment: float) -> bool:
-    """Whether an estimate has the weight of its model, within [kg] and [kg·m]."""
-    excess = np.abs(np.asarray(estimate, dtype=float) - np.asarray(nominal, dtype=float))
-    return bool(excess[0] <= mass and (excess[1:4] <= first_moment).all())

@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from thunder_controllers.ros.franka.state import Body, FrankaState, LoadTolerance, Mode
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.ros.franka.state import Body, FrankaState, Mode
+
+FloatArray = NDArray[np.float64]
 
 ADVICE = {
     Mode.OTHER: "look at the robot's own web interface",
@@ -76,11 +81,21 @@ class ContactMonitor:
 
 @dataclass(frozen=True)
 class CompensatedBodies:
-    """What the library's model contains beyond the bare arm, as the robot must know it, in the flange frame."""
+    """What the library's model contains beyond the bare arm, as the robot must know it, in the flange frame.
+
+    Only mass and first moment are compared: the robot compensates weight, and weight is linear in these.
+
+    Attributes:
+        load: Set with SetLoad.
+        end_effector: Set in the administrator's interface.
+        mass_tolerance: Difference of masses that is none, [kg].
+        moment_tolerance: Difference of m·c along an axis that is none, [kg·m].
+    """
 
     load: Body
     end_effector: Body
-    tolerance: LoadTolerance
+    mass_tolerance: float
+    moment_tolerance: float
 
     def difference(self, state: FrankaState) -> str | None:
         """Say what the robot compensates that the model does not contain, or the reverse; None if all agrees.
@@ -88,6 +103,21 @@ class CompensatedBodies:
         The robot adds the weight of these bodies to every command. If it adds a weight that the model lacks, estimates
         would settle where gravity and inertia contradict each other: so nothing may be learned then.
         """
-        return self.tolerance.difference("a load", state.load, self.load) or self.tolerance.difference(
-            "an end effector", state.end_effector, self.end_effector
-        )
+        pairs = (("a load", state.load, self.load), ("an end effector", state.end_effector, self.end_effector))
+        for what, reported, modelled in pairs:
+            if not self._agree(_weight(reported), _weight(modelled)):
+                return f"the robot compensates {what} of {reported}, the model contains {modelled}"
+        return None
+
+    def is_nominal(self, estimate: FloatArray, nominal: FloatArray) -> bool:
+        """Whether estimated parameters, REG order, shape (10,), have the weight of their model."""
+        return self._agree(estimate[:4], nominal[:4])
+
+    def _agree(self, weight: FloatArray, other: FloatArray) -> bool:
+        difference = np.abs(weight - other)  # false below for NaN
+        return bool(difference[0] <= self.mass_tolerance and (difference[1:] <= self.moment_tolerance).all())
+
+
+def _weight(body: Body) -> FloatArray:
+    """Mass and first moment, shape (4,); NaN where the robot says what is no number."""
+    return np.array([body.mass, *(body.mass * value for value in body.com)])

@@ -5,7 +5,6 @@ Field names are those of franka_msgs 3.4.0 (franka_ros2, branch jazzy).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -44,6 +43,11 @@ class Body:
 
     mass: float = 0.0
     com: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def __str__(self) -> str:
+        if self.mass == 0.0:
+            return "none"
+        return f"{self.mass:.4g} kg at ({', '.join(f'{value:.4g}' for value in self.com)}) m"
 
 
 @dataclass(frozen=True)
@@ -94,47 +98,12 @@ def state_from_message(message: Any) -> FrankaState:
 
 
 def _indicators(message: Any) -> Iterable[float]:
-    for vector in (
-        message.is_cartesian_linear_collision,
-        message.is_cartesian_angular_collision,
-        message.is_cartesian_linear_contact,
-        message.is_cartesian_angular_contact,
-    ):
-        yield from (vector.x, vector.y, vector.z)
-    yield from message.is_joint_collision
-    yield from message.is_joint_contact
+    for axes in ("linear", "angular"):
+        for what in ("collision", "contact"):
+            vector = getattr(message, f"is_cartesian_{axes}_{what}")
+            yield from (vector.x, vector.y, vector.z)
+    yield from (*message.is_joint_collision, *message.is_joint_contact)
 
 
 def _body(inertia: Any) -> Body:
     return Body(float(inertia.m), (float(inertia.com.x), float(inertia.com.y), float(inertia.com.z)))
-
-
-@dataclass(frozen=True)
-class LoadTolerance:
-    """How far what the robot compensates may be from what the model contains.
-
-    Attributes:
-        mass: [kg].
-        first_moment: Of m·c, along each axis, [kg·m].
-    """
-
-    mass: float
-    first_moment: float
-
-    def difference(self, what: str, reported: Body, modelled: Body) -> str | None:
-        """Say how the robot's body differs from the modelled one, None if its weight is the same.
-
-        Only mass and first moment are compared: the robot compensates weight, and weight is linear in these.
-        """
-        values = (reported.mass, *reported.com)
-        moments = [reported.mass * a - modelled.mass * b for a, b in zip(reported.com, modelled.com, strict=True)]
-        same = all(map(math.isfinite, values)) and abs(reported.mass - modelled.mass) <= self.mass
-        if same and all(abs(moment) <= self.first_moment for moment in moments):
-            return None
-        return f"the robot compensates {what} of {_text(reported)}, the model contains {_text(modelled)}"
-
-
-def _text(body: Body) -> str:
-    if body.mass == 0.0:
-        return "none"
-    return f"{body.mass:.4g} kg at ({', '.join(f'{value:.4g}' for value in body.com)}) m"

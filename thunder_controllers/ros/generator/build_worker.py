@@ -1,8 +1,8 @@
 """Builds a library in a process of its own, so that a node stays responsive and can end a build at once.
 
 The program `python -m thunder_controllers.ros.generator.build_worker REQUEST` takes the request as JSON, builds, and
-writes one JSON object to its standard output. It ends, with its compilers, when its standard input is closed: it
-never outlives the process that started it.
+writes the result as JSON to its standard output, or with exit status 1 the reason why there is none. It ends, with its
+compilers, when its standard input is closed: it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from thunder_controllers.ros.common.library_message import MANIFEST, LibraryMessage, describe_folder
-from thunder_dynamics.build import LawRequest, build
+from thunder_dynamics.build import build
 from thunder_dynamics.cli import parse_law
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.readers import load_model
@@ -29,40 +31,8 @@ KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
 
-@dataclass(frozen=True)
-class BuildRequest:
-    """What to build."""
-
-    robot: str
-    """Path of the description: YAML, URDF or xacro."""
-    robot_file: str
-    """What to report as its origin."""
-    name: str = ""
-    """Name of the robot, a C identifier; empty: of the file."""
-    laws: tuple[str, ...] = ()
-    """NAME[:option=a+b,…] each."""
-    adapted_links: tuple[str, ...] = ()
-    """Option `adapted_links` of every law that does not state it itself; empty: the law's default."""
-    output: str = ""
-    """Folder for <robot>_generatedFiles; empty: the cache."""
-    user_functions: str = ""
-    """Python file with add_functions(robot); empty: none."""
-    portable: bool = False
-    """Leave out -march=native."""
-    python: bool = False
-    """Compile the Python module too."""
-    reader_options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of `load_model`, such as base_link and ee_link."""
-
-    def law_requests(self) -> list[LawRequest]:
-        """Parse the laws.
-
-        Raises:
-            LawError: if one has another form.
-        """
-        shared = {"adapted_links": list(self.adapted_links)} if self.adapted_links else {}
-        parsed = [parse_law(text) for text in self.laws]
-        return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
+Request = Mapping[str, Any]
+"""What to build: the parameters of the generator by name, with absolute paths, and as `robot_file` its origin."""
 
 
 @dataclass(frozen=True)
@@ -76,26 +46,41 @@ class BuildResult:
     """Wall time of the build [s]."""
 
 
-def build_here(request: BuildRequest) -> BuildResult:
+_RESULT = TypeAdapter(BuildResult)
+
+
+def build_here(request: Request) -> BuildResult:
     """Build in this process.
 
     Raises:
         ThunderError: if the description, a law or the compilation fails.
     """
     start = time.time()
-    model = load_model(request.robot, **{"name": request.name or None, **request.reader_options})
-    laws = request.law_requests()
+    options = {key: request[key] for key in ("name", "base_link", "ee_link") if request[key]}
+    model = load_model(request["robot"], allow_inconsistent=request["allow_inconsistent"], **options)
+    laws = _laws(request)
     folder = build(
         model,
         laws,
-        folder=request.output or None,
-        python=request.python,
-        portable=request.portable,
-        user_functions=request.user_functions or None,
+        folder=request["output"] or None,
+        python=request["python"],
+        portable=request["portable"],
+        user_functions=request["user_functions"] or None,
     )
-    options = {law[0]: law[1] for law in laws if not isinstance(law, str)}
     reused = (folder / MANIFEST).stat().st_mtime < start
-    return BuildResult(describe_folder(folder, request.robot_file, options), reused, time.time() - start)
+    library = describe_folder(folder, request["robot_file"], dict(laws))
+    return BuildResult(library, reused, time.time() - start)
+
+
+def _laws(request: Request) -> list[tuple[str, Any]]:
+    """Parse the laws, with the option `adapted_links` where they do not state it themselves.
+
+    Raises:
+        LawError: if one has another form.
+    """
+    shared = {"adapted_links": list(request["adapted_links"])} if request["adapted_links"] else {}
+    parsed = [parse_law(text) for text in request["laws"]]
+    return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
 
 
 class BuildProcess:
@@ -111,32 +96,31 @@ class BuildProcess:
         """Whether `end` was called."""
         return self._ended
 
-    def run(self, request: BuildRequest) -> BuildResult:
+    def run(self, request: Request) -> BuildResult:
         """Build and wait for the result.
 
         Raises:
             BuildError: with the reason, if the build fails or was ended.
         """
-        command = [sys.executable, "-m", __name__, json.dumps(asdict(request))]
+        command = [sys.executable, "-m", __name__, json.dumps(dict(request))]
         with self._lock:
             if self._ended:
-                raise BuildError("the build was ended", where=request.robot_file)
+                raise BuildError("the build was ended", where=request["robot_file"])
             # A session of its own: a signal to the group of this process does not reach the compilers half-way.
-            process = self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-            )
-        try:
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+            self._process = process
+        with process:  # which closes its standard input only when it has ended
             text = process.stdout.read() if process.stdout is not None else ""
             status = process.wait()
-        finally:
-            with self._lock:
-                self._process = None
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+        with self._lock:
+            self._process = None
         if self._ended:
-            raise BuildError("the build was ended", where=request.robot_file)
-        return _read_answer(text, status, request)
+            raise BuildError("the build was ended", where=request["robot_file"])
+        if status == 0:
+            return _RESULT.validate_json(text)
+        reason = text if status == 1 and text else f"the build ended with status {status} and without a result"
+        raise BuildError(reason, where="" if text else request["robot_file"])
 
     def end(self) -> None:
         """End the build that is running, compilers included, and refuse further ones."""
@@ -153,19 +137,6 @@ class BuildProcess:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read_answer(text: str, status: int, request: BuildRequest) -> BuildResult:
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        raise BuildError(
-            f"the build ended with status {status} and without a result", where=request.robot_file
-        ) from None
-    if "error" in answer:
-        raise BuildError(answer["error"])
-    library = LibraryMessage(**{**answer["library"], "functions": tuple(answer["library"]["functions"])})
-    return BuildResult(library, answer["reused"], answer["seconds"])
-
-
 def _end_with_parent() -> None:
     """Wait for the end of standard input, which is the end of the parent, then end this session."""
     os.read(sys.stdin.fileno(), 1)
@@ -178,17 +149,16 @@ def _raise_exit(number: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Build as the first argument says; exit status 0 with a result, 1 with an error, both as JSON."""
+    """Build as the first argument says; exit status 0 with the result, 1 with the reason why there is none."""
     signal.signal(signal.SIGTERM, _raise_exit)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    request = BuildRequest(**json.loads(sys.argv[1]))
     try:
-        answer: dict[str, Any] = asdict(build_here(request))
+        answer, status = _RESULT.dump_json(build_here(json.loads(sys.argv[1]))).decode(), 0
     except ThunderError as error:
-        answer = {"error": str(error)}
-    sys.stdout.write(json.dumps(answer))
+        answer, status = str(error), 1
+    sys.stdout.write(answer)
     sys.stdout.flush()
-    sys.exit(1 if "error" in answer else 0)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from std_srvs.srv import Trigger
 
 from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -38,8 +39,7 @@ from thunder_controllers.ros.common.runtime import (
     own_arguments,
     run,
 )
-from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildRequest
-from thunder_controllers.ros.generator.parameters import GENERATOR_PARAMETERS
+from thunder_controllers.ros.generator.build_worker import BuildProcess, Request
 from thunder_dynamics.errors import BuildError, ThunderError
 
 DIAGNOSTICS_PERIOD = 1.0
@@ -56,7 +56,8 @@ class GeneratorNode(Node):
     def __init__(self) -> None:
         super().__init__(names.GENERATOR)
         self._given = DeclaredParameters(self)
-        self._given.declare(GENERATOR_PARAMETERS)
+        self._table = node_parameters("generator", names.GENERATOR)
+        self._given.declare(self._table)
         self._process = BuildProcess()
         self._description = ""
         self._building = ""
@@ -86,8 +87,8 @@ class GeneratorNode(Node):
         try:
             with tempfile.TemporaryDirectory(prefix="thunder_description_") as folder:
                 request = self._request(Path(folder))
-                self._building, self._error = request.robot_file, ""
-                self.get_logger().info(f"building {request.robot_file}, laws: {', '.join(request.laws) or 'none'}")
+                self._building, self._error = request["robot_file"], ""
+                self.get_logger().info(f"building {self._building}, laws: {', '.join(request['laws']) or 'none'}")
                 result = self._process.run(request)
         except ThunderError as error:
             self._error = str(error)
@@ -109,30 +110,20 @@ class GeneratorNode(Node):
         """Whether no build is running."""
         return not self._building
 
-    def _request(self, folder: Path) -> BuildRequest:
+    def _request(self, folder: Path) -> Request:
         """Collect the parameters; a description from the topic is written to `folder`."""
-        robot, name = self._given["robot"], self._given["name"]
-        if robot:
-            file, origin = resolve_file(robot), str(resolve_file(robot))
-        elif self._description:
-            file, origin = folder / "robot_description.urdf", self.resolve_topic_name(names.ROBOT_DESCRIPTION)
-            file.write_text(self._description, encoding="utf-8")
-            name = name or _name_in(self._description)
-        else:
+        request = {parameter.name: self._given[parameter.name] for parameter in self._table}
+        for name in ("robot", "user_functions"):
+            request[name] = str(resolve_file(request[name])) if request[name] else ""
+        request["output"] = str(resolve(request["output"])) if request["output"] else ""
+        if request["robot"]:
+            return {**request, "robot_file": request["robot"]}
+        if not self._description:
             raise BuildError("no robot", where="parameter robot", valid="a file, or a message on robot_description")
-        links = {key: self._given[key] for key in ("base_link", "ee_link") if self._given[key]}
-        return BuildRequest(
-            robot=str(file),
-            robot_file=origin,
-            name=name,
-            laws=self._given["laws"],
-            adapted_links=self._given["adapted_links"],
-            output=str(resolve(self._given["output"])) if self._given["output"] else "",
-            user_functions=str(resolve_file(self._given["user_functions"])) if self._given["user_functions"] else "",
-            portable=self._given["portable"],
-            python=self._given["python"],
-            reader_options={"allow_inconsistent": self._given["allow_inconsistent"], **links},
-        )
+        file = folder / "robot_description.urdf"
+        file.write_text(self._description, encoding="utf-8")
+        request["name"] = request["name"] or _name_in(self._description)
+        return {**request, "robot": str(file), "robot_file": self.resolve_topic_name(names.ROBOT_DESCRIPTION)}
 
     def _on_start(self) -> None:
         self._first.cancel()

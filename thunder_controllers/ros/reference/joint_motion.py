@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from thunder_controllers.references.excitation import JointExcitation
 from thunder_controllers.references.trajectories import JointLissajous, JointPath, Reference
+from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.ros.controller.setup import Robot
-from thunder_controllers.ros.reference.parameters import JOINT_FREQUENCIES
 from thunder_controllers.ros.reference.pose_motion import NEAR, Leg
-from thunder_controllers.ros.simulation.options import Parameters
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
+
+JOINT_FREQUENCIES = (0.1, 0.2, 0.15, 0.25)
+"""Of joint_lissajous where none are given: neighbours move differently, all together repeat after 20 s [Hz]."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,9 @@ class JointSpace:
         Raises:
             ScenarioError: naming the first joint that would leave them.
         """
-        outside = np.flatnonzero((q - reach < self.lower - NEAR) | (q + reach > self.upper + NEAR))
-        if len(outside):
-            k = int(outside[0])
-            raise ScenarioError(
-                f"{self.names[k]} at {q[k]:.4g} ± {reach[k]:.4g}",
-                where=where,
-                valid=f"{self.lower[k]:.4g} to {self.upper[k]:.4g}",
-            )
+        valid = [f"{lower:.4g} to {upper:.4g}" for lower, upper in zip(self.lower, self.upper, strict=True)]
+        found = [f"at {position:.4g} ± {distance:.4g}" for position, distance in zip(q, reach, strict=True)]
+        self._refuse((q - reach < self.lower - NEAR) | (q + reach > self.upper + NEAR), found, where, valid)
 
     def check_velocity(self, largest: FloatArray, where: str) -> None:
         """Make sure that velocities are within the limits.
@@ -54,19 +51,20 @@ class JointSpace:
         Raises:
             ScenarioError: naming the first joint that would be too fast.
         """
-        fast = np.flatnonzero(largest > self.velocity)
-        if len(fast):
-            k = int(fast[0])
-            raise ScenarioError(
-                f"{self.names[k]} would move at {largest[k]:.4g}", where=where, valid=f"at most {self.velocity[k]:.4g}"
-            )
+        found = [f"would move at {value:.4g}" for value in largest]
+        self._refuse(largest > self.velocity, found, where, [f"at most {value:.4g}" for value in self.velocity])
+
+    def _refuse(self, wrong: NDArray[np.bool_], found: list[str], where: str, valid: list[str]) -> None:
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ScenarioError(f"{self.names[k]} {found[k]}", where=where, valid=valid[k])
 
 
-def joint_legs_of(kind: str, parameters: Parameters, start: FloatArray, space: JointSpace) -> list[Leg]:
+def joint_legs_of(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> list[Leg]:
     """Plan a joint motion from rest at `start`, shape (n,): the way to it, then the motion itself.
 
     Args:
-        kind: One of `reference_parameters.JOINT_MOTIONS`.
+        kind: Value of the parameter `type`, for a joint motion.
         parameters: Of the reference node.
         start: Where the joints are.
         space: Their limits.
@@ -86,7 +84,7 @@ def joint_legs_of(kind: str, parameters: Parameters, start: FloatArray, space: J
     return [*_through([start, first], parameters, space), Leg(path, 0.0, None)]
 
 
-def _periodic(kind: str, parameters: Parameters, start: FloatArray, space: JointSpace) -> Reference:
+def _periodic(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> Reference:
     amplitude = _per_joint(parameters, f"{kind}.amplitude", len(start))
     centre = _centre(parameters, start, space, np.abs(amplitude))
     if kind == "joint_excitation":
@@ -103,7 +101,7 @@ def _periodic(kind: str, parameters: Parameters, start: FloatArray, space: Joint
     return JointLissajous(centre, amplitude, frequency, phase)
 
 
-def _centre(parameters: Parameters, start: FloatArray, space: JointSpace, reach: FloatArray) -> FloatArray:
+def _centre(parameters: Values, start: FloatArray, space: JointSpace, reach: FloatArray) -> FloatArray:
     """Take the centre that is given; else where the joints are, moved as far from their limits as the motion needs."""
     given = np.array(parameters["joint_centre"], dtype=float)
     if given.size not in (0, len(start)):
@@ -113,7 +111,7 @@ def _centre(parameters: Parameters, start: FloatArray, space: JointSpace, reach:
     return centre
 
 
-def _points(parameters: Parameters, space: JointSpace) -> list[FloatArray]:
+def _points(parameters: Values, space: JointSpace) -> list[FloatArray]:
     n, where = len(space.names), "joint_points.positions"
     values = np.array(parameters[where], dtype=float)
     if not values.size or values.size % n:
@@ -124,7 +122,7 @@ def _points(parameters: Parameters, space: JointSpace) -> list[FloatArray]:
     return list(points)
 
 
-def _through(points: list[FloatArray], parameters: Parameters, space: JointSpace, dwell: float = 0.0) -> list[Leg]:
+def _through(points: list[FloatArray], parameters: Values, space: JointSpace, dwell: float = 0.0) -> list[Leg]:
     """One leg through all points; none if there is no way to go."""
     way = points[:1]
     for point in points[1:]:
@@ -141,7 +139,7 @@ def _rest(q: FloatArray) -> list[Leg]:
     return [Leg(JointLissajous(q, 0.0, 0.0), 1.0, 0.0)]
 
 
-def _per_joint(parameters: Parameters, name: str, n: int) -> FloatArray:
+def _per_joint(parameters: Values, name: str, n: int) -> FloatArray:
     """Values for each of n joints: fewer are repeated in turn."""
     values = np.array(parameters[name], dtype=float)
     if not 1 <= values.size <= n or not np.isfinite(values).all():

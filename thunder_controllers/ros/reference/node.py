@@ -14,21 +14,20 @@ from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.hot_subscription import HotSubscription
-from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
+from thunder_controllers.ros.common.joint_reader import read_joints
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.controller.setup import Robot, load_robot
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.parameters import AUTO, CARTESIAN_MOTIONS, REFERENCE_PARAMETERS
 from thunder_controllers.ros.reference.pose_motion import Kind, Motion, PoseValue, legs_of
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
-from thunder_controllers.ros.simulation.faults import NANOSECONDS
-from thunder_dynamics.errors import ScenarioError, ThunderError
+from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
@@ -44,12 +43,12 @@ class NotReadyError(ScenarioError):
 
 
 class ReferenceNode(Node):
-    """Node `thunder_reference`; see `names.NODES` for its topics, services and parameters."""
+    """Node `thunder_reference`; see `interfaces.yaml` for its topics, services and parameters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(names.REFERENCE, **options)
         self._settings = DeclaredParameters(self)
-        self._settings.declare(REFERENCE_PARAMETERS)
+        self._settings.declare(node_parameters("reference", names.REFERENCE))
         self._motion = Motion()
         self._lock = threading.Lock()
         self._pose: PoseValue | None = None
@@ -69,12 +68,9 @@ class ReferenceNode(Node):
             for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
                 subscription = self.create_subscription(kind, f"{controller}/{topic}", self._on_activity, MONITOR)
                 self._activity.append(subscription)
-        for service, action, done in (
-            ("~/start", self._start, "started"),
-            ("~/stop", self._motion.stop, "coming to rest"),
-            ("~/hold", self._motion.hold, "coming to rest, then holding"),
-        ):
-            self.create_service(Trigger, service, self._service(action, done))
+        create_trigger(self, "~/start", lambda: self._locked(self._start), "started")
+        create_trigger(self, "~/stop", lambda: self._locked(self._motion.stop), "coming to rest")
+        create_trigger(self, "~/hold", lambda: self._locked(self._motion.hold), "coming to rest, then holding")
         self._ending = False
         self._thread = threading.Thread(target=self._stream, name="reference_stream", daemon=True)
         self._thread.start()
@@ -85,34 +81,21 @@ class ReferenceNode(Node):
         self._thread.join()
         super().destroy_node()
 
-    def _service(
-        self, action: Callable[[], None], done: str
-    ) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
-        """Make a service of an action that raises when it cannot be done."""
-
-        def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            try:
-                with self._lock:
-                    action()
-            except ThunderError as error:
-                response.success, response.message = False, str(error)
-            else:
-                response.success, response.message = True, done
-            return response
-
-        return answer
+    def _locked(self, action: Callable[[], None]) -> None:
+        with self._lock:
+            action()
 
     def _start(self) -> None:
         kind = self._settings["type"]
-        if kind == AUTO:
+        if kind == "auto":
             kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
         ramp_time = self._settings["ramp_time"]
-        if kind in CARTESIAN_MOTIONS:
-            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
-        else:
+        if kind.startswith("joint_"):
             space = JointSpace.of(self._known_robot())
             legs = joint_legs_of(kind, self._settings, self._start_joints(), space)
             self._motion.start(legs, ramp_time, "joint")
+        else:
+            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
         self.get_logger().info(f"motion: {kind}")
 
     def _start_pose(self) -> PoseValue:
@@ -133,7 +116,7 @@ class ReferenceNode(Node):
             return held[: len(joints)]
         if self._state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
-        return JointReader(joints).read(self._state)[0]
+        return read_joints(self._state, joints)[0]
 
     def _known_robot(self) -> Robot:
         if self._robot is None:
@@ -163,8 +146,7 @@ class ReferenceNode(Node):
     def _on_activity(self, _: TwistStamped | JointState) -> None:
         """Start by itself, once."""
         try:
-            with self._lock:
-                self._start()
+            self._locked(self._start)
         except NotReadyError:
             return
         for subscription in self._activity:

@@ -1,6 +1,6 @@
 """What the reference node sends, without ROS: a motion that begins and ends at rest, from where the robot is.
 
-The poses are planned here, joint motions in `reference_joint_motion`.
+The poses are planned here, joint motions in `joint_motion`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from thunder_controllers.references.trajectories import (
     PoseToPose,
     Reference,
 )
-from thunder_controllers.ros.simulation.options import Parameters
+from thunder_controllers.ros.common.declarations import Values
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.spatial import rotation_from_ypr
 
@@ -154,11 +154,11 @@ class Motion:
             self.state = self._then
 
 
-def legs_of(kind: str, parameters: Parameters, start: PoseValue) -> list[Leg]:
+def legs_of(kind: str, parameters: Values, start: PoseValue) -> list[Leg]:
     """Plan a Cartesian motion from rest at `start`: the way to it, then the motion itself.
 
     Args:
-        kind: One of `reference_parameters.CARTESIAN_MOTIONS`.
+        kind: Value of the parameter `type`, for a Cartesian motion.
         parameters: Of the reference node.
         start: Where the end effector is.
 
@@ -175,7 +175,7 @@ def legs_of(kind: str, parameters: Parameters, start: PoseValue) -> list[Leg]:
     return [*_through([start, PoseValue.of(path.sample(np.zeros(1))[0])], limits), Leg(path, 0.0, None)]
 
 
-def _periodic(kind: str, parameters: Parameters, centre: PoseValue) -> Reference:
+def _periodic(kind: str, parameters: Values, centre: PoseValue) -> Reference:
     if kind == "excitation":
         values = {name: parameters[f"excitation.{name}"] for name in ("frequency", "harmonics", "seed")}
         linear, angular = parameters["excitation.linear"], parameters["excitation.angular"]
@@ -196,7 +196,7 @@ def _through(poses: list[PoseValue], limits: PathLimits, dwell: float = 0.0) -> 
     return [Leg(path, 1.0, path.duration)]
 
 
-def _centre(parameters: Parameters, start: PoseValue) -> PoseValue:
+def _centre(parameters: Values, start: PoseValue) -> PoseValue:
     """Where the motion is: what is given, and the rest from where the robot is."""
     position, ypr = (_triples(parameters, name, 1) for name in ("centre", "ypr"))
     return PoseValue(
@@ -205,7 +205,7 @@ def _centre(parameters: Parameters, start: PoseValue) -> PoseValue:
     )
 
 
-def _poses(parameters: Parameters, start: PoseValue) -> list[PoseValue]:
+def _poses(parameters: Values, start: PoseValue) -> list[PoseValue]:
     positions = _triples(parameters, "pose_to_pose.positions")
     angles = _triples(parameters, "pose_to_pose.ypr")
     if not len(positions):
@@ -219,7 +219,7 @@ def _poses(parameters: Parameters, start: PoseValue) -> list[PoseValue]:
     return [PoseValue(position, np.array(rotation)) for position, rotation in zip(positions, rotations, strict=True)]
 
 
-def _triples(parameters: Parameters, name: str, most: int | None = None) -> FloatArray:
+def _triples(parameters: Values, name: str, most: int | None = None) -> FloatArray:
     """Read rows of three finite numbers, shape (K, 3); K at most `most`."""
     values = np.array(parameters[name], dtype=float)
     if values.size % 3 or not np.isfinite(values).all() or (most is not None and values.size > 3 * most):

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.simulation.faults import FaultInjector
-from thunder_controllers.ros.simulation.loop import SimulationLoop
-from thunder_controllers.ros.simulation.options import fault_options, loop_options, payload_of, robot_options
-from thunder_controllers.ros.simulation.parameters import SIMULATION_PARAMETERS
+from thunder_controllers.ros.simulation.loop import LoopOptions, SimulationLoop
+from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
-from thunder_dynamics.errors import ThunderError
 
 STATUS_PERIOD = 1.0
 """Between two diagnostics [s] of wall time."""
@@ -36,7 +36,7 @@ LATE_SHARE = 0.01
 
 
 class SimulationNode(Node):
-    """Node `mujoco_simulation`; see `names.NODES` for its topics, services and parameters.
+    """Node `mujoco_simulation`; see `interfaces.yaml` for its topics, services and parameters.
 
     Raises:
         ThunderError: if a parameter is not valid, or the robot cannot be built.
@@ -45,7 +45,7 @@ class SimulationNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__(names.SIMULATION, **options)
         self._settings = DeclaredParameters(self, self._on_change)
-        self._settings.declare(SIMULATION_PARAMETERS)
+        self._settings.declare(node_parameters("simulation", names.SIMULATION))
         self.robot = SimulatedRobot(robot_options(self._settings))
         if self._settings["payload.attached"]:
             self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
@@ -56,7 +56,9 @@ class SimulationNode(Node):
             ReferenceGate(self, MultiDOFJointTrajectoryPoint, self._settings["lockstep_reference"]),
             ReferenceGate(self, JointTrajectoryPoint, self._settings["lockstep_joint_reference"]),
         )
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, loop_options(self._settings))
+        timeouts = self._settings["lockstep_timeout"], self._settings["command_timeout"]
+        pace = LoopOptions(self._settings["mode"], 1.0 / self._settings["rate"], *timeouts)
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, pace)
         self.loop.realtime_factor = self._settings["realtime_factor"]
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()
@@ -69,12 +71,9 @@ class SimulationNode(Node):
     def _create_interface(self) -> None:
         self._status = self.create_publisher(DiagnosticArray, "~/status", MONITOR)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
-        for service, action, done in (
-            ("~/reset", self._reset, "the robot is back at its start"),
-            ("~/attach_payload", self._attach, "payload attached"),
-            ("~/detach_payload", self._detach, "payload detached"),
-        ):
-            self.create_service(Trigger, service, _trigger(action, done))
+        create_trigger(self, "~/reset", self._reset, "the robot is back at its start")
+        create_trigger(self, "~/attach_payload", self._attach, "payload attached")
+        create_trigger(self, "~/detach_payload", self._detach, "payload detached")
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(SetBool, "~/inject_fault", self._on_inject_fault)
         self.create_timer(STATUS_PERIOD, self._publish_status)
@@ -112,14 +111,10 @@ class SimulationNode(Node):
         return response
 
     def _on_inject_fault(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        try:
-            options = fault_options(self._settings)
-        except ThunderError as error:
-            response.success, response.message = False, str(error)
-            return response
+        kind, duration, offset = (self._settings[f"fault.{name}"] for name in ("kind", "duration", "clock_offset"))
         with self.loop.lock:
             if request.data:
-                self._faults.start(options, self.robot.time_ns)
+                self._faults.start(kind, duration, offset, self.robot.time_ns)
             else:
                 self._faults.stop()
         response.success, response.message = True, self._faults.kind
@@ -180,21 +175,6 @@ class SimulationNode(Node):
             "payload [kg]": payload.mass if payload else 0.0,
             "fault": self._faults.kind,
         }
-
-
-def _trigger(action: Callable[[], None], done: str) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
-    """Make a service of an action that raises when it cannot be done."""
-
-    def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            action()
-        except ThunderError as error:
-            response.success, response.message = False, str(error)
-        else:
-            response.success, response.message = True, done
-        return response
-
-    return answer
 
 
 def main() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from thunder_controllers.ros.simulation.faults import FaultOptions
-from thunder_controllers.ros.simulation.loop import LoopOptions
+from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
@@ -15,15 +14,7 @@ from thunder_dynamics.errors import ScenarioError
 Made = TypeVar("Made")
 
 
-class Parameters(Protocol):
-    """Values of parameters by name; arrays are tuples."""
-
-    def __getitem__(self, name: str) -> Any:
-        """Value of a parameter."""
-        ...
-
-
-def robot_options(parameters: Parameters) -> RobotOptions:
+def robot_options(parameters: Values) -> RobotOptions:
     """Read what the robot is.
 
     Raises:
@@ -44,22 +35,7 @@ def robot_options(parameters: Parameters) -> RobotOptions:
     )
 
 
-def loop_options(parameters: Parameters) -> LoopOptions:
-    """Read how the loop is paced."""
-    return LoopOptions(
-        mode=parameters["mode"],
-        period=1.0 / parameters["rate"],
-        lockstep_timeout=parameters["lockstep_timeout"],
-        command_timeout=parameters["command_timeout"],
-    )
-
-
-def fault_options(parameters: Parameters) -> FaultOptions:
-    """Read which fault to inject."""
-    return FaultOptions(parameters["fault.kind"], parameters["fault.duration"], parameters["fault.clock_offset"])
-
-
-def payload_of(parameters: Parameters, ee_link: str) -> Payload:
+def payload_of(parameters: Values, ee_link: str) -> Payload:
     """Read the payload.
 
     Raises:
@@ -84,7 +60,7 @@ def xacro_arguments(texts: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _plant_options(parameters: Parameters) -> PlantOptions:
+def _plant_options(parameters: Values) -> PlantOptions:
     data: dict[str, Any] = {
         "ee_link": parameters["ee_link"] or None,
         "integrator": parameters["integrator"],
