@@ -1,7 +1,7 @@
-"""Write docs/ros-interface.md from the data that the nodes declare their interfaces from.
+"""Write docs/ros-interface.md, and the parameters in docs/ros2-control.md, from the data that nodes declare them from.
 
-python docs/generate_interface.py            # writes the page
-python docs/generate_interface.py --check    # exit status 1 if the page is not what would be written
+python docs/generate_interface.py            # writes the pages
+python docs/generate_interface.py --check    # exit status 1 if a page is not what would be written
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import numpy as np
 from thunder_controllers.ros.bringup.bringups import BRINGUPS
 from thunder_controllers.ros.bringup.node_set import Bringup
 from thunder_controllers.ros.common import qos
-from thunder_controllers.ros.common.interface import Kind, NodeInterface, Parameter, Service, Topic
+from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
-from thunder_controllers.ros.franka import parameters as franka_parameters
-from thunder_controllers.ros.interfaces import NODES
-from thunder_controllers.ros.simulation.parameters import FAULTS
+from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface, Service, Topic
+from thunder_controllers.ros.simulation.faults import FAULTS
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.expressions import RobotExpressions
@@ -29,13 +28,15 @@ from thunder_dynamics.law import Entry, Law
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ros-interface.md"
+PLUGIN_PAGE = ROOT / "docs" / "ros2-control.md"
+BEGIN, END = "<!-- parameters, by docs/generate_interface.py -->", "<!-- end of parameters -->"
 EXAMPLE_ROBOT = ROOT / "config" / "robots" / "panda.yaml"
 
 HEAD = """# Nodes, topics, services, parameters
 
-This page is written by `python docs/generate_interface.py` from the tables that the nodes themselves declare their
-interfaces from; do not edit it. Names are relative: a namespace moves them all. `~` stands for the node's own name, a
-name in braces for the value of that parameter. SI units throughout.
+This page is written by `python docs/generate_interface.py` from `thunder_controllers/ros/interfaces.yaml` and from the
+`parameters.yaml` that each node declares its parameters from; do not edit it. Names are relative: a namespace moves
+them all. `~` stands for the node's own name, a name in braces for the value of that parameter. SI units throughout.
 
 A parameter that is *fixed* can be given when the node starts, by file or command line, and not changed afterwards.
 The others can be changed with `ros2 param set` or rqt_reconfigure; their description says when that has an effect. A
@@ -79,12 +80,8 @@ def _node_section(node: NodeInterface) -> str:
 
 
 def _franka_section() -> str:
-    text = (
-        "What the controller has in addition with `robot_interface: franka`; see [franka.md](franka.md). "
-        "All of the parameters take effect when the node is configured."
-    )
-    tables = (_topics(franka_parameters.TOPICS), _services(franka_parameters.SERVICES))
-    return "\n\n".join(["## Franka", text, *tables, _parameters(franka_parameters.PARAMETERS)])
+    tables = (_topics(FRANKA.topics), _services(FRANKA.services), _parameters(FRANKA.parameters))
+    return "\n\n".join(["## Franka", FRANKA.description, *tables])
 
 
 def _fault_section() -> str:
@@ -95,7 +92,7 @@ def _fault_section() -> str:
 
 
 def _topics(topics: Iterable[Topic]) -> str:
-    rows = [(f"`{t.name}`", t.direction.value, f"`{t.type}`", t.qos, t.description) for t in topics]
+    rows = [(f"`{t.name}`", t.direction, f"`{t.type}`", t.qos, t.description) for t in topics]
     return table(("topic", "", "type", "QoS", "meaning"), rows)
 
 
@@ -127,6 +124,8 @@ def _valid(parameter: Parameter) -> str:
     parts = [", ".join(parameter.choices)] if parameter.choices else []
     if parameter.size is not None:
         parts.append(f"{parameter.size} values")
+    if parameter.not_empty:
+        parts.append("not empty")
     return ", ".join([*parts, *_bounds(parameter.lower, parameter.upper, parameter.positive)])
 
 
@@ -207,12 +206,19 @@ def _qos_section() -> str:
     return "## Quality of service\n\n" + table(("profile", "reliability", "durability", "depth"), rows)
 
 
+def plugin_page() -> str:
+    """Put the parameters of the plugin between their marks in its page."""
+    head, _, rest = PLUGIN_PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    return "\n\n".join([head + BEGIN, _parameters(plugin_parameters()), END + rest.partition(END)[2]])
+
+
 def main() -> int:
-    """Write the page, or check it; the exit status."""
-    text = page()
+    """Write the pages, or check them; the exit status."""
+    pages = {PAGE: page(), PLUGIN_PAGE: plugin_page()}
     if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
+        return int(any(file.read_text(encoding="utf-8") != text for file, text in pages.items()))
+    for file, text in pages.items():
+        file.write_text(text, encoding="utf-8")
     return 0
 
 

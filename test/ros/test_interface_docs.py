@@ -1,4 +1,4 @@
-"""docs/ros-interface.md is what the nodes' own tables say."""
+"""The pages of the interface are what the nodes' own declarations say."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from thunder_controllers.ros.franka import parameters as franka_parameters
-from thunder_controllers.ros.interfaces import NODES
+from thunder_controllers.ros.interfaces import FRANKA, NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ros-interface.md"
@@ -26,8 +25,10 @@ def generator() -> ModuleType:
     return module
 
 
-def test_the_page_is_what_the_script_writes(generator: ModuleType) -> None:
+def test_the_pages_are_what_the_script_writes(generator: ModuleType) -> None:
     assert PAGE.read_text(encoding="utf-8") == generator.page(), "run: python docs/generate_interface.py"
+    plugin = generator.PLUGIN_PAGE.read_text(encoding="utf-8")
+    assert plugin == generator.plugin_page(), "run: python docs/generate_interface.py"
 
 
 def test_every_row_has_the_columns_of_its_header() -> None:
@@ -59,6 +60,6 @@ def test_every_parameter_in_a_topic_name_is_one_of_the_node(node: object) -> Non
 
 
 def test_franka_parameters_have_their_prefix_and_a_unit_where_they_are_numbers() -> None:
-    for parameter in franka_parameters.PARAMETERS:
-        assert parameter.name.startswith(franka_parameters.PREFIX)
+    for parameter in FRANKA.parameters:
+        assert parameter.name.startswith("franka.")
         assert bool(parameter.unit) == parameter.kind.value.startswith("double"), parameter.name

@@ -13,8 +13,7 @@ import pytest
 
 from thunder_controllers.ros.bringup.bringups import BRINGUPS
 from thunder_controllers.ros.bringup.node_set import parse_arguments
-from thunder_controllers.ros.franka import parameters as franka_parameters
-from thunder_controllers.ros.interfaces import NODES
+from thunder_controllers.ros.interfaces import FRANKA, NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,7 +30,7 @@ STARTS = [
 
 def _service_names() -> set[str]:
     own = {f"/{node.name}{service.name[1:]}" for node in NODES.values() for service in node.services}
-    franka = {f"/adaptive_controller{service.name[1:]}" for service in franka_parameters.SERVICES}
+    franka = {f"/adaptive_controller{service.name[1:]}" for service in FRANKA.services}
     return own | franka | {"/action_server/error_recovery"}
 
 
@@ -67,7 +66,7 @@ def test_nodes_whose_parameters_are_set_or_shown_exist() -> None:
 
 def test_parameters_in_back_quotes_with_a_prefix_exist() -> None:
     known = {parameter.name for node in NODES.values() for parameter in node.parameters}
-    known |= {parameter.name for parameter in franka_parameters.PARAMETERS}
+    known |= {parameter.name for parameter in FRANKA.parameters}
     for name, text in TEXTS.items():
         for word in re.findall(r"`((?:franka|fault|payload|path)\.[\w.]+)(?:…)?`", text):
             assert any(parameter == word or parameter.startswith(word.rstrip(".") + ".") for parameter in known), (

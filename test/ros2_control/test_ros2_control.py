@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +20,14 @@ from host_programs import ADDRESS, compile_program
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import qos
-from thunder_controllers.ros.common.interface import Kind, Parameter
+from thunder_controllers.ros.common.declarations import plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_controllers.ros.controller.estimates_file import EstimatesOwner, load_estimates, save_estimates
 from thunder_controllers.ros.controller.health import NOT_A_FAULT
-from thunder_controllers.ros.controller.parameters import PARAMETERS
 from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "thunder_controllers" / "ros2_control" / "plugin"
-TYPES = {
-    Kind.BOOL: "bool",
-    Kind.INTEGER: "int",
-    Kind.DOUBLE: "double",
-    Kind.STRING: "string",
-    Kind.DOUBLES: "double_array",
-    Kind.STRINGS: "string_array",
-}
-
-NODE_ONLY = {"library_topic", "library_timeout", "command_topic", "update_rate", "robot_interface", "watchdog_timeout"}
-NODE_ONLY |= {"realtime_priority"}
-"""Parameters that mean nothing in a plugin; update_rate is one that every controller has, and the manager has a
-thread_priority."""
-
-PLUGIN_ONLY = {"effort_limit", "effort_rate_limit", "velocity_limit", "zero_start", "max_activation_error"}
 
 
 def source(name: str) -> str:
@@ -58,81 +41,19 @@ def sources() -> str:
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, value in table.items():
-        if "type" in value:
-            yield prefix + name, value
-        else:
-            yield from flattened(value, f"{prefix}{name}.")
+def test_every_parameter_of_the_plugin_is_one_of_the_node_and_says_when_it_acts() -> None:
+    names = {parameter.name for parameter in NODES[CONTROLLER].parameters}
+    for parameter in plugin_parameters():
+        assert parameter.name in names
+        acts = parameter.read_only or "Takes effect when the controller is" in parameter.description
+        assert acts or parameter.name.startswith("path."), parameter.name
 
 
-@pytest.fixture(scope="module")
-def declared() -> dict[str, Mapping[str, Any]]:
-    """The plugin's parameters by name."""
-    (table,) = yaml.safe_load(source("parameters.yaml")).values()
-    return dict(flattened(table))
-
-
-NODE_PARAMETERS = {parameter.name: parameter for parameter in PARAMETERS}
-SHARED = sorted(NODE_PARAMETERS.keys() - NODE_ONLY)
-
-
-def test_the_plugin_has_the_parameters_of_the_node(declared: Mapping[str, Any]) -> None:
-    assert declared.keys() - PLUGIN_ONLY == set(SHARED)
-
-
-@pytest.mark.parametrize("name", SHARED)
-def test_a_parameter_is_the_same_in_node_and_plugin(declared: Mapping[str, Any], name: str) -> None:
-    ours, theirs = declared[name], NODE_PARAMETERS[name]
-    default = list(theirs.default) if isinstance(theirs.default, tuple) else theirs.default
-    assert (ours["type"], ours["default_value"]) == (TYPES[theirs.kind], default)
-    assert bool(ours.get("read_only", False)) == theirs.read_only
-    assert unit_of(ours) == theirs.unit
-    assert rules_of(ours) == rules_for(theirs)
-
-
-def unit_of(parameter: Mapping[str, Any]) -> str:
-    found = re.search(r"\[([^]]*)\]$", parameter["description"])
-    return found.group(1) if found else ""
-
-
-def rules_of(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    rules = dict(parameter.get("validation", {}))
-    rules.pop("not_empty<>", None)  # a frame without a name is nobody's wish, which the node does not check
-    return rules
-
-
-def rules_for(parameter: Parameter) -> dict[str, Any]:
-    rules: dict[str, Any] = {}
-    is_number = parameter.kind in (Kind.DOUBLE, Kind.DOUBLES)
-    if is_number and np.isfinite(parameter.lower) and np.isfinite(parameter.upper):
-        rules["bounds<>"] = [parameter.lower, parameter.upper]
-    if parameter.size is not None:
-        rules["fixed_size<>"] = [parameter.size]
-    if is_number and (parameter.positive or parameter.lower > 0.0):
-        rules["thunder_controllers::positive"] = None  # refuses NaN as well, which is inside every range
-    if parameter.name.startswith("path."):
-        rules["thunder_controllers::finite"] = None  # the node hands them to the host at once, which refuses infinity
-    return rules
-
-
-@pytest.mark.parametrize("number", sorted(PLUGIN_ONLY))
-def test_parameters_of_the_plugin_alone_say_what_they_mean(declared: Mapping[str, Any], number: str) -> None:
-    parameter = declared[number]
-    assert "Takes effect when the controller is" in parameter["description"]
-    assert parameter["type"] == "bool" or (unit_of(parameter) and rules_of(parameter))
-
-
-def test_every_parameter_is_used(declared: Mapping[str, Any]) -> None:
+def test_every_parameter_is_used() -> None:
     code = sources()
+    declared = [parameter.name for parameter in plugin_parameters()]
     unused = [name for name in declared if not re.search(rf"(parameters|get_params\(\))\.{re.escape(name)}\b", code)]
     assert unused == []
-
-
-def test_the_page_has_the_table_that_the_script_writes() -> None:
-    command = [sys.executable, str(ROOT / "docs" / "generate_ros2_control.py"), "--check"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert result.returncode == 0, result.stderr or "run: python docs/generate_ros2_control.py"
 
 
 # --- names, quality of service ---------------------------------------------------------------------------------------

@@ -2,272 +2,75 @@
 
 from __future__ import annotations
 
-from thunder_controllers.ros.bringup import parameters as bringup_parameters
-from thunder_controllers.ros.common.interface import Direction, NodeInterface, Service, Topic
-from thunder_controllers.ros.common.names import (
-    BRINGUP,
-    BRINGUP_PLUGIN,
-    CLOCK,
-    CONTROLLER,
-    DIAGNOSTICS,
-    GENERATOR,
-    JOINT_STATES,
-    LIBRARY,
-    MODEL,
-    MONITOR,
-    REFERENCE,
-    ROBOT_DESCRIPTION,
-    SIMULATION,
-)
-from thunder_controllers.ros.controller import parameters as controller_parameters
-from thunder_controllers.ros.generator import parameters as generator_parameters
-from thunder_controllers.ros.reference import parameters as reference_parameters
-from thunder_controllers.ros.simulation import parameters as simulation_parameters
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-PUBLISHES, SUBSCRIBES = Direction.PUBLISHES, Direction.SUBSCRIBES
-FLOATS = "std_msgs/msg/Float64MultiArray"
-TRIGGER = "std_srvs/srv/Trigger"
-SET_BOOL = "std_srvs/srv/SetBool"
+import yaml
 
-_DIAGNOSTICS = Topic(
-    DIAGNOSTICS, "diagnostic_msgs/msg/DiagnosticArray", PUBLISHES, "MONITOR", "Health of the node, 1 Hz."
-)
-_MEASUREMENT = Topic(JOINT_STATES, "sensor_msgs/msg/JointState", SUBSCRIBES, "STREAM", "Positions and velocities.")
-_LIBRARY_IN = Topic("{library_topic}", "std_msgs/msg/String", SUBSCRIBES, "LATCHED", "Where a generator's library is.")
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import Parameter, node_parameters
+from thunder_controllers.ros.controller.parameters import controller_parameters
 
-_GENERATOR = NodeInterface(
-    GENERATOR,
-    "generator",
-    "Builds the library of a robot, or reuses it, and says where it is.",
-    topics=(
-        Topic(LIBRARY, "std_msgs/msg/String", PUBLISHES, "LATCHED", "The library as YAML: robot, paths, hash, laws."),
-        Topic(ROBOT_DESCRIPTION, "std_msgs/msg/String", SUBSCRIBES, "LATCHED", "URDF, used while `robot` is empty."),
-        _DIAGNOSTICS,
-    ),
-    services=(Service("~/build", TRIGGER, "Build again with the parameters as they are now."),),
-    parameters=generator_parameters.GENERATOR_PARAMETERS,
-)
 
-_CONTROLLER = NodeInterface(
-    CONTROLLER,
-    "controller",
-    "Lifecycle node that runs a law in effort mode: one command for each joint_states.",
-    topics=(
-        _MEASUREMENT,
-        _LIBRARY_IN,
-        Topic(
-            "~/reference",
-            "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
-            SUBSCRIBES,
-            "STREAM",
-            "Pose, twist and acceleration of the end effector in base_frame, used as it is from the next step on.",
-        ),
-        Topic(
-            "~/joint_reference",
-            "trajectory_msgs/msg/JointTrajectoryPoint",
-            SUBSCRIBES,
-            "STREAM",
-            "The same for joint laws: positions, velocities and accelerations in the order of `joints`; each of the "
-            "latter two may be empty, which stands for zeros.",
-        ),
-        Topic(
-            "~/target_pose",
-            "geometry_msgs/msg/PoseStamped",
-            SUBSCRIBES,
-            "REQUEST",
-            "Pose to move to, on a jerk-limited time law; frame_id must be base_frame.",
-        ),
-        Topic(
-            "~/trajectory",
-            "trajectory_msgs/msg/MultiDOFJointTrajectory",
-            SUBSCRIBES,
-            "REQUEST",
-            "Poses at given times, interpolated so that the acceleration is continuous; starts at once, ends at rest.",
-        ),
-        Topic(
-            "~/joint_trajectory",
-            "trajectory_msgs/msg/JointTrajectory",
-            SUBSCRIBES,
-            "REQUEST",
-            "The same for joint laws.",
-        ),
-        Topic("{command_topic}", FLOATS, PUBLISHES, "STREAM", "Efforts in the order of `joints` [N·m or N]."),
-        Topic(
-            "~/estimates/<link>",
-            "geometry_msgs/msg/InertiaStamped",
-            PUBLISHES,
-            "MONITOR",
-            "Estimate of an adapted link: m [kg], com [m], inertia about the CoM [kg·m²], in the link's frame.",
-        ),
-        Topic(
-            "~/friction_estimates",
-            FLOATS,
-            PUBLISHES,
-            "MONITOR",
-            "Estimated friction coefficients, coefficient by joint; laws with a state friction_hat only.",
-        ),
-        Topic(
-            "~/pose_error",
-            "geometry_msgs/msg/TwistStamped",
-            PUBLISHES,
-            "MONITOR",
-            "linear: p_d − p [m]; angular: r sin θ [1]; in base_frame. Cartesian laws only.",
-        ),
-        Topic(
-            "~/joint_error",
-            "sensor_msgs/msg/JointState",
-            PUBLISHES,
-            "MONITOR",
-            "position: q_d − q [rad or m]; velocity: q̇_d − q̇; in the order of `joints`. Joint laws only.",
-        ),
-        Topic(
-            "~/controller_state",
-            "control_msgs/msg/JointTrajectoryControllerState or " + FLOATS,
-            PUBLISHES,
-            "MONITOR",
-            "Measured position and velocity, commanded effort; for joint laws the reference too. Without control_msgs "
-            "these are the labelled rows of an array.",
-        ),
-        Topic("~/pose", "geometry_msgs/msg/PoseStamped", PUBLISHES, "MONITOR", "Pose of the end effector."),
-        _DIAGNOSTICS,
-    ),
-    services=(
-        Service("~/freeze_adaptation", SET_BOOL, "Keep the estimates constant, or adapt."),
-        Service("~/reset_estimates", TRIGGER, "Back to the estimates that the node was configured with."),
-        Service("~/save_estimates", TRIGGER, "Write the estimates to a file that estimates_file accepts."),
-        Service(
-            "~/stop",
-            TRIGGER,
-            "Come to rest within the limits of path.… and hold that place. Stop the source of a stream first: its next "
-            "sample is followed again.",
-        ),
-    ),
-    parameters=controller_parameters.PARAMETERS,
-)
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a node; `qos` names a profile of qos.py. A parameter in braces stands for its value."""
 
-_SIMULATION = NodeInterface(
-    SIMULATION,
-    "simulation",
-    "MuJoCo plant in real time or in lock-step with the controller.",
-    topics=(
-        Topic(JOINT_STATES, "sensor_msgs/msg/JointState", PUBLISHES, "STREAM", "Stamped with simulated time."),
-        Topic(CLOCK, "rosgraph_msgs/msg/Clock", PUBLISHES, "SENSOR", "Simulated time."),
-        Topic("{command_topic}", FLOATS, SUBSCRIBES, "STREAM", "Efforts in the order of the joints [N·m or N]."),
-        Topic(
-            "{lockstep_reference}",
-            "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
-            SUBSCRIBES,
-            "STREAM",
-            "Waited for in lock-step, not read.",
-        ),
-        Topic(
-            "{lockstep_joint_reference}",
-            "trajectory_msgs/msg/JointTrajectoryPoint",
-            SUBSCRIBES,
-            "STREAM",
-            "The same for joint laws.",
-        ),
-        Topic(
-            "~/status", "diagnostic_msgs/msg/DiagnosticArray", PUBLISHES, "MONITOR", "Rate kept, late steps, commands."
-        ),
-        _DIAGNOSTICS,
-    ),
-    services=(
-        Service("~/reset", TRIGGER, "Arm back to its start, at rest and without payload, faults off; time goes on."),
-        Service("~/pause", SET_BOOL, "Stop the simulated time, or let it go on."),
-        Service("~/attach_payload", TRIGGER, "Fix the body of the parameters payload.… to its link."),
-        Service("~/detach_payload", TRIGGER, "Take it off."),
-        Service("~/inject_fault", SET_BOOL, "Start the fault of the parameters fault.…, or end it."),
-    ),
-    parameters=simulation_parameters.SIMULATION_PARAMETERS,
-)
+    name: str
+    direction: Literal["publishes", "subscribes"]
+    type: str
+    qos: str
+    description: str
 
-_REFERENCE = NodeInterface(
-    REFERENCE,
-    "reference",
-    "Streams a reference to the controller, one for each joint_states.",
-    topics=(
-        _MEASUREMENT,
-        Topic("{controller}/pose", "geometry_msgs/msg/PoseStamped", SUBSCRIBES, "MONITOR", "Where motion starts."),
-        Topic(
-            "{controller}/pose_error",
-            "geometry_msgs/msg/TwistStamped",
-            SUBSCRIBES,
-            "MONITOR",
-            "Tells that the controller is active, for autostart.",
-        ),
-        Topic("{controller}/joint_error", "sensor_msgs/msg/JointState", SUBSCRIBES, "MONITOR", "The same, joint laws."),
-        _LIBRARY_IN,
-        Topic(
-            "{controller}/reference",
-            "trajectory_msgs/msg/MultiDOFJointTrajectoryPoint",
-            PUBLISHES,
-            "STREAM",
-            "Pose, twist and acceleration in the world frame.",
-        ),
-        Topic(
-            "{controller}/joint_reference",
-            "trajectory_msgs/msg/JointTrajectoryPoint",
-            PUBLISHES,
-            "STREAM",
-            "Positions, velocities and accelerations of the joints, for the joint motions.",
-        ),
-    ),
-    services=(
-        Service("~/start", TRIGGER, "Start the motion."),
-        Service("~/stop", TRIGGER, "Bring the motion to rest smoothly, then fall silent."),
-        Service("~/hold", TRIGGER, "Bring the motion to rest smoothly, and hold that pose."),
-    ),
-    parameters=reference_parameters.REFERENCE_PARAMETERS,
-)
 
-_MODEL = NodeInterface(
-    MODEL,
-    "model",
-    "Evaluates functions of the library at the measured joint state.",
-    topics=(
-        _MEASUREMENT,
-        _LIBRARY_IN,
-        Topic("~/<function>", FLOATS, PUBLISHES, "MONITOR", "Value of the function, its shape in the layout."),
-    ),
-    services=(),
-    parameters=generator_parameters.MODEL_PARAMETERS,
-)
+@dataclass(frozen=True)
+class Service:
+    """A service that a node offers."""
 
-_BRINGUP = NodeInterface(
-    BRINGUP,
-    "bringup",
-    "Configures and activates the controller as soon as library and robot are there, then ends.",
-    topics=(_LIBRARY_IN,),
-    services=(),
-    parameters=bringup_parameters.BRINGUP_PARAMETERS,
-)
+    name: str
+    type: str
+    description: str
 
-_BRINGUP_PLUGIN = NodeInterface(
-    BRINGUP_PLUGIN,
-    "bringup_plugin",
-    "Gives the ros2_control plugin its library and parameters, runs controller_manager's spawner for it, then ends.",
-    topics=(_LIBRARY_IN,),
-    services=(),
-    parameters=bringup_parameters.BRINGUP_PLUGIN_PARAMETERS,
-)
 
-_MONITOR = NodeInterface(
-    MONITOR,
-    "monitor",
-    "Writes error and estimates of a controller as lines of text, and a summary at its end.",
-    topics=(
-        Topic("{controller}/pose_error", "geometry_msgs/msg/TwistStamped", SUBSCRIBES, "MONITOR", "Error to show."),
-        Topic("{controller}/joint_error", "sensor_msgs/msg/JointState", SUBSCRIBES, "MONITOR", "The same, joint laws."),
-        Topic("{controller}/estimates/<link>", "geometry_msgs/msg/InertiaStamped", SUBSCRIBES, "MONITOR", "To show."),
-        Topic(DIAGNOSTICS, "diagnostic_msgs/msg/DiagnosticArray", SUBSCRIBES, "MONITOR", "Rate of the controller."),
-    ),
-    services=(),
-    parameters=bringup_parameters.MONITOR_PARAMETERS,
-)
+@dataclass(frozen=True)
+class NodeInterface:
+    """Everything that a node shows to others."""
+
+    name: str
+    executable: str
+    description: str
+    topics: tuple[Topic, ...]
+    services: tuple[Service, ...]
+    parameters: tuple[Parameter, ...]
+
+
+_PARAMETERS = {
+    names.GENERATOR: node_parameters("generator", names.GENERATOR),
+    names.CONTROLLER: controller_parameters(),
+    names.SIMULATION: node_parameters("simulation", names.SIMULATION),
+    names.REFERENCE: node_parameters("reference", names.REFERENCE),
+    names.MODEL: node_parameters("model", names.MODEL),
+    names.BRINGUP: node_parameters("bringup", names.BRINGUP),
+    names.BRINGUP_PLUGIN: node_parameters("bringup", names.BRINGUP_PLUGIN),
+    names.MONITOR: node_parameters("bringup", names.MONITOR),
+    "franka": node_parameters("franka", names.CONTROLLER),
+}
+
+
+def _read(name: str, entry: dict[str, Any]) -> NodeInterface:
+    directions: tuple[Literal["subscribes"], Literal["publishes"]] = ("subscribes", "publishes")
+    topics = [Topic(topic, way, *rest) for way in directions for topic, rest in entry.get(way, {}).items()]
+    services = [Service(service, *rest) for service, rest in entry.get("services", {}).items()]
+    about = (name, entry["executable"], entry["description"])
+    return NodeInterface(*about, tuple(topics), tuple(services), _PARAMETERS[name])
+
 
 NODES = {
-    node.name: node
-    for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _BRINGUP_PLUGIN, _MONITOR)
+    name: _read(name, entry)
+    for name, entry in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
 }
 """Every node by its default name."""
+
+FRANKA = NODES.pop("franka")
+"""What the controller has in addition with robot_interface franka."""

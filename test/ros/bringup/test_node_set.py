@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from thunder_controllers.ros.bringup.bringups import BRINGUPS, PANDA_ADAPTIVE
 from thunder_controllers.ros.bringup.node_set import LaunchArgumentError, NodeDescription, parse_arguments
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.interface import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import reason_against
 from thunder_controllers.ros.tools.launcher import ros
 from thunder_controllers.ros.tools.processes import TOTAL_LIMIT, ProcessDescription, ProcessError, ProcessGroup

@@ -49,8 +49,8 @@ def test_what_a_newer_generator_adds_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("robot: panda\n", ""), "'robot' is missing"),
-        (("robot: panda", "robot: [panda]"), "'robot' is a list.*valid: str"),
+        (("robot: panda\n", ""), "robot: Field required"),
+        (("robot: panda", "robot: [panda]"), "robot: Input should be a valid string"),
         (("library: /a", "library: a"), "relative.*valid: absolute"),
         (("robot: panda", "robot: !!python/object:os.system panda"), "no YAML"),
         (("robot: panda", "robot: {"), "no YAML"),

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import rclpy
+from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from thunder_controllers.ros.common.interface import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.interfaces import NODES
+from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
 from thunder_dynamics.errors import LawError
 
+ROS_TYPES = {
+    Kind.BOOL: ParameterType.PARAMETER_BOOL,
+    Kind.INTEGER: ParameterType.PARAMETER_INTEGER,
+    Kind.DOUBLE: ParameterType.PARAMETER_DOUBLE,
+    Kind.STRING: ParameterType.PARAMETER_STRING,
+    Kind.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
+    Kind.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
+}
+
 TABLE = (
-    Parameter("rate", Kind.DOUBLE, 10.0, "A rate.", unit="Hz", lower=0.0, upper=100.0, positive=True, read_only=False),
-    Parameter("limit", Kind.DOUBLE, 1.0, "A limit.", unit="m", lower=0.0, read_only=False),
-    Parameter("count", Kind.INTEGER, 3, "A count.", lower=1, upper=9, read_only=False),
-    Parameter("mode", Kind.STRING, "slow", "A mode.", choices=("slow", "fast"), read_only=False),
-    Parameter("gains", Kind.DOUBLES, (1.0, 2.0), "Gains.", unit="1/s", lower=0.0, upper=5.0, size=2, read_only=False),
-    Parameter("names", Kind.STRINGS, (), "Names.", read_only=False),
-    Parameter("fixed", Kind.BOOL, True, "Fixed."),
+    Parameter("rate", Kind.DOUBLE, 10.0, "A rate.", unit="Hz", lower=0.0, upper=100.0, positive=True),
+    Parameter("limit", Kind.DOUBLE, 1.0, "A limit.", unit="m", lower=0.0),
+    Parameter("count", Kind.INTEGER, 3, "A count.", lower=1, upper=9),
+    Parameter("mode", Kind.STRING, "slow", "A mode.", choices=("slow", "fast")),
+    Parameter("gains", Kind.DOUBLES, (1.0, 2.0), "Gains.", unit="1/s", lower=0.0, upper=5.0, size=2),
+    Parameter("names", Kind.STRINGS, (), "Names."),
+    Parameter("frame", Kind.STRING, "world", "A frame.", not_empty=True),
+    Parameter("fixed", Kind.BOOL, True, "Fixed.", read_only=True),
 )
 
 
@@ -79,6 +91,7 @@ def test_descriptors_carry_description_unit_range_and_read_only(node: Node) -> N
         ("mode", "medium", "mode: 'medium'; valid: slow, fast"),
         ("gains", [1.0], "gains: 1 values; valid: 2"),
         ("gains", [1.0, 6.0], "gains: 6; valid: at least 0, at most 5 [1/s]"),
+        ("frame", "", "frame: empty; valid: a name"),
         ("fixed", False, "read-only"),
         ("count", 1.5, "Wrong parameter type"),
     ],
@@ -137,6 +150,19 @@ def test_undeclared_parameters_can_be_declared_again(node: Node) -> None:
     assert not node.has_parameter("rate")
     parameters.declare(TABLE[:1])
     assert parameters["rate"] == 10.0
+
+
+@pytest.mark.parametrize("interface", [*NODES.values(), FRANKA], ids=lambda interface: interface.name)
+def test_a_node_declares_every_parameter_with_type_default_and_bounds(node: Node, interface: NodeInterface) -> None:
+    parameters = DeclaredParameters(node)
+    parameters.declare(interface.parameters)
+    for declared in interface.parameters:
+        assert parameters[declared.name] == declared.default
+        descriptor = node.describe_parameter(declared.name)
+        assert (descriptor.type, descriptor.read_only) == (ROS_TYPES[declared.kind], declared.read_only)
+        for value in (declared.lower - 1.0, declared.upper + 1.0):
+            if declared.kind is Kind.DOUBLE and math.isfinite(value) and not declared.read_only:
+                assert not set_one(node, declared.name, value).successful, declared.name
 
 
 @pytest.mark.parametrize("name", NODES)

@@ -25,7 +25,8 @@ import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_controllers.host.inertia_estimate import LinkEstimate
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.controller.robot_guard import GuardContext, RobotGuard, make_guard
+from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
+from thunder_controllers.ros.controller.robot_guard import make_guard
 from thunder_controllers.ros.franka.services import destroy_services, destroy_services_later
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia

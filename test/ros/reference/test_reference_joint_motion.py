@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.parameters import JOINT_MOTIONS, REFERENCE_PARAMETERS
 from thunder_controllers.ros.reference.pose_motion import Leg, Motion
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
+PARAMETERS = node_parameters("reference", names.REFERENCE)
 START = np.array([0.2, -0.8, 0.05])
 SPACE = JointSpace(
     ("a", "b", "slide"), np.array([-1.0, -1.5, 0.0]), np.array([1.0, 1.5, np.inf]), np.array([2.0, 2.0, 0.5])
@@ -35,7 +37,7 @@ ENDING = ("points", "hold here", "hold there")
 
 
 def _legs(start: np.ndarray = START, space: JointSpace = SPACE, **changes: Any) -> list[Leg]:
-    parameters = {parameter.name: parameter.default for parameter in REFERENCE_PARAMETERS} | changes
+    parameters = {parameter.name: parameter.default for parameter in PARAMETERS} | changes
     return joint_legs_of(parameters["type"], parameters, start, space)
 
 
@@ -45,7 +47,8 @@ def _run(motion: Motion, steps: int) -> np.ndarray:
 
 
 def test_every_joint_motion_is_tried_here() -> None:
-    assert {motion["type"] for motion in MOTIONS.values()} == set(JOINT_MOTIONS)
+    (kinds,) = (parameter.choices for parameter in PARAMETERS if parameter.name == "type")
+    assert {motion["type"] for motion in MOTIONS.values()} == {kind for kind in kinds if kind.startswith("joint_")}
 
 
 @pytest.mark.parametrize("name", MOTIONS)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
-from thunder_controllers.ros.reference.parameters import REFERENCE_PARAMETERS
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.reference.pose_motion import Leg, Motion, PoseValue, legs_of
 from thunder_dynamics.errors import ScenarioError
 
@@ -32,7 +33,7 @@ MOTIONS: dict[str, dict[str, Any]] = {
 
 
 def _parameters(**changes: Any) -> dict[str, Any]:
-    return {parameter.name: parameter.default for parameter in REFERENCE_PARAMETERS} | changes
+    return {parameter.name: parameter.default for parameter in node_parameters("reference", names.REFERENCE)} | changes
 
 
 def _legs(start: PoseValue = START, **changes: Any) -> list[Leg]:

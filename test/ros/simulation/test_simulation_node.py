@@ -19,8 +19,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from thunder_controllers.ros.common.qos import MONITOR, SENSOR, STREAM
+from thunder_controllers.ros.simulation.faults import FAULTS
 from thunder_controllers.ros.simulation.node import SimulationNode
-from thunder_controllers.ros.simulation.parameters import FAULTS
 from thunder_dynamics.errors import ThunderError
 
 StartNode = Callable[..., NodeProcess]

@@ -30,9 +30,9 @@ from thunder_controllers.ros.bringup.node_set import (
 )
 from thunder_controllers.ros.bringup.start import debian_package
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.reference.parameters import AUTO
 
 MANAGER = "controller_manager"
+AUTO = "auto"
 BROADCASTER = "joint_state_broadcaster"
 FORWARD = "effort_controller"
 STATE_BROADCASTER = "franka_robot_state_broadcaster"

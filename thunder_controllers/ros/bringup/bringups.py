@@ -9,6 +9,7 @@ from typing import Any
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_controllers.ros.bringup.backends import (
+    AUTO,
     BACKENDS,
     NODE,
     PANDA_URDF,
@@ -34,10 +35,11 @@ from thunder_controllers.ros.bringup.node_set import (
     read_switch,
 )
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.reference.parameters import AUTO, MOTIONS
+from thunder_controllers.ros.common.declarations import node_parameters
 
 ON_OFF = (TRUE, FALSE)
 NONE = "none"
+MOTIONS = next(p.choices for p in node_parameters("reference", names.REFERENCE) if p.name == "type")
 PANDA = f"package://{PACKAGE}/config/robots/panda.yaml"
 WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
 

@@ -16,9 +16,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from thunder_controllers.ros.bringup.parameters import BRINGUP_PARAMETERS
 from thunder_controllers.ros.bringup.spawner import Spawner, SpawnerError
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
@@ -61,7 +61,7 @@ class BringupNode(Node):
     def __init__(self, done: Done) -> None:
         super().__init__(names.BRINGUP)
         self._given = DeclaredParameters(self)
-        self._given.declare(BRINGUP_PARAMETERS)
+        self._given.declare(node_parameters("bringup", names.BRINGUP))
         self._done = done
         self._step = Step.CONTROLLER
         self._attempts = 0

@@ -14,14 +14,13 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from thunder_controllers.ros.bringup.node import PERIOD, Done, end_process, end_process_on_failure
-from thunder_controllers.ros.bringup.parameters import BRINGUP_PLUGIN_PARAMETERS
 from thunder_controllers.ros.bringup.spawner import Spawner, SpawnerError, write_parameters
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.library_message import LibraryMessageError, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import run
-from thunder_controllers.ros.franka.parameters import SERVICE_NODE, SET_LOAD
 from thunder_controllers.ros.franka.services import STEADY, SettingClient, load_request
 from thunder_dynamics.inertia import Inertia
 
@@ -42,7 +41,7 @@ class BringupPluginNode(Node):
     def __init__(self, done: Done) -> None:
         super().__init__(names.BRINGUP_PLUGIN)
         self._given = DeclaredParameters(self)
-        self._given.declare(BRINGUP_PLUGIN_PARAMETERS)
+        self._given.declare(node_parameters("bringup", names.BRINGUP_PLUGIN))
         self._done = done
         self._values = _parse_values(self._given["values"])
         self._load = _parse_load(self._given["load"])
@@ -93,7 +92,7 @@ class BringupPluginNode(Node):
         except ImportError:
             self._end("a load needs franka_msgs, which is not installed; valid: a workspace with franka_ros2")
             return
-        name = f"{SERVICE_NODE}/{SET_LOAD}"
+        name = "service_server/set_load"
         self._waiting_for = f"the service {name}"
         self._service = SettingClient(self, SetLoad, name, LOAD_TIMEOUT)
         self._next = self._set_load

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from thunder_controllers.package_uri import resolve
 from thunder_dynamics.errors import ThunderError
@@ -55,12 +56,12 @@ class LibraryMessage:
     """Its control laws with the options they were built with; laws found on disk have none listed."""
 
 
+_ADAPTER = TypeAdapter(LibraryMessage)
+
+
 def format_library_message(message: LibraryMessage) -> str:
     """Write the message as YAML; `parse_library_message` reads it back."""
-    data = {field.name: getattr(message, field.name) for field in fields(message)}
-    data["functions"] = list(message.functions)
-    data["laws"] = {name: _plain(options) for name, options in message.laws.items()}
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(_ADAPTER.dump_python(message, mode="json"), sort_keys=False, allow_unicode=True)
 
 
 def parse_library_message(text: str) -> LibraryMessage:
@@ -69,19 +70,19 @@ def parse_library_message(text: str) -> LibraryMessage:
     Raises:
         LibraryMessageError: if it is no YAML mapping, lacks a key or has one of the wrong type.
     """
+    where = "library message"
     try:
-        data = yaml.safe_load(text)
+        message = _ADAPTER.validate_python(yaml.safe_load(text))
     except yaml.YAMLError as error:
-        raise LibraryMessageError(f"no YAML: {' '.join(str(error).split())}", where="library message") from None
-    if not isinstance(data, dict):
-        raise LibraryMessageError("no mapping", where="library message", valid=f"the keys {', '.join(_TYPES)}")
-    values = {key: _checked(data, key) for key in _TYPES}
-    for key in ("folder", "library"):
-        if not Path(values[key]).is_absolute():
-            raise LibraryMessageError(f"{key} '{values[key]}' is relative", where="library message", valid="absolute")
-    values["functions"] = tuple(map(str, values["functions"]))
-    values["laws"] = {str(name): dict(options or {}) for name, options in values["laws"].items()}
-    return LibraryMessage(**values)
+        raise LibraryMessageError(f"no YAML: {' '.join(str(error).split())}", where=where) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"])) or "no mapping"
+        raise LibraryMessageError(f"{key}: {first['msg']}", where=where, valid="what a generator publishes") from None
+    for path in (message.folder, message.library):
+        if not Path(path).is_absolute():
+            raise LibraryMessageError(f"'{path}' is relative", where=where, valid="absolute")
+    return message
 
 
 def describe_folder(folder: Path, robot_file: str, laws: Mapping[str, Mapping[str, Any]]) -> LibraryMessage:
@@ -99,16 +100,13 @@ def describe_folder(folder: Path, robot_file: str, laws: Mapping[str, Mapping[st
     library = folder / manifest["library"]
     if not library.is_file():
         raise LibraryMessageError("the library is missing", where=str(library), valid="a complete generated folder")
-    known = {name: dict(laws.get(name, {})) for name in manifest["laws"]}
     return LibraryMessage(
-        robot=manifest["robot"],
         folder=str(folder.absolute()),
         library=str(library.absolute()),
         robot_file=robot_file,
-        hash=manifest["hash"],
-        generator=manifest["generator"],
         functions=tuple(manifest["functions"]),
-        laws=known,
+        laws={name: dict(laws.get(name, {})) for name in manifest["laws"]},
+        **{key: manifest[key] for key in ("robot", "hash", "generator")},
     )
 
 
@@ -140,28 +138,3 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         what = f"{MANIFEST} lacks {', '.join(sorted(missing))}"
         raise LibraryMessageError(what, where=str(folder), valid="a folder of this version; generate it again")
     return dict(manifest)
-
-
-_TYPES: Mapping[str, type] = {
-    "robot": str,
-    "folder": str,
-    "library": str,
-    "robot_file": str,
-    "hash": str,
-    "generator": str,
-    "functions": list,
-    "laws": dict,
-}
-
-
-def _checked(data: Mapping[Any, Any], key: str) -> Any:
-    if key not in data:
-        raise LibraryMessageError(f"'{key}' is missing", where="library message", valid=f"the keys {', '.join(_TYPES)}")
-    if not isinstance(data[key], _TYPES[key]):
-        found = type(data[key]).__name__
-        raise LibraryMessageError(f"'{key}' is a {found}", where="library message", valid=_TYPES[key].__name__)
-    return data[key]
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}

@@ -15,7 +15,7 @@ from rclpy.exceptions import (
 )
 from rclpy.node import Node
 
-from thunder_controllers.ros.common.interface import Kind, Parameter, Value
+from thunder_controllers.ros.common.declarations import Kind, Parameter, Value
 from thunder_dynamics.errors import ThunderError
 
 if TYPE_CHECKING:  # the generator declares parameters where the host is not compiled yet: while the package is built
@@ -130,17 +130,14 @@ def descriptor_of(parameter: Parameter) -> ParameterDescriptor:
 
 def reason_against(parameter: Parameter, value: Any) -> str | None:
     """Say why a value of the right type is not valid, or None if it is."""
-    if value is None:  # declared without a value, see DeclaredParameters
-        return None
     if value is None:  # an array without a value, see DeclaredParameters._declare
         return None
-    if parameter.kind is Kind.STRING and parameter.choices and value not in parameter.choices:
+    if parameter.choices and value not in parameter.choices:
         return _reason(parameter, f"'{value}'", ", ".join(parameter.choices))
-    if parameter.kind in (Kind.DOUBLES, Kind.STRINGS):
-        if parameter.size is not None and len(value) != parameter.size:
-            return _reason(parameter, f"{len(value)} values", str(parameter.size))
-        if parameter.kind is Kind.STRINGS and parameter.choices and not set(value) <= set(parameter.choices):
-            return _reason(parameter, f"{list(value)}", f"any of {', '.join(parameter.choices)}")
+    if parameter.not_empty and not value:
+        return _reason(parameter, "empty", "a name")
+    if parameter.size is not None and len(value) != parameter.size:
+        return _reason(parameter, f"{len(value)} values", str(parameter.size))
     if parameter.kind in (Kind.DOUBLE, Kind.DOUBLES, Kind.INTEGER):
         for number in value if parameter.kind is Kind.DOUBLES else (value,):
             if not _is_inside(parameter, number):
@@ -168,7 +165,6 @@ def gain_parameter(prefix: str, entry: Entry) -> Parameter:
         lower=float(entry.lower.min()),
         upper=float(entry.upper.max()),
         size=None if scalar else entry.size,
-        read_only=False,
     )
 
 

@@ -31,7 +31,7 @@ from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.thread_priority import raise_priority
 from thunder_controllers.ros.controller.health import Health, Reporter
-from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PARAMETERS, PATH_PREFIX
+from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PATH_PREFIX, controller_parameters
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
 from thunder_controllers.ros.controller.setup import ConfigurationError, load_robot
 from thunder_dynamics.errors import ThunderError
@@ -58,7 +58,7 @@ class AdaptiveController(LifecycleNode):
         self._scheduling = raise_priority(0)
         self._reporter = Reporter()
         self._settings = DeclaredParameters(self, self._on_change)
-        self._settings.declare(PARAMETERS)
+        self._settings.declare(controller_parameters())
         self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still

@@ -25,6 +25,7 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import REQUEST, STREAM
+from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
 from thunder_controllers.ros.controller.estimates_file import save_estimates
 from thunder_controllers.ros.controller.excitation import Excitation
 from thunder_controllers.ros.controller.health import Health
@@ -41,7 +42,7 @@ from thunder_controllers.ros.controller.loop import ControlLoop, LoopPorts, Loop
 from thunder_controllers.ros.controller.measurement import JointStateReader
 from thunder_controllers.ros.controller.outputs import ControllerOutputs, Snapshot
 from thunder_controllers.ros.controller.reference_feed import ReferenceFeed
-from thunder_controllers.ros.controller.robot_guard import GuardContext, RobotGuard, make_guard
+from thunder_controllers.ros.controller.robot_guard import make_guard
 from thunder_controllers.ros.controller.setup import Robot, configure_host, motion_limits, set_gains
 from thunder_dynamics.errors import LawError, ThunderError
 

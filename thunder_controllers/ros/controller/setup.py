@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thunder_controllers.host import Controller, Law, Library, MotionLimits, Options
 from thunder_controllers.host.inertia_estimate import estimated_links
 from thunder_controllers.package_uri import resolve
-from thunder_controllers.ros.common.interface import Parameter
+from thunder_controllers.ros.common.declarations import Parameter
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters, gain_parameter
 from thunder_controllers.ros.controller.estimates_file import EstimatesOwner, load_estimates
@@ -108,6 +108,9 @@ def configure_host(
             nominal_dt=1.0 / parameters["update_rate"],
             reference_timeout=parameters["reference_timeout"],
             saturation_freezes_adaptation=parameters["saturation_freezes_adaptation"],
+            effort_limit=parameters["effort_limit"] or None,
+            effort_rate_limit=parameters["effort_rate_limit"] or None,
+            velocity_limit=parameters["velocity_limit"] or None,
             velocity_patience=parameters["velocity_patience"],
             velocity_stop_ratio=parameters["velocity_stop_ratio"],
         ),

@@ -16,17 +16,11 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from std_srvs.srv import Trigger
 
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.qos import SENSOR
-from thunder_controllers.ros.controller.robot_guard import GuardContext
-from thunder_controllers.ros.franka.parameters import (
-    HAND_OVER_PAYLOAD,
-    PARAMETERS,
-    PREFIX,
-    RESET_PAYLOAD,
-    SET_COLLISION_BEHAVIOR,
-    SET_LOAD,
-)
+from thunder_controllers.ros.common.robot_guard import GuardContext
 from thunder_controllers.ros.franka.payload import (
     FlangePose,
     PayloadError,
@@ -55,6 +49,9 @@ from thunder_controllers.ros.franka.state import (
 )
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, symmetric_from_six
+
+PREFIX = "franka."
+"""Of its parameters."""
 
 RETRY_TIME = 1.0
 """Between two attempts to set the collision behaviour [s]."""
@@ -102,11 +99,12 @@ class FrankaGuard:
             raise FrankaError(what, where="robot_interface franka", valid=f"a library of {N_JOINTS} joints")
         self._context = context
         self._node = node = context.node
-        context.parameters.declare(PARAMETERS)
+        self._declared = node_parameters("franka", names.CONTROLLER)
+        context.parameters.declare(self._declared)
         try:
             self._read_parameters()
         except ThunderError:
-            context.parameters.undeclare(PARAMETERS)
+            context.parameters.undeclare(self._declared)
             raise
         self._state: FrankaState | None = None
         self._seen = -math.inf
@@ -121,13 +119,15 @@ class FrankaGuard:
             1.0 / float(self._parameter("state_rate")), self._look, callback_group=group, clock=STEADY
         )
         prefix, limit = self._parameter("service_node") + "/", float(self._parameter("service_timeout"))
-        self._load = SettingClient(node, services.SetLoad, prefix + SET_LOAD, limit)
-        self._behavior = SettingClient(node, services.SetFullCollisionBehavior, prefix + SET_COLLISION_BEHAVIOR, limit)
+        self._load = SettingClient(node, services.SetLoad, prefix + "set_load", limit)
+        self._behavior = SettingClient(
+            node, services.SetFullCollisionBehavior, prefix + "set_full_collision_behavior", limit
+        )
         # A group of their own: while one awaits the robot's answer, everything else of the node goes on.
         asking = MutuallyExclusiveCallbackGroup()
         self._services = [
-            node.create_service(Trigger, HAND_OVER_PAYLOAD, self._hand_over_payload, callback_group=asking),
-            node.create_service(Trigger, RESET_PAYLOAD, self._reset_payload, callback_group=asking),
+            node.create_service(Trigger, "~/hand_over_payload", self._hand_over_payload, callback_group=asking),
+            node.create_service(Trigger, "~/reset_payload", self._reset_payload, callback_group=asking),
         ]
 
     # --- what the controller asks ------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class FrankaGuard:
         for client in (self._load, self._behavior):
             client.close()
         destroy(self._node, self._services)
-        self._context.parameters.undeclare(PARAMETERS)
+        self._context.parameters.undeclare(self._declared)
 
     # --- state -------------------------------------------------------------------------------------------------------
 

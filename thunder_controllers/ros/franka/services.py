@@ -38,12 +38,12 @@ class SettingClient:
         self._group = ReentrantCallbackGroup()
         self._name = node.resolve_service_name(name)
         self._client = node.create_client(kind, name, callback_group=self._group)
-        self._pending: _Pending | None = None
+        self._end: Callable[[str | None], None] | None = None
 
     @property
     def is_busy(self) -> bool:
         """Whether an answer is awaited."""
-        return self._pending is not None
+        return self._end is not None
 
     @property
     def is_there(self) -> bool:
@@ -52,8 +52,7 @@ class SettingClient:
 
     def request(self, fill: Fill, done: Callable[[str | None], None]) -> None:
         """Send a request and call `done` with the reason of a failure, or None; never while `is_busy`."""
-        outcome = self._send(fill)
-        outcome.add_done_callback(lambda future: done(future.result()))
+        self._send(fill).add_done_callback(lambda future: done(future.result()))
 
     async def ask(self, fill: Fill) -> str | None:
         """Send a request and await its end: the reason of a failure, or None."""
@@ -64,49 +63,39 @@ class SettingClient:
 
     def close(self) -> None:
         """Give up what is awaited and destroy the client."""
-        if self._pending is not None:
-            self._pending.end("the node is being cleaned up")
+        if self._end is not None:
+            self._end("the node is being cleaned up")
         self._node.destroy_client(self._client)
 
     def _send(self, fill: Fill) -> Future:
+        """Send a request; the future gets the reason of a failure, or None, by the time limit."""
         outcome = Future(executor=self._node.executor)
-        if not self._client.service_is_ready():
+        if not self.is_there:
             outcome.set_result(f"there is no service {self._name}; is franka_hardware running?")
             return outcome
         request = self._kind.Request()
         fill(request)
-        self._pending = _Pending(self, self._client.call_async(request), outcome)
+        answer = self._client.call_async(request)
+
+        def end(reason: str | None) -> None:
+            if outcome.done():
+                return
+            self._end = None
+            self._node.destroy_timer(timer)
+            if not answer.done():
+                self._client.remove_pending_request(answer)
+            outcome.set_result(reason)
+
+        def answered(_: Future) -> None:
+            if not answer.cancelled():
+                response = answer.result()
+                end(None if response.success else f"the robot refused: {response.error}")
+
+        late = f"no answer from {self._name} within {self._timeout:g} s"
+        timer = self._node.create_timer(self._timeout, lambda: end(late), callback_group=self._group, clock=STEADY)
+        self._end = end
+        answer.add_done_callback(answered)
         return outcome
-
-
-class _Pending:
-    """One request that waits for its answer or its time limit."""
-
-    def __init__(self, owner: SettingClient, answer: Future, outcome: Future) -> None:
-        self._owner = owner
-        self._answer = answer
-        self._outcome = outcome
-        text = f"no answer from {owner._name} within {owner._timeout:g} s"
-        self._timer = owner._node.create_timer(
-            owner._timeout, lambda: self.end(text), callback_group=owner._group, clock=STEADY
-        )
-        answer.add_done_callback(self._answered)
-
-    def _answered(self, answer: Future) -> None:
-        if answer.cancelled():
-            return
-        response = answer.result()
-        self.end(None if response.success else f"the robot refused: {response.error}")
-
-    def end(self, reason: str | None) -> None:
-        """Report the reason of a failure, or None, unless that has been done."""
-        if self._outcome.done():
-            return
-        self._owner._pending = None
-        self._owner._node.destroy_timer(self._timer)
-        if not self._answer.done():
-            self._owner._client.remove_pending_request(self._answer)
-        self._outcome.set_result(reason)
 
 
 def destroy_services(node: Node, services: Sequence[Any]) -> None:

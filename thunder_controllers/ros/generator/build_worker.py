@@ -1,13 +1,12 @@
 """Builds a library in a process of its own, so that a node stays responsive and can end a build at once.
 
 The program `python -m thunder_controllers.ros.generator.build_worker REQUEST` takes the request as JSON, builds, and
-writes one JSON object to its standard output. It ends, with its compilers, when its standard input is closed: it
-never outlives the process that started it.
+writes the result as JSON to its standard output, or with exit status 1 the reason why there is none. It ends, with its
+compilers, when its standard input is closed: it never outlives the process that started it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,9 +14,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from thunder_controllers.ros.common.library_message import MANIFEST, LibraryMessage, describe_folder
 from thunder_dynamics.build import LawRequest, build
@@ -76,6 +77,9 @@ class BuildResult:
     """Wall time of the build [s]."""
 
 
+_REQUEST, _RESULT = TypeAdapter(BuildRequest), TypeAdapter(BuildResult)
+
+
 def build_here(request: BuildRequest) -> BuildResult:
     """Build in this process.
 
@@ -117,26 +121,25 @@ class BuildProcess:
         Raises:
             BuildError: with the reason, if the build fails or was ended.
         """
-        command = [sys.executable, "-m", __name__, json.dumps(asdict(request))]
+        command = [sys.executable, "-m", __name__, _REQUEST.dump_json(request).decode()]
         with self._lock:
             if self._ended:
                 raise BuildError("the build was ended", where=request.robot_file)
             # A session of its own: a signal to the group of this process does not reach the compilers half-way.
-            process = self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-            )
-        try:
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+            self._process = process
+        with process:  # which closes its standard input only when it has ended
             text = process.stdout.read() if process.stdout is not None else ""
             status = process.wait()
-        finally:
-            with self._lock:
-                self._process = None
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+        with self._lock:
+            self._process = None
         if self._ended:
             raise BuildError("the build was ended", where=request.robot_file)
-        return _read_answer(text, status, request)
+        if status == 0:
+            return _RESULT.validate_json(text)
+        reason = text if status == 1 and text else f"the build ended with status {status} and without a result"
+        raise BuildError(reason, where="" if text else request.robot_file)
 
     def end(self) -> None:
         """End the build that is running, compilers included, and refuse further ones."""
@@ -153,19 +156,6 @@ class BuildProcess:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read_answer(text: str, status: int, request: BuildRequest) -> BuildResult:
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        raise BuildError(
-            f"the build ended with status {status} and without a result", where=request.robot_file
-        ) from None
-    if "error" in answer:
-        raise BuildError(answer["error"])
-    library = LibraryMessage(**{**answer["library"], "functions": tuple(answer["library"]["functions"])})
-    return BuildResult(library, answer["reused"], answer["seconds"])
-
-
 def _end_with_parent() -> None:
     """Wait for the end of standard input, which is the end of the parent, then end this session."""
     os.read(sys.stdin.fileno(), 1)
@@ -178,17 +168,16 @@ def _raise_exit(number: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Build as the first argument says; exit status 0 with a result, 1 with an error, both as JSON."""
+    """Build as the first argument says; exit status 0 with the result, 1 with the reason why there is none."""
     signal.signal(signal.SIGTERM, _raise_exit)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    request = BuildRequest(**json.loads(sys.argv[1]))
     try:
-        answer: dict[str, Any] = asdict(build_here(request))
+        answer, status = _RESULT.dump_json(build_here(_REQUEST.validate_json(sys.argv[1]))).decode(), 0
     except ThunderError as error:
-        answer = {"error": str(error)}
-    sys.stdout.write(json.dumps(answer))
+        answer, status = str(error), 1
+    sys.stdout.write(answer)
     sys.stdout.flush()
-    sys.exit(1 if "error" in answer else 0)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from std_srvs.srv import Trigger
 
 from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -39,7 +40,6 @@ from thunder_controllers.ros.common.runtime import (
     run,
 )
 from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildRequest
-from thunder_controllers.ros.generator.parameters import GENERATOR_PARAMETERS
 from thunder_dynamics.errors import BuildError, ThunderError
 
 DIAGNOSTICS_PERIOD = 1.0
@@ -56,7 +56,7 @@ class GeneratorNode(Node):
     def __init__(self) -> None:
         super().__init__(names.GENERATOR)
         self._given = DeclaredParameters(self)
-        self._given.declare(GENERATOR_PARAMETERS)
+        self._given.declare(node_parameters("generator", names.GENERATOR))
         self._process = BuildProcess()
         self._description = ""
         self._building = ""

@@ -14,13 +14,13 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
-from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.joint_reader import read_joints
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
-from thunder_controllers.ros.generator.parameters import MODEL_PARAMETERS
 from thunder_dynamics.errors import NameNotFoundError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -75,14 +75,13 @@ class ModelNode(Node):
     def __init__(self) -> None:
         super().__init__(names.MODEL)
         self._given = DeclaredParameters(self)
-        self._given.declare(MODEL_PARAMETERS)
+        self._given.declare(node_parameters("model", names.MODEL))
         self._functions: tuple[str, ...] = self._given["functions"]
         self._outputs = {
             name: self.create_publisher(Float64MultiArray, f"~/{name}", MONITOR) for name in self._functions
         }
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self._library: Library | None = None
-        self._joints = JointReader(())
         self._state: JointState | None = None
         self._problem = WAITING
         self._published = 0
@@ -99,7 +98,7 @@ class ModelNode(Node):
     def _use(self, path: str) -> None:
         library = Library(path)
         check_functions(library, self._functions)
-        self._library, self._joints, self._problem = library, JointReader(library.joint_names), ""
+        self._library, self._problem = library, ""
         self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {path}")
 
     def _on_library(self, message: String) -> None:
@@ -117,7 +116,7 @@ class ModelNode(Node):
             return
         state, self._state = self._state, None
         try:
-            q, qd = self._joints.read(state)
+            q, qd = read_joints(state, self._library.joint_names)
         except ThunderError as error:
             self._problem = str(error)
             return

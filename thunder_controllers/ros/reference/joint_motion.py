@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from thunder_controllers.references.excitation import JointExcitation
 from thunder_controllers.references.trajectories import JointLissajous, JointPath, Reference
 from thunder_controllers.ros.controller.setup import Robot
-from thunder_controllers.ros.reference.parameters import JOINT_FREQUENCIES
 from thunder_controllers.ros.reference.pose_motion import NEAR, Leg
 from thunder_controllers.ros.simulation.options import Parameters
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
+
+JOINT_FREQUENCIES = (0.1, 0.2, 0.15, 0.25)
+"""Of joint_lissajous where none are given: neighbours move differently, all together repeat after 20 s [Hz]."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def joint_legs_of(kind: str, parameters: Parameters, start: FloatArray, space: J
     """Plan a joint motion from rest at `start`, shape (n,): the way to it, then the motion itself.
 
     Args:
-        kind: One of `reference_parameters.JOINT_MOTIONS`.
+        kind: Value of the parameter `type`, for a joint motion.
         parameters: Of the reference node.
         start: Where the joints are.
         space: Their limits.

@@ -17,17 +17,16 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.hot_subscription import HotSubscription
-from thunder_controllers.ros.common.joint_reader import JointReader
+from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
+from thunder_controllers.ros.common.joint_reader import read_joints
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.controller.setup import Robot, load_robot
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.parameters import AUTO, CARTESIAN_MOTIONS, REFERENCE_PARAMETERS
 from thunder_controllers.ros.reference.pose_motion import Kind, Motion, PoseValue, legs_of
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
-from thunder_controllers.ros.simulation.faults import NANOSECONDS
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -49,7 +48,7 @@ class ReferenceNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__(names.REFERENCE, **options)
         self._settings = DeclaredParameters(self)
-        self._settings.declare(REFERENCE_PARAMETERS)
+        self._settings.declare(node_parameters("reference", names.REFERENCE))
         self._motion = Motion()
         self._lock = threading.Lock()
         self._pose: PoseValue | None = None
@@ -104,15 +103,15 @@ class ReferenceNode(Node):
 
     def _start(self) -> None:
         kind = self._settings["type"]
-        if kind == AUTO:
+        if kind == "auto":
             kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
         ramp_time = self._settings["ramp_time"]
-        if kind in CARTESIAN_MOTIONS:
-            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
-        else:
+        if kind.startswith("joint_"):
             space = JointSpace.of(self._known_robot())
             legs = joint_legs_of(kind, self._settings, self._start_joints(), space)
             self._motion.start(legs, ramp_time, "joint")
+        else:
+            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
         self.get_logger().info(f"motion: {kind}")
 
     def _start_pose(self) -> PoseValue:
@@ -133,7 +132,7 @@ class ReferenceNode(Node):
             return held[: len(joints)]
         if self._state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
-        return JointReader(joints).read(self._state)[0]
+        return read_joints(self._state, joints)[0]
 
     def _known_robot(self) -> Robot:
         if self._robot is None:

@@ -1,6 +1,6 @@
 """What the reference node sends, without ROS: a motion that begins and ends at rest, from where the robot is.
 
-The poses are planned here, joint motions in `reference_joint_motion`.
+The poses are planned here, joint motions in `joint_motion`.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def legs_of(kind: str, parameters: Parameters, start: PoseValue) -> list[Leg]:
     """Plan a Cartesian motion from rest at `start`: the way to it, then the motion itself.
 
     Args:
-        kind: One of `reference_parameters.CARTESIAN_MOTIONS`.
+        kind: Value of the parameter `type`, for a Cartesian motion.
         parameters: Of the reference node.
         start: Where the end effector is.
 

@@ -13,14 +13,14 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.ros.simulation.loop import SimulationLoop
-from thunder_controllers.ros.simulation.options import fault_options, loop_options, payload_of, robot_options
-from thunder_controllers.ros.simulation.parameters import SIMULATION_PARAMETERS
+from thunder_controllers.ros.simulation.options import loop_options, payload_of, robot_options
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
 from thunder_dynamics.errors import ThunderError
@@ -45,7 +45,7 @@ class SimulationNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__(names.SIMULATION, **options)
         self._settings = DeclaredParameters(self, self._on_change)
-        self._settings.declare(SIMULATION_PARAMETERS)
+        self._settings.declare(node_parameters("simulation", names.SIMULATION))
         self.robot = SimulatedRobot(robot_options(self._settings))
         if self._settings["payload.attached"]:
             self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
@@ -112,14 +112,10 @@ class SimulationNode(Node):
         return response
 
     def _on_inject_fault(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        try:
-            options = fault_options(self._settings)
-        except ThunderError as error:
-            response.success, response.message = False, str(error)
-            return response
+        kind, duration, offset = (self._settings[f"fault.{name}"] for name in ("kind", "duration", "clock_offset"))
         with self.loop.lock:
             if request.data:
-                self._faults.start(options, self.robot.time_ns)
+                self._faults.start(kind, duration, offset, self.robot.time_ns)
             else:
                 self._faults.stop()
         response.success, response.message = True, self._faults.kind

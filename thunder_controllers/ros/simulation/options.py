@@ -6,7 +6,6 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from thunder_controllers.ros.simulation.faults import FaultOptions
 from thunder_controllers.ros.simulation.loop import LoopOptions
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
@@ -52,11 +51,6 @@ def loop_options(parameters: Parameters) -> LoopOptions:
         lockstep_timeout=parameters["lockstep_timeout"],
         command_timeout=parameters["command_timeout"],
     )
-
-
-def fault_options(parameters: Parameters) -> FaultOptions:
-    """Read which fault to inject."""
-    return FaultOptions(parameters["fault.kind"], parameters["fault.duration"], parameters["fault.clock_offset"])
 
 
 def payload_of(parameters: Parameters, ee_link: str) -> Payload:

@@ -12,9 +12,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
 from thunder_controllers.ros.common.qos import SENSOR, STREAM
-from thunder_controllers.ros.simulation.faults import NANOSECONDS, FaultInjector
+from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.simulation.robot import SimulatedRobot
 from thunder_dynamics.errors import DimensionError
 

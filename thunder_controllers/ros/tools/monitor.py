@@ -13,8 +13,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from thunder_controllers.ros.bringup.parameters import MONITOR_PARAMETERS
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
@@ -89,7 +89,7 @@ class MonitorNode(Node):
     def __init__(self) -> None:
         super().__init__(names.MONITOR)
         given = DeclaredParameters(self)
-        given.declare(MONITOR_PARAMETERS)
+        given.declare(node_parameters("bringup", names.MONITOR))
         self._controller = self.resolve_topic_name(given["controller"])
         self._history = History()
         self._error = ""

@@ -1,0 +1,175 @@
+"""Parameters of the nodes as `parameters.yaml` declares them, in the format of generate_parameter_library.
+
+    rate: { type: double, default_value: 50.0, validation: { bounds<>: [0.1, 1000.0] }, description: "Of poses. [Hz]" }
+
+What the ros2_control plugin and the node share, both declare from one file. Beyond the format: a description ends with
+the unit in brackets where there is one, and a file may hold the tables of several nodes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from thunder_dynamics.errors import ThunderError
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+Value = bool | int | float | str | tuple[float, ...] | tuple[str, ...]
+
+
+class DeclarationError(ThunderError):
+    """A file of parameters declares something that is not understood."""
+
+
+class Kind(Enum):
+    """Type of a parameter."""
+
+    BOOL = "bool"
+    INTEGER = "int"
+    DOUBLE = "double"
+    STRING = "string"
+    DOUBLES = "double_array"
+    STRINGS = "string_array"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A ROS parameter.
+
+    Attributes:
+        name: Name, dots separate groups.
+        kind: Type.
+        default: Value if nothing else is given.
+        description: One sentence or two, without the unit.
+        unit: SI unit; "1" for pure numbers, "" where a unit means nothing (names, switches).
+        lower: Smallest valid value, of each element of an array.
+        upper: Largest valid value.
+        positive: `lower` itself is not valid.
+        choices: The only valid values of a string; empty: any.
+        size: Valid number of elements of an array; None: any.
+        not_empty: A string must not be empty.
+        read_only: Fixed once the node runs; others may be set at any time, and act when their description says.
+    """
+
+    name: str
+    kind: Kind
+    default: Value
+    description: str
+    unit: str = ""
+    lower: float = -math.inf
+    upper: float = math.inf
+    positive: bool = False
+    choices: tuple[str, ...] = ()
+    size: int | None = None
+    not_empty: bool = False
+    read_only: bool = False
+
+    @property
+    def text(self) -> str:
+        """Description with unit and choices, as `ros2 param describe` shows it."""
+        parts = [self.description]
+        if self.unit:
+            parts.append(f"[{self.unit}]")
+        if self.choices:
+            parts.append(f"({', '.join(self.choices)})")
+        return " ".join(parts)
+
+
+def node_parameters(folder: str, node: str) -> tuple[Parameter, ...]:
+    """Parameters of a node, from `parameters.yaml` in its folder of `ros/`."""
+    return read_parameters(PACKAGE / "ros" / folder / "parameters.yaml", node)
+
+
+def plugin_parameters() -> tuple[Parameter, ...]:
+    """Parameters of the ros2_control plugin, all of which the controller node has too."""
+    file = PACKAGE / "ros2_control" / "plugin" / "parameters.yaml"
+    return read_parameters(file, "thunder_adaptive_controller")
+
+
+def read_parameters(file: Path, root: str) -> tuple[Parameter, ...]:
+    """Read the table `root` of a file of parameters.
+
+    Raises:
+        DeclarationError: if there is no such table, or something in it is not understood.
+    """
+    tables = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(tables, dict) or not isinstance(tables.get(root), dict):
+        raise DeclarationError(f"no table '{root}'", where=str(file), valid="a mapping of names to declarations")
+    return tuple(_read_table(tables[root], "", str(file)))
+
+
+def _read_table(table: Mapping[str, Any], prefix: str, file: str) -> Iterator[Parameter]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if not isinstance(value, dict):
+            raise DeclarationError("no mapping", where=f"{file}: {name}", valid="a declaration, or a group of them")
+        if isinstance(value.get("type"), str):  # a group may hold a parameter that is called type
+            yield _read_parameter(name, value, f"{file}: {name}")
+        else:
+            yield from _read_table(value, f"{name}.", file)
+
+
+_REQUIRED = {"type", "default_value", "description"}
+_OPTIONAL = {"read_only", "validation"}
+
+_NUMBER, _ARRAY = (Kind.INTEGER, Kind.DOUBLE), (Kind.DOUBLES, Kind.STRINGS)
+
+_RULES: Mapping[str, tuple[tuple[Kind, ...], Callable[..., dict[str, Any]]]] = {
+    "bounds<>": (_NUMBER, lambda lower, upper: {"lower": lower, "upper": upper}),
+    "gt<>": (_NUMBER, lambda lower: {"lower": lower, "positive": True}),
+    "gt_eq<>": (_NUMBER, lambda lower: {"lower": lower}),
+    "lt_eq<>": (_NUMBER, lambda upper: {"upper": upper}),
+    "element_bounds<>": ((Kind.DOUBLES,), lambda lower, upper: {"lower": lower, "upper": upper}),
+    "lower_element_bounds<>": ((Kind.DOUBLES,), lambda lower: {"lower": lower}),
+    "upper_element_bounds<>": ((Kind.DOUBLES,), lambda upper: {"upper": upper}),
+    "thunder_controllers::positive": ((Kind.DOUBLE, Kind.DOUBLES), lambda: {"lower": 0.0, "positive": True}),
+    "fixed_size<>": (_ARRAY, lambda size: {"size": size}),
+    "one_of<>": ((Kind.STRING,), lambda choices: {"choices": tuple(choices)}),
+    "not_empty<>": ((Kind.STRING,), lambda: {"not_empty": True}),
+}
+"""Validators: the types they are for, and what their arguments say."""
+
+_ELEMENTS = {Kind.BOOL: bool, Kind.INTEGER: int, Kind.DOUBLE: float, Kind.DOUBLES: float}
+
+
+def _read_parameter(name: str, declared: Mapping[str, Any], where: str) -> Parameter:
+    if wrong := declared.keys() - _REQUIRED - _OPTIONAL:
+        valid = ", ".join(sorted(_REQUIRED | _OPTIONAL))
+        raise DeclarationError(f"unknown key {', '.join(sorted(wrong))}", where=where, valid=valid)
+    if missing := _REQUIRED - declared.keys():
+        raise DeclarationError(f"{', '.join(sorted(missing))} is missing", where=where, valid="all of these keys")
+    if declared["type"] not in [kind.value for kind in Kind]:
+        valid = ", ".join(kind.value for kind in Kind)
+        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=valid)
+    kind = Kind(declared["type"])
+    default = declared["default_value"]
+    is_array = isinstance(default, list)
+    elements = default if is_array else [default]
+    if is_array != (kind in _ARRAY) or any(type(element) is not _ELEMENTS.get(kind, str) for element in elements):
+        raise DeclarationError(f"default_value {default!r}", where=where, valid=f"a {kind.value}")
+    text, unit = re.fullmatch(r"(.*?)(?: \[([^]]*)\])?", declared["description"]).groups()  # type: ignore[union-attr]
+    rules: dict[str, Any] = {}
+    for rule, arguments in (declared.get("validation") or {}).items():
+        rules |= _read_rule(kind, rule, arguments or (), where)
+    read_only = bool(declared.get("read_only", False))
+    value = tuple(default) if is_array else default
+    return Parameter(name, kind, value, text, unit or "", **rules, read_only=read_only)
+
+
+def _read_rule(kind: Kind, rule: str, arguments: Any, where: str) -> dict[str, Any]:
+    kinds, read = _RULES.get(rule, ((), dict))
+    if kind not in kinds:
+        valid = ", ".join(name for name, (kinds, _) in _RULES.items() if kind in kinds)
+        raise DeclarationError(f"{rule} for a {kind.value}", where=where, valid=valid)
+    try:
+        return read(*arguments)
+    except TypeError:
+        raise DeclarationError(f"{rule}: {arguments}", where=where, valid="the arguments of that validator") from None
