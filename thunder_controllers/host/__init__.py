@@ -6,42 +6,67 @@
     host.activate(q)
     guards = Guard(host.update(t, q, qd, dt, effort))  # effort is written in place
 
-The C++ class behind it is `thunder::Controller`; its header says which thread may call what.
+The C++ class behind it is `thunder::Controller`; its header says which thread may call what. Controllers in ROS are shells
+around a `ControlSession`, which holds one, and the readers and reports that belong to it.
 """
 
 from thunder_controllers.host._host import (
     SMALLEST_MASS,
+    Configuration,
     Controller,
+    ControlSession,
     Entry,
+    Excitation,
+    ExcitationReport,
     Function,
+    HealthReport,
+    HealthReporter,
+    JointPoint,
     Law,
     Library,
     MotionLimits,
     Options,
+    PosePoint,
     ReferenceDistance,
+    ReferenceReader,
+    Snapshot,
     Status,
     TimedJoints,
     TimedPose,
     about_com,
     estimated_links,
+    read_estimates,
+    save_estimates,
 )
 from thunder_controllers.host.guard import BLOCKING_GUARDS, Guard
 
 __all__ = [
     "BLOCKING_GUARDS",
     "SMALLEST_MASS",
+    "Configuration",
+    "ControlSession",
     "Controller",
     "Entry",
+    "Excitation",
+    "ExcitationReport",
     "Function",
     "Guard",
+    "HealthReport",
+    "HealthReporter",
+    "JointPoint",
     "Law",
     "Library",
     "MotionLimits",
     "Options",
+    "PosePoint",
     "ReferenceDistance",
+    "ReferenceReader",
+    "Snapshot",
     "Status",
     "TimedJoints",
     "TimedPose",
     "about_com",
     "estimated_links",
+    "read_estimates",
+    "save_estimates",
 ]

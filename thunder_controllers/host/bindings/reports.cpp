@@ -24,7 +24,8 @@ HealthReport report(HealthReporter& reporter, const std::string& state, const Py
                     const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
                     const std::string& silence, const py::dict& counters, const py::dict& extra,
                     const Numbers& latencies, const Numbers& intervals) {
-  Condition condition{state};
+  Condition condition;
+  condition.state = state;
   if (snapshot) condition.snapshot = *snapshot;
   condition.excitation = excitation;
   condition.messages = messages;

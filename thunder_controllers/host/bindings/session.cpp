@@ -187,7 +187,7 @@ void bind_session(py::module_& module) {
   py::class_<ControlSession> bound(module, "ControlSession",
                                    "A configured controller, and what every shell around it decides alike.");
   bound
-      .def(py::init(&session_from), py::arg("configuration"), py::arg("options") = Options(), py::kw_only(),
+      .def(py::init(&session_from), py::arg("configuration"), py::arg("options"), py::kw_only(),
            py::arg("gains") = py::dict(), py::arg("estimates") = py::dict(),
            "Gains and estimates that are not given have their defaults.\n\n"
            "Raises ThunderError for a value out of bounds, DimensionError for a gain that is not given whole.")
