@@ -27,8 +27,7 @@ from scipy.spatial.transform import Rotation
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
-from thunder_controllers.host import Library
-from thunder_controllers.host.inertia_estimate import about_com
+from thunder_controllers.host import Library, about_com
 from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED
 

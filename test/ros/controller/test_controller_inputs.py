@@ -1,13 +1,15 @@
-"""Reference messages: what they become, and the message that refuses each bad one."""
+"""Reference messages on their way into the host: nothing of what they say is lost, and what it refuses is refused."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, Transform, Twist
+from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 from trajectory_msgs.msg import (
     JointTrajectory,
@@ -16,24 +18,57 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, ReferenceReader
 from thunder_controllers.references.trajectories import POSITION, ROTATION
-from thunder_controllers.ros.controller.inputs import (
-    Frames,
-    ReferenceMessageError,
-    fill_joint_sample,
-    fill_sample,
-    target_of,
-    timed_joints,
-    timed_poses,
-)
+from thunder_controllers.ros.controller.inputs import Input, joint_point, pose_point, stream_input, target_inputs
+from thunder_dynamics.errors import LawError
 
-FRAMES = Frames("world", "ee")
-NAN = float("nan")
-TURNS = [Rotation.from_euler("xyz", angles) for angles in ([3.0, 0.2, -0.4], [2.7, 0.0, 0.0], [3.1, -0.2, 0.5])]
-PLACES = np.array([[0.4, -0.1, 0.5], [0.5, 0.0, 0.45], [0.45, 0.1, 0.55]])
+TURN = Rotation.from_euler("xyz", [2.7, 0.1, -0.3])
+PLACE = np.array([0.5, 0.0, 0.45])
+VELOCITY, ACCELERATION = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
+START, REST = np.array([0.1, 0.2]), np.zeros(2)
 
 
-def transform(place: Any, turn: Rotation) -> Transform:
+class Shell:
+    """What a configured node has of a law: a session, active at START, and the inputs of its messages."""
+
+    def __init__(self, library: Library, law: str) -> None:
+        configuration = Configuration(library, law=law, joints=["a", "b"])
+        self.reader = ReferenceReader(configuration, "world", "ee")
+        self.session = ControlSession(configuration, Options())
+        self.stream = stream_input(configuration, self.session, self.reader)
+        self.targets = target_inputs(configuration, self.session, self.reader)
+        self.session.activate(START, REST)
+        self.session.update(0, 0.0, START, REST, 1e-3, np.zeros(2))
+
+    def target(self, kind: Any) -> Input:
+        (found,) = (target for target in self.targets if target.kind is kind)
+        return found
+
+    def reference_after(self, steps: int) -> Any:
+        """Reference and its source after some milliseconds."""
+        for k in range(1, steps + 1):
+            self.session.update(k * 10**6, 1e-3 * k, START, REST, 1e-3, np.zeros(2))
+        snapshot = self.session.snapshot()
+        return snapshot.reference_vector, snapshot.reference_source
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(Path(tmp_path_factory.mktemp("pendulum2"))))
+
+
+@pytest.fixture
+def cartesian(library: Library) -> Shell:
+    return Shell(library, "cartesian_spring")
+
+
+@pytest.fixture
+def joint(library: Library) -> Shell:
+    return Shell(library, "joint_adaptive")
+
+
+def transform(place: Any = PLACE, turn: Rotation = TURN) -> Transform:
     message = Transform()
     message.translation.x, message.translation.y, message.translation.z = map(float, place)
     rotation = message.rotation
@@ -48,171 +83,108 @@ def twist(values: Any) -> Twist:
     return message
 
 
-def seconds(value: float) -> Duration:
-    return Duration(sec=int(value), nanosec=round((value - int(value)) * 1e9))
+def pose(time: Duration, **fields: Any) -> MultiDOFJointTrajectoryPoint:
+    return MultiDOFJointTrajectoryPoint(transforms=[transform()], time_from_start=time, **fields)
 
 
-def point(k: int, time: float, **fields: Any) -> MultiDOFJointTrajectoryPoint:
-    return MultiDOFJointTrajectoryPoint(
-        transforms=[transform(PLACES[k], TURNS[k])], time_from_start=seconds(time), **fields
+MOVING = pose(Duration(sec=1, nanosec=500_000_000), velocities=[twist(VELOCITY)], accelerations=[twist(ACCELERATION)])
+
+
+def test_a_point_of_poses_keeps_all_its_numbers(cartesian: Shell) -> None:
+    row = cartesian.reader.sample(pose_point(MOVING))
+    np.testing.assert_array_equal(row[POSITION], PLACE)
+    np.testing.assert_allclose(row[ROTATION].reshape(3, 3).T, TURN.as_matrix(), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(row[12:], np.concatenate((VELOCITY, ACCELERATION)))
+    first, second = cartesian.reader.poses("world", [], [pose_point(MOVING), pose_point(pose(Duration(sec=2)))])
+    assert (first.time, second.time) == (1.5, 2.0)
+    np.testing.assert_array_equal(first.twist, VELOCITY)
+    np.testing.assert_array_equal(first.acceleration, ACCELERATION)
+    assert second.twist is None and second.acceleration is None
+
+
+def test_a_point_of_joints_keeps_all_its_numbers(joint: Shell) -> None:
+    message = JointTrajectoryPoint(
+        positions=[0.7, 0.5],
+        velocities=[0.2, 0.1],
+        accelerations=[0.4, 0.3],
+        time_from_start=Duration(nanosec=250_000_000),
+    )
+    (timed,) = joint.reader.joints(["b", "a"], [joint_point(message)])
+    assert (timed.time, timed.q.tolist(), timed.qd.tolist(), timed.qdd.tolist()) == (
+        0.25,
+        [0.5, 0.7],
+        [0.1, 0.2],
+        [0.3, 0.4],
     )
 
 
-def trajectory(*points: MultiDOFJointTrajectoryPoint, frame: str = "world") -> MultiDOFJointTrajectory:
-    message = MultiDOFJointTrajectory(joint_names=["ee"], points=list(points))
-    message.header.frame_id = frame
-    return message
+def test_a_streamed_pose_is_followed(cartesian: Shell) -> None:
+    assert (cartesian.stream.kind, cartesian.stream.topic) == (MultiDOFJointTrajectoryPoint, "~/reference")
+    cartesian.stream.follow(MOVING)
+    reference, source = cartesian.reference_after(1)
+    assert source == "stream"
+    np.testing.assert_array_equal(reference[POSITION], PLACE)
 
 
-def test_a_streamed_reference_becomes_the_same_sample() -> None:
-    row = np.zeros(24)
-    velocity, acceleration = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
-    fill_sample(point(1, 0.0, velocities=[twist(velocity)], accelerations=[twist(acceleration)]), row)
-    assert np.array_equal(row[POSITION], PLACES[1])
-    assert np.allclose(row[ROTATION].reshape(3, 3).T, TURNS[1].as_matrix(), rtol=0, atol=1e-15)
-    assert np.array_equal(row[12:], np.concatenate((velocity, acceleration)))
+def test_streamed_joints_are_followed(joint: Shell) -> None:
+    assert (joint.stream.kind, joint.stream.topic) == (JointTrajectoryPoint, "~/joint_reference")
+    joint.stream.follow(JointTrajectoryPoint(positions=[1.0, 2.0], accelerations=[3.0, 4.0]))
+    reference, source = joint.reference_after(1)
+    assert (reference.tolist(), source) == ([1.0, 2.0, 0.0, 0.0, 3.0, 4.0], "stream")
 
 
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
         (MultiDOFJointTrajectoryPoint(), "0 transforms"),
-        (MultiDOFJointTrajectoryPoint(transforms=[Transform(), Transform()]), "2 transforms"),
-        (point(0, 0.0, velocities=[Twist(), Twist()]), "2 velocities"),
-        (point(0, 0.0, velocities=[twist([NAN] * 6)]), "not finite"),
-        (MultiDOFJointTrajectoryPoint(transforms=[transform([NAN, 0, 0], TURNS[0])]), "not finite"),
+        (MultiDOFJointTrajectoryPoint(transforms=[transform()] * 2), "2 transforms"),
+        (pose(Duration(), velocities=[Twist()] * 2), "2 velocities"),
+        (pose(Duration(), accelerations=[twist([float("nan")] * 6)]), "not finite"),
     ],
 )
-def test_a_bad_streamed_reference_is_refused_and_changes_nothing(
-    message: MultiDOFJointTrajectoryPoint, reason: str
+def test_a_bad_streamed_pose_is_refused_and_changes_nothing(
+    cartesian: Shell, message: MultiDOFJointTrajectoryPoint, reason: str
 ) -> None:
-    row = np.ones(24)
-    with pytest.raises(ReferenceMessageError, match=reason):
-        fill_sample(message, row)
-    assert (row == 1.0).all()
+    with pytest.raises(LawError, match=reason):
+        cartesian.stream.follow(message)
+    assert not cartesian.session.is_streamed
 
 
-def test_a_streamed_joint_reference_becomes_the_same_sample() -> None:
-    row = np.ones(6)
-    fill_joint_sample(JointTrajectoryPoint(positions=[1.0, 2.0], accelerations=[3.0, 4.0]), row)
-    assert row.tolist() == [1.0, 2.0, 0.0, 0.0, 3.0, 4.0]
-    fill_joint_sample(JointTrajectoryPoint(positions=[1.0, 2.0], velocities=[-1.0, -2.0]), row)
-    assert row.tolist() == [1.0, 2.0, -1.0, -2.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        (JointTrajectoryPoint(), "0 positions; valid: 2, in the order of the parameter joints"),
-        (JointTrajectoryPoint(positions=[1.0, 2.0, 3.0]), "3 positions"),
-        (JointTrajectoryPoint(positions=[1.0, 2.0], velocities=[1.0]), "1 velocities; valid: 2, .* or none"),
-        (JointTrajectoryPoint(positions=[1.0, NAN]), "positions are not finite"),
-        (JointTrajectoryPoint(positions=[1.0, 2.0], accelerations=[1.0, np.inf]), "accelerations are not finite"),
-    ],
-)
-def test_a_bad_streamed_joint_reference_is_refused_and_changes_nothing(
-    message: JointTrajectoryPoint, reason: str
-) -> None:
-    row = np.ones(6)
-    with pytest.raises(ReferenceMessageError, match=reason):
-        fill_joint_sample(message, row)
-    assert (row == 1.0).all()
-
-
-def test_a_quaternion_that_is_none_is_refused() -> None:
-    message = point(0, 0.0)
-    message.transforms[0].rotation.w += 0.1
-    with pytest.raises(ReferenceMessageError, match=r"quaternion of norm .*valid: norm 1"):
-        fill_sample(message, np.ones(24))
-
-
-def pose(place: Any, turn: Rotation, frame: str = "world") -> PoseStamped:
+def goal(frame: str = "world") -> PoseStamped:
     message = PoseStamped()
     message.header.frame_id = frame
-    written = transform(place, turn)
-    message.pose.position.x, message.pose.position.y, message.pose.position.z = map(float, place)
+    written = transform()
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = PLACE.tolist()
     message.pose.orientation = written.rotation
     return message
 
 
-def test_a_target_is_read() -> None:
-    position, quaternion = target_of(pose(PLACES[1], TURNS[1]), FRAMES)
-    assert np.array_equal(position, PLACES[1])
-    assert np.allclose(quaternion, TURNS[1].as_quat(), rtol=0, atol=1e-15)
+def test_a_target_pose_is_moved_to(cartesian: Shell) -> None:
+    assert {target.topic for target in cartesian.targets} == {"~/target_pose", "~/trajectory"}
+    cartesian.target(PoseStamped).follow(goal())
+    reference, source = cartesian.reference_after(10_000)
+    np.testing.assert_allclose(reference[POSITION], PLACE, rtol=0, atol=1e-12)
+    assert source == "hold"
+    with pytest.raises(LawError, match="target_pose: frame_id 'camera'; valid: 'world'"):
+        cartesian.target(PoseStamped).follow(goal("camera"))
 
 
-def test_a_target_in_another_frame_is_refused() -> None:
-    with pytest.raises(ReferenceMessageError, match="frame_id 'camera'; valid: 'world'"):
-        target_of(pose(PLACES[1], TURNS[1], "camera"), FRAMES)
+def test_a_trajectory_of_poses_is_followed(cartesian: Shell) -> None:
+    message = MultiDOFJointTrajectory(joint_names=["ee"], points=[pose(Duration(sec=2))])
+    with pytest.raises(LawError, match="trajectory: frame_id ''"):
+        cartesian.target(MultiDOFJointTrajectory).follow(message)
+    message.header.frame_id = "world"
+    cartesian.target(MultiDOFJointTrajectory).follow(message)
+    reference, _ = cartesian.reference_after(2001)
+    np.testing.assert_allclose(reference[POSITION], PLACE, rtol=0, atol=1e-12)
 
 
-def test_a_trajectory_becomes_timed_poses() -> None:
-    velocity, acceleration = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
-    points = timed_poses(
-        trajectory(
-            point(1, 1.0, velocities=[twist(velocity)], accelerations=[twist(acceleration)]),
-            point(2, 2.5),
-        ),
-        FRAMES,
-    )
-    assert [p.time for p in points] == [1.0, 2.5]
-    for timed, k in zip(points, (1, 2), strict=True):
-        assert np.array_equal(timed.position, PLACES[k])
-        assert np.allclose(timed.orientation, TURNS[k].as_quat(), rtol=0, atol=1e-15)
-    assert np.array_equal(points[0].twist, velocity) and np.array_equal(points[0].acceleration, acceleration)
-    assert points[1].twist is None and points[1].acceleration is None
-
-
-def with_joint(name: str) -> MultiDOFJointTrajectory:
-    message = trajectory(point(1, 1.0))
-    message.joint_names = [name]
-    return message
-
-
-def without_transform() -> MultiDOFJointTrajectory:
-    message = trajectory(point(1, 1.0))
-    message.points[0].transforms = []
-    return message
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        (trajectory(point(1, 1.0), frame="base"), "frame_id 'base'"),
-        (trajectory(point(1, 1.0, velocities=[Twist(), Twist()])), r"points\[0\].velocities: 2 values; valid: 0 or 1"),
-        (trajectory(MultiDOFJointTrajectoryPoint(transforms=[transform([NAN, 0, 0], TURNS[0])])), "not finite"),
-        (without_transform(), r"points\[0\].transforms: 0 values; valid: 1"),
-        (with_joint("elbow"), "joint_names"),
-    ],
-)
-def test_a_bad_trajectory_is_refused(message: MultiDOFJointTrajectory, reason: str) -> None:
-    with pytest.raises(ReferenceMessageError, match=reason):
-        timed_poses(message, FRAMES)
-
-
-JOINTS = ("a", "b")
-
-
-def joint_trajectory(names: list[str], *rows: tuple[float, list[float]], **fields: Any) -> JointTrajectory:
-    points = [JointTrajectoryPoint(positions=q, time_from_start=seconds(t), **fields) for t, q in rows]
-    return JointTrajectory(joint_names=names, points=points)
-
-
-def test_joint_trajectories_may_have_another_order_of_joints() -> None:
-    message = joint_trajectory(["b", "a"], (1.0, [0.7, 0.5]), velocities=[0.2, 0.1])
-    (timed,) = timed_joints(message, JOINTS)
-    assert (timed.time, timed.q.tolist(), timed.qd.tolist(), timed.qdd) == (1.0, [0.5, 0.7], [0.1, 0.2], None)
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        (joint_trajectory(["a"], (1.0, [0.5])), "joint_names"),
-        (joint_trajectory(["a", "c"], (1.0, [0.5, 0.5])), "valid: a, b"),
-        (joint_trajectory(["a", "b"], (1.0, [0.5])), r"points\[0\].positions: 1 values; valid: 2"),
-        (joint_trajectory(["a", "b"], (1.0, [0.5, 0.5]), accelerations=[1.0]), "1 values; valid: 0 or 2"),
-    ],
-)
-def test_a_bad_joint_trajectory_is_refused(message: JointTrajectory, reason: str) -> None:
-    with pytest.raises(ReferenceMessageError, match=reason):
-        timed_joints(message, JOINTS)
+def test_a_joint_trajectory_is_followed(joint: Shell) -> None:
+    (target,) = joint.targets
+    assert (target.kind, target.topic) == (JointTrajectory, "~/joint_trajectory")
+    points = [JointTrajectoryPoint(positions=[0.7, 0.5], time_from_start=Duration(sec=1))]
+    target.follow(JointTrajectory(joint_names=["b", "a"], points=points))
+    reference, _ = joint.reference_after(1001)
+    np.testing.assert_allclose(reference, [0.5, 0.7, 0.0, 0.0, 0.0, 0.0], rtol=0, atol=1e-12)
+    with pytest.raises(LawError, match="joint_trajectory: joint_names a; valid: a, b"):
+        target.follow(JointTrajectory(joint_names=["a"], points=points))

@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
-
-import numpy as np
-from numpy.typing import NDArray
 
 from thunder_controllers.ros.controller.measurement import Verdict
 
 WINDOW = 4096
-"""Values kept of each measured quantity, a power of two: a report uses those since the report before."""
-
-
-class Recent:
-    """The last values of a quantity, in memory allocated once."""
-
-    def __init__(self) -> None:
-        self._values = np.zeros(WINDOW)
-        self._count = 0
-        self._reported = 0
-
-    def add(self, value: float) -> None:
-        """Keep a value."""
-        self._values[self._count & (WINDOW - 1)] = value
-        self._count += 1
-
-    def take(self) -> NDArray[np.float64]:
-        """Values since the last call, the newest `WINDOW` at most, in no particular order."""
-        fresh = min(self._count - self._reported, WINDOW)
-        last = self._count
-        self._reported = last
-        return np.asarray(self._values[np.arange(last - fresh, last) & (WINDOW - 1)])
+"""Values kept of each measured quantity: a report uses those since the report before, the newest of them."""
 
 
 class LoopMonitor:
-    """Counters and times of a control loop; written by its thread, read under its lock."""
+    """Counters and times of a control loop, written by its thread; a report may read them at any time."""
 
     def __init__(self) -> None:
         self.verdicts: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
         """Messages by verdict, since configuration; GOOD is not counted."""
-        self.ramps = 0
-        """Steps towards the safe effort that the loop asked for: bad or missing joint_states."""
         self.silent_ramps = 0
-        """Those among them because nothing usable came in time."""
+        """Steps towards the safe effort because nothing usable came in time."""
         self.refused_references = 0
         """References that were refused."""
         self.last_refusal = ""
         """Why the last of them was."""
-        self._latencies, self._intervals = Recent(), Recent()
+        self._latencies: deque[float] = deque(maxlen=WINDOW)
+        self._intervals: deque[float] = deque(maxlen=WINDOW)
         self._arrival_ns = 0
-
-    def count(self, verdict: Verdict) -> None:
-        """Count a message that is not good."""
-        self.verdicts[verdict] += 1
 
     def refuse(self, reason: str) -> None:
         """Count a refused reference."""
@@ -63,16 +35,16 @@ class LoopMonitor:
     def record_arrival(self, received_ns: int) -> None:
         """Note when a usable joint_states was received [ns]."""
         if self._arrival_ns:
-            self._intervals.add((received_ns - self._arrival_ns) * 1e-9)
+            self._intervals.append((received_ns - self._arrival_ns) * 1e-9)
         self._arrival_ns = received_ns
 
     def record_latency(self, nanoseconds: int) -> None:
         """Note the time from the reception of joint_states to the publication of its command."""
-        self._latencies.add(nanoseconds * 1e-9)
+        self._latencies.append(nanoseconds * 1e-9)
 
-    def take_times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def take_times(self) -> tuple[list[float], list[float]]:
         """Latencies and intervals between arrivals since the last call [s]."""
-        return self._latencies.take(), self._intervals.take()
+        return _drained(self._latencies), _drained(self._intervals)
 
     def faults(self) -> Mapping[str, int]:
         """Count everything that was wrong with the input, by a name."""
@@ -82,3 +54,8 @@ class LoopMonitor:
             "references refused": self.refused_references,
             "ramps for lack of joint_states": self.silent_ramps,
         }
+
+
+def _drained(values: deque[float]) -> list[float]:
+    """Take what is there now; more may be appended meanwhile."""
+    return [values.popleft() for _ in range(len(values))]

@@ -22,6 +22,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from thunder_controllers.host import HealthReporter
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.diagnostics import diagnostic
@@ -30,10 +31,9 @@ from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.thread_priority import raise_priority
-from thunder_controllers.ros.controller.health import Health, Reporter
+from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration
 from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PATH_PREFIX, controller_parameters
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
-from thunder_controllers.ros.controller.setup import ConfigurationError, load_robot
 from thunder_dynamics.errors import ThunderError
 
 SUPERVISION_PERIOD = 0.02
@@ -56,7 +56,7 @@ class AdaptiveController(LifecycleNode):
         self._announced: str | None = None
         self._messages: tuple[str, ...] = ()
         self._scheduling = raise_priority(0)
-        self._reporter = Reporter()
+        self._reporter = HealthReporter()
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(controller_parameters())
         self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
@@ -136,13 +136,13 @@ class AdaptiveController(LifecycleNode):
 
     def _configure(self) -> None:
         self._read_announcement()
-        session = Session(self, self._settings, load_robot(self._settings, self._announced))
+        session = Session(self, self._settings, load_configuration(self._settings, self._announced))
         self._session = session
         period = 1.0 / self._settings["publish_rate"]
         self._publishing = self.create_timer(period, session.publish, clock=self._steady)
-        law, library = session.robot.law.name, session.robot.library
-        links = ", ".join(session.robot.links) or "nothing"
-        self.get_logger().info(f"{library.robot}: law {law} of {library.path}, adapts {links}")
+        configuration = session.configuration
+        law, library, links = configuration.law.name, configuration.library.path, ", ".join(configuration.links)
+        self.get_logger().info(f"{configuration.robot}: law {law} of {library}, adapts {links or 'nothing'}")
         self._scheduling = raise_priority(self._settings["realtime_priority"])
         self.get_logger().info(f"scheduling: {self._scheduling}", once=True)
         # What exists now lives until clean-up: full collections during control need not look at it.
@@ -213,9 +213,7 @@ class AdaptiveController(LifecycleNode):
         session = self._session
         path = Path()
         if session is not None:
-            robot = session.robot
-            default = f"{robot.library.robot}_{robot.law.name}_estimates.yaml"
-            path = resolve(self._settings["estimates_file"] or default)
+            path = resolve(self._settings["estimates_file"] or session.configuration.estimates_file_name)
         return self._serve(response, lambda session: session.save_estimates(path), str(path))
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -244,13 +242,10 @@ class AdaptiveController(LifecycleNode):
             self._messages = (f"deactivated: {fault}",)
 
     def _report(self) -> None:
-        level, message, values = self._reporter.report(self._health())
-        self._diagnostics.publish(diagnostic(self, level, message, {**values, "scheduling": self._scheduling}))
-
-    def _health(self) -> Health:
-        if self._session is not None:
-            return self._session.health(self._state_name, self._messages)
-        return Health.idle(self._state_name, self._messages)
+        condition = {} if self._session is None else self._session.condition()
+        report = self._reporter.report(self._state_name, messages=self._messages, **condition)
+        values = {**report.values, "scheduling": self._scheduling}
+        self._diagnostics.publish(diagnostic(self, bytes([report.level]), report.message, values))
 
 
 def main() -> None:

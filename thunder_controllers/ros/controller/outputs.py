@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from thunder_controllers.host import Controller, Status
-from thunder_controllers.host.inertia_estimate import ESTIMATE, LinkEstimate, about_com, split_estimate
+from thunder_controllers.host import Configuration, Snapshot, about_com
+from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
 from thunder_controllers.ros.common.qos import MONITOR
-from thunder_controllers.ros.controller.inputs import Frames
 from thunder_controllers.ros.controller.measurement import NANOSECONDS
-from thunder_controllers.ros.controller.setup import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -33,94 +30,50 @@ POSE_ERROR = "pose_error"
 COEFFICIENTS = "coefficient"
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Copies of what one step used and computed.
-
-    Attributes:
-        stamp_ns: Of the measurement [ns].
-        time: The same since the first one [s].
-        q: Position [rad or m].
-        qd: Velocity.
-        effort: Last command [N·m or N].
-        state: Flat state of the law.
-        telemetry: Flat telemetry of the law.
-        reference: Flat reference in effect.
-        status: Of the host.
-    """
-
-    stamp_ns: int
-    time: float
-    q: FloatArray
-    qd: FloatArray
-    effort: FloatArray
-    state: dict[str, FloatArray]
-    telemetry: dict[str, FloatArray]
-    reference: FloatArray
-    status: Status
-
-    @staticmethod
-    def of(host: Controller, robot: Robot, stamp_ns: int, time: float, q: FloatArray, qd: FloatArray) -> Snapshot:
-        """Copy everything; to be called while no step runs."""
-        return Snapshot(
-            stamp_ns,
-            time,
-            q.copy(),
-            qd.copy(),
-            np.array(host.effort),
-            {entry.name: host.state(entry.name) for entry in robot.law.state},
-            {entry.name: host.telemetry(entry.name) for entry in robot.law.telemetry},
-            np.array(host.reference_vector),
-            host.status,
-        )
-
-    def estimates(self, robot: Robot) -> tuple[LinkEstimate, ...]:
-        """Estimates of the adapted links; none if the law adapts none."""
-        return split_estimate(robot.links, self.state[ESTIMATE]) if robot.links else ()
-
-
 class ControllerOutputs:
     """Publishers of one configuration.
 
     Args:
         node: Owns them.
-        robot: Says what there is to publish.
-        frames: Names of the frames.
+        configuration: Says what there is to publish.
+        base_frame: Of poses and errors.
     """
 
-    def __init__(self, node: Node, robot: Robot, frames: Frames) -> None:
-        self._node, self._robot, self._frames = node, robot, frames
+    def __init__(self, node: Node, configuration: Configuration, base_frame: str) -> None:
+        self._node, self._configuration, self._base_frame = node, configuration, base_frame
         self._publishers: list[Publisher] = []
-        self._estimates = {link: self._publisher(InertiaStamped, f"~/estimates/{link}") for link in robot.links}
-        states = {entry.name: entry for entry in robot.law.state}
-        telemetry = {entry.name: entry.size for entry in robot.law.telemetry}
-        has_error = robot.is_cartesian and telemetry.get(POSE_ERROR) == 6
+        self._estimates = {link: self._publisher(InertiaStamped, f"~/estimates/{link}") for link in configuration.links}
+        law, is_cartesian = configuration.law, configuration.is_cartesian
+        telemetry = {entry.name: entry.size for entry in law.telemetry}
+        has_error = is_cartesian and telemetry.get(POSE_ERROR) == 6
         self._error = self._publisher(TwistStamped, "~/pose_error") if has_error else None
-        self._joint_error = None if robot.is_cartesian else self._publisher(JointState, "~/joint_error")
-        has_pose = "T_0_ee" in robot.library.functions
+        self._joint_error = None if is_cartesian else self._publisher(JointState, "~/joint_error")
+        has_pose = "T_0_ee" in configuration.library.functions
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
-        self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if FRICTION in states else None
-        self._state = state_format(robot)
+        has_friction = FRICTION in [entry.name for entry in law.state]
+        self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
+        self._state = state_format(configuration)
         self._state_publisher = self._publisher(self._state.kind, "~/controller_state")
 
-    def publish(self, snapshot: Snapshot, is_active: bool) -> None:
+    def publish(self, snapshot: Snapshot) -> None:
         """Publish the measured pose and the estimates always, errors and state while active."""
-        stamp = Time(sec=snapshot.stamp_ns // NANOSECONDS, nanosec=snapshot.stamp_ns % NANOSECONDS)
-        header = Header(stamp=stamp, frame_id=self._frames.base)
-        for estimate in snapshot.estimates(self._robot):
+        configuration, q = self._configuration, snapshot.q
+        stamp = Time(sec=snapshot.stamp // NANOSECONDS, nanosec=snapshot.stamp % NANOSECONDS)
+        header = Header(stamp=stamp, frame_id=self._base_frame)
+        for estimate in link_estimates(configuration, snapshot):
             message = inertia_message(estimate, Header(stamp=stamp, frame_id=estimate.link))
             self._estimates[estimate.link].publish(message)
         if self._friction is not None:
-            self._friction.publish(friction_message(snapshot.state[FRICTION], self._robot.joints))
-        if self._pose is not None and np.isfinite(snapshot.q).all():
-            T = np.asarray(self._robot.library.evaluate("T_0_ee", snapshot.q))
+            self._friction.publish(friction_message(snapshot.state(FRICTION), configuration.joints))
+        if self._pose is not None and np.isfinite(q).all():
+            T = np.asarray(configuration.library.evaluate("T_0_ee", q))
             self._pose.publish(pose_message(T, header))
-        if not is_active:
+        if not snapshot.is_active:
             return
         if self._error is not None:
-            self._error.publish(error_message(snapshot.telemetry[POSE_ERROR], header))
+            self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), header))
         if self._joint_error is not None:
-            self._joint_error.publish(joint_error_message(snapshot, self._robot.joints, header))
+            self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
         self._state_publisher.publish(self._state.message(snapshot, header))
 
     def close(self) -> None:
@@ -182,7 +135,7 @@ def error_message(error: FloatArray, header: Header) -> TwistStamped:
 
 def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Header) -> JointState:
     """Write the error of a joint law: q_d − q [rad or m] and q̇_d − q̇."""
-    q_d, qd_d, _ = np.split(snapshot.reference, 3)
+    q_d, qd_d, _ = np.split(snapshot.reference_vector, 3)
     position, velocity = (array.array("d", e.tobytes()) for e in (q_d - snapshot.q, qd_d - snapshot.qd))
     return JointState(header=header, name=list(joints), position=position, velocity=velocity)
 
@@ -192,35 +145,30 @@ class ArrayState:
 
     kind: Any = Float64MultiArray
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
 
     def message(self, snapshot: Snapshot, header: Header) -> Float64MultiArray:
         """Write a step."""
         rows = {"position": snapshot.q, "velocity": snapshot.qd, "effort": snapshot.effort}
-        if not self._robot.is_cartesian:
-            n = len(snapshot.q)
-            rows["reference_position"], rows["reference_velocity"] = (
-                snapshot.reference[:n],
-                snapshot.reference[n : 2 * n],
-            )
-        return table_message(np.array(list(rows.values())), "quantity", list(rows), self._robot.joints)
+        if not self._configuration.is_cartesian:
+            rows["reference_position"], rows["reference_velocity"], _ = np.split(snapshot.reference_vector, 3)
+        return table_message(np.array(list(rows.values())), "quantity", list(rows), self._configuration.joints)
 
 
 class ControlMessageState:
     """Controller state as control_msgs/JointTrajectoryControllerState."""
 
-    def __init__(self, robot: Robot, kind: Any) -> None:
-        self._robot, self.kind = robot, kind
+    def __init__(self, configuration: Configuration, kind: Any) -> None:
+        self._configuration, self.kind = configuration, kind
 
     def message(self, snapshot: Snapshot, header: Header) -> Any:
         """Write a step."""
-        message = self.kind(header=header, joint_names=list(self._robot.joints))
+        message = self.kind(header=header, joint_names=list(self._configuration.joints))
         message.feedback = _point(snapshot.q, snapshot.qd)
         message.output = JointTrajectoryPoint(effort=snapshot.effort.tolist())
-        if not self._robot.is_cartesian:
-            n = len(snapshot.q)
-            q, qd, qdd = (snapshot.reference[k * n : (k + 1) * n] for k in range(3))
+        if not self._configuration.is_cartesian:
+            q, qd, qdd = np.split(snapshot.reference_vector, 3)
             message.reference = _point(q, qd, qdd)
             message.error = _point(q - snapshot.q, qd - snapshot.qd)
         return message
@@ -233,10 +181,10 @@ def _point(q: FloatArray, qd: FloatArray, qdd: FloatArray | None = None) -> Join
     return point
 
 
-def state_format(robot: Robot) -> ArrayState | ControlMessageState:
+def state_format(configuration: Configuration) -> ArrayState | ControlMessageState:
     """Choose control_msgs where it is installed."""
     try:
         messages = importlib.import_module("control_msgs.msg")
     except ImportError:
-        return ArrayState(robot)
-    return ControlMessageState(robot, messages.JointTrajectoryControllerState)
+        return ArrayState(configuration)
+    return ControlMessageState(configuration, messages.JointTrajectoryControllerState)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.host import Configuration
 from thunder_controllers.references.excitation import JointExcitation
 from thunder_controllers.references.trajectories import JointLissajous, JointPath, Reference
 from thunder_controllers.ros.common.declarations import Values
-from thunder_controllers.ros.controller.setup import Robot
 from thunder_controllers.ros.reference.pose_motion import NEAR, Leg
 from thunder_dynamics.errors import ScenarioError
 
@@ -30,7 +30,7 @@ class JointSpace:
     velocity: FloatArray
 
     @staticmethod
-    def of(robot: Robot) -> JointSpace:
+    def of(robot: Configuration) -> JointSpace:
         """Limits that the robot's library states."""
         library = robot.library
         return JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)

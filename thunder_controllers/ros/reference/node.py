@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from thunder_controllers.host import Configuration
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
@@ -23,7 +24,7 @@ from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
-from thunder_controllers.ros.controller.setup import Robot, load_robot
+from thunder_controllers.ros.controller.configuration import load_configuration
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
 from thunder_controllers.ros.reference.pose_motion import Kind, Motion, PoseValue, legs_of
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
@@ -54,7 +55,7 @@ class ReferenceNode(Node):
         self._pose: PoseValue | None = None
         self._state: JointState | None = None
         self._announced: str | None = None
-        self._robot: Robot | None = None
+        self._robot: Configuration | None = None
         controller = self._settings["controller"]
         self._writers: dict[Kind, PoseWriter | JointWriter] = {
             "cartesian": PoseWriter(self, f"{controller}/reference"),
@@ -118,7 +119,7 @@ class ReferenceNode(Node):
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
         return read_joints(self._state, joints)[0]
 
-    def _known_robot(self) -> Robot:
+    def _known_robot(self) -> Configuration:
         if self._robot is None:
             if self._announced is None and not self._settings["library"]:
                 raise NotReadyError(
@@ -126,7 +127,7 @@ class ReferenceNode(Node):
                     where=f"topic {self._settings['library_topic']}",
                     valid="a generator that has built, or the parameter library",
                 )
-            self._robot = load_robot(self._settings, self._announced)
+            self._robot = load_configuration(self._settings, self._announced)
         return self._robot
 
     def _on_library(self, message: String) -> None:
