@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin's file of estimates, from the command line: estimates_file LIBRARY LAW FROM TO. Loads FROM and writes it to
-// TO; what is refused is the output of a run with status 1.
-#include "estimates_file.hpp"
-
-#include <algorithm>
+// What the plugin reads of a file of estimates, from the command line: estimates_file LIBRARY LAW FROM TO. Starts from
+// FROM and saves to TO; what is refused is the output of a run with status 1.
 #include <iostream>
 
 #include "thunder/host/error.hpp"
-#include "thunder/host/law/estimates.hpp"
+#include "thunder/host/session.hpp"
+#include "yaml_document.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
-  thunder_controllers::Configuration owner;
-  owner.library = thunder::Library::load(argv[1]);
-  owner.law = argv[2];
-  owner.links = thunder::estimated_links(owner.library->data(), owner.law_data());
-  std::vector<double> state(static_cast<std::size_t>(owner.law_data().state.size), 0.0);
+  const auto configuration = thunder::make_configuration(thunder::Library::load(argv[1]), "", argv[2], {});
   try {
-    for (const auto& [name, values] : thunder_controllers::load_estimates(argv[3], owner)) {
-      const thunder_entry& entry = thunder::find_entry(owner.law_data().state, name, "state");
-      std::copy(values.begin(), values.end(), state.begin() + entry.offset);
-    }
-    thunder_controllers::save_estimates(argv[4], owner, state);
+    const auto document = thunder_controllers::read_document(argv[3]);
+    const auto estimates = thunder::read_estimates(document, configuration, argv[3]);
+    thunder::ControlSession session(configuration, thunder::Options(), {}, estimates);
+    thunder::save_estimates(argv[4], configuration, session.snapshot().state);
   } catch (const thunder::HostError& error) {
     std::cout << error.what() << "\n";
     return 1;

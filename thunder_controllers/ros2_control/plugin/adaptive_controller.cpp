@@ -5,11 +5,14 @@
 #include <limits>
 #include <mutex>
 #include <pluginlib/class_list_macros.hpp>
+#include <utility>
+
+#include "thunder/host/library/signals.hpp"
 
 namespace thunder_controllers {
 namespace {
 
-using Lock = std::lock_guard<realtime_tools::prio_inherit_mutex>;
+using Lock = std::lock_guard<thunder::PriorityMutex>;
 
 /// An interface that another thread holds right now is not waited for,
 constexpr unsigned int kTries = 1;
@@ -49,8 +52,8 @@ AdaptiveController::CallbackReturn AdaptiveController::on_init() {
 
 std::vector<std::string> AdaptiveController::interface_names(const char* interface) const {
   std::vector<std::string> names;
-  if (!session_) return names;
-  for (const std::string& joint : session_->core().configuration().joints) names.push_back(joint + "/" + interface);
+  if (!wiring_) return names;
+  for (const std::string& joint : wiring_->session().configuration().joints) names.push_back(joint + "/" + interface);
   return names;
 }
 
@@ -66,13 +69,14 @@ controller_interface::InterfaceConfiguration AdaptiveController::state_interface
 
 AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&) {
   return attempt("configure", [this] {
-    const std::shared_ptr<Session> opened = Session::open(get_node(), listener_, get_update_rate());
-    const Lock lock(in_use_);
-    session_ = opened;
-    board_->set_session(session_);
-    const Configuration& made = session_->core().configuration();
-    RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.library->data().robot, made.law.c_str(),
+    auto wiring = std::make_unique<Wiring>(get_node(), listener_, get_update_rate());
+    const thunder::Configuration& made = wiring->session().configuration();
+    RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());
+    board_->set_source(wiring->diagnostics());
+    const Lock lock(in_use_);
+    for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
+    wiring_ = std::move(wiring);
   });
 }
 
@@ -81,77 +85,73 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
     const Parameters parameters = listener_->get_params();
     const Lock lock(in_use_);
     read_states(kTransitionTries);
-    session_->core().activate(held_effort(parameters.zero_start), parameters.max_activation_error,
-                              parameters.freeze_on_start);
+    for (std::size_t i = 0; i < effort_.size(); ++i) {
+      effort_[i] = parameters.zero_start ? 0.0 : command_interfaces_[i].get_optional<double>().value_or(kNaN);
+    }
+    wiring_->session().freeze_adaptation(parameters.freeze_on_start);
+    wiring_->session().activate(q_.data(), qd_.data(), effort_.data(), parameters.max_activation_error);
   });
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_deactivate(const State&) {
   const Lock lock(in_use_);
-  const bool has_given_up = session_->core().has_given_up();
-  const auto result =
-      attempt("deactivate", [this] { write_commands(session_->core().deactivate(), kTransitionTries); });
-  if (has_given_up) board_->set_message(kRunaway);
+  const bool has_run_away = has_given_up();
+  const auto result = attempt("deactivate", [this] {
+    wiring_->session().deactivate(effort_.data());
+    write_commands(kTransitionTries);
+  });
+  if (has_run_away) board_->set_message(kRunaway);
   return result;
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_cleanup(const State&) {
-  board_->set_session(nullptr);
-  std::shared_ptr<Session> closed;
-  {
-    const Lock lock(in_use_);
-    closed.swap(session_);
-  }
-  if (closed) closed->close();
+  board_->set_source({});
+  std::unique_ptr<Wiring> closed;
+  const Lock lock(in_use_);
+  closed.swap(wiring_);
   return CallbackReturn::SUCCESS;
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_shutdown(const State& previous) {
-  if (board_) on_cleanup(previous);
-  return CallbackReturn::SUCCESS;
+  return board_ ? on_cleanup(previous) : CallbackReturn::SUCCESS;
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_error(const State& previous) { return on_shutdown(previous); }
 
-std::vector<double> AdaptiveController::held_effort(bool zero_start) const {
-  std::vector<double> effort;
-  for (const auto& interface : command_interfaces_) {
-    effort.push_back(zero_start ? 0.0 : interface.get_optional<double>().value_or(kNaN));
-  }
-  return effort;
-}
-
 void AdaptiveController::read_states(unsigned int tries) {
-  ControlCore& core = session_->core();
-  const std::size_t n = state_interfaces_.size() / 2;
+  const std::size_t n = q_.size();
   bool is_complete = true;
   for (std::size_t i = 0; i < n; ++i) {
     const auto position = state_interfaces_[i].get_optional<double>(tries);
     const auto velocity = state_interfaces_[n + i].get_optional<double>(tries);
-    core.q()[i] = position.value_or(kNaN);
-    core.qd()[i] = velocity.value_or(kNaN);
+    q_[i] = position.value_or(kNaN);
+    qd_[i] = velocity.value_or(kNaN);
     is_complete = is_complete && position && velocity;
   }
-  if (!is_complete) core.count_unreadable_state();
+  if (!is_complete) ++wiring_->faults().unreadable_states;
 }
 
-void AdaptiveController::write_commands(const double* effort, unsigned int tries) {
+void AdaptiveController::write_commands(unsigned int tries) {
   bool is_complete = true;
-  for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-    is_complete = command_interfaces_[i].set_value(effort[i], tries) && is_complete;
+  for (std::size_t i = 0; i < effort_.size(); ++i) {
+    is_complete = command_interfaces_[i].set_value(effort_[i], tries) && is_complete;
   }
-  if (!is_complete) session_->core().count_refused_command();
+  if (!is_complete) ++wiring_->faults().refused_commands;
+}
+
+/// Whether an arm that ran away has been braked to rest, which the host never ends by itself.
+bool AdaptiveController::has_given_up() const noexcept {
+  return wiring_->session().has_run_away() && wiring_->session().has_stopped();
 }
 
 controller_interface::return_type AdaptiveController::update(const rclcpp::Time& time, const rclcpp::Duration& period) {
-  const std::unique_lock<realtime_tools::prio_inherit_mutex> lock(in_use_, std::try_to_lock);
-  if (!lock.owns_lock() || !session_ || !session_->core().is_active()) return controller_interface::return_type::OK;
-  ControlCore& core = session_->core();
+  const std::unique_lock<thunder::PriorityMutex> lock(in_use_, std::try_to_lock);
+  if (!lock.owns_lock() || !wiring_ || !wiring_->session().is_active()) return controller_interface::return_type::OK;
   read_states(kTries);
-  write_commands(core.update(time.nanoseconds(), period.seconds()), kTries);
-  core.publish();
+  wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), period.seconds(), effort_.data());
+  write_commands(kTries);
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.
-  return core.has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;
+  return has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;
 }
 
 }  // namespace thunder_controllers

@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "session.hpp"
+#include "outputs.hpp"
+#include "parameters.hpp"
+#include "thunder/host/priority_mutex.hpp"
+#include "wiring.hpp"
 
 namespace thunder_controllers {
 
 /// The ros2_control plugin thunder_controllers/AdaptiveController: any law of a compiled library in effort mode.
 ///
-/// A thin shell: everything that computes is the host's (thunder::Controller). docs/ros2-control.md says what users
+/// A thin shell: everything that computes is the host's (thunder::ControlSession). docs/ros2-control.md says what users
 /// see, names and parameters are those of the Python node.
 class AdaptiveController : public controller_interface::ControllerInterface {
  public:
@@ -48,15 +51,16 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   template <class Action>
   CallbackReturn attempt(const char* name, Action action);
   void read_states(unsigned int tries);
-  void write_commands(const double* effort, unsigned int tries);
-  std::vector<double> held_effort(bool zero_start) const;
+  void write_commands(unsigned int tries);
+  bool has_given_up() const noexcept;
   std::vector<std::string> interface_names(const char* interface) const;
 
-  std::shared_ptr<thunder_adaptive_controller::ParamListener> listener_;
+  Listener listener_;
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
-  std::shared_ptr<Session> session_;
-  realtime_tools::prio_inherit_mutex in_use_;  ///< between update, which only tries it, and transitions
+  std::unique_ptr<Wiring> wiring_;
+  std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
+  thunder::PriorityMutex in_use_;        ///< between update, which only tries it, and transitions
 };
 
 }  // namespace thunder_controllers

@@ -1,80 +1,183 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inputs.hpp"
 
-#include <utility>
+#include <geometry_msgs/msg/pose_stamped.hpp>
+#include <std_srvs/srv/set_bool.hpp>
+#include <std_srvs/srv/trigger.hpp>
+#include <trajectory_msgs/msg/joint_trajectory.hpp>
+#include <trajectory_msgs/msg/multi_dof_joint_trajectory.hpp>
 
-#include "message_reading.hpp"
-#include "qos.hpp"
+#include "thunder/host/law/estimates_file.hpp"
+#include "thunder/host/reference/reading.hpp"
 
 namespace thunder_controllers {
 namespace {
 
+using geometry_msgs::msg::PoseStamped;
+using rclcpp_lifecycle::LifecycleNode;
+using std_srvs::srv::SetBool;
+using std_srvs::srv::Trigger;
+using trajectory_msgs::msg::JointTrajectory;
+using trajectory_msgs::msg::JointTrajectoryPoint;
+using trajectory_msgs::msg::MultiDOFJointTrajectory;
+using trajectory_msgs::msg::MultiDOFJointTrajectoryPoint;
+using SessionPtr = std::shared_ptr<thunder::ControlSession>;
+using Handles = std::vector<std::shared_ptr<void>>;
+
+/// References: in order, ten deep, so that a hiccup of some milliseconds loses nothing.
+const rclcpp::QoS kStream = rclcpp::QoS(rclcpp::KeepLast(10)).reliable().durability_volatile();
+/// Targets and trajectories: only the newest counts.
+const rclcpp::QoS kRequest = rclcpp::QoS(rclcpp::KeepLast(1)).reliable().durability_volatile();
+
 constexpr int kWarnPeriod = 1000;  // [ms]
+
+// --- from messages to the host's numbers -----------------------------------------------------------------------------
+
+double seconds(const builtin_interfaces::msg::Duration& duration) { return duration.sec + 1e-9 * duration.nanosec; }
+
+template <class Position, class Orientation>
+thunder::PoseNumbers numbers(const Position& p, const Orientation& o) {
+  return {p.x, p.y, p.z, o.x, o.y, o.z, o.w};
+}
+
+std::vector<thunder::TwistNumbers> numbers(const std::vector<geometry_msgs::msg::Twist>& twists) {
+  std::vector<thunder::TwistNumbers> read;
+  for (const auto& [linear, angular] : twists) {
+    read.push_back({linear.x, linear.y, linear.z, angular.x, angular.y, angular.z});
+  }
+  return read;
+}
+
+thunder::PosePoint numbers(const MultiDOFJointTrajectoryPoint& point) {
+  thunder::PosePoint read{seconds(point.time_from_start), {}, numbers(point.velocities), numbers(point.accelerations)};
+  for (const auto& given : point.transforms) read.transforms.push_back(numbers(given.translation, given.rotation));
+  return read;
+}
+
+thunder::JointPoint numbers(const JointTrajectoryPoint& point) {
+  return {seconds(point.time_from_start), point.positions, point.velocities, point.accelerations};
+}
+
+std::vector<thunder::PosePoint> numbers(const std::vector<MultiDOFJointTrajectoryPoint>& points) {
+  std::vector<thunder::PosePoint> read;
+  for (const auto& point : points) read.push_back(numbers(point));
+  return read;
+}
+
+std::vector<thunder::JointPoint> numbers(const std::vector<JointTrajectoryPoint>& points) {
+  std::vector<thunder::JointPoint> read;
+  for (const auto& point : points) read.push_back(numbers(point));
+  return read;
+}
+
+// --- references ------------------------------------------------------------------------------------------------------
+
+/// Subscribes, and counts what is refused.
+class Subscriber {
+ public:
+  Subscriber(LifecycleNode& node, const std::shared_ptr<Faults>& faults) : node_(node), faults_(faults) {}
+
+  template <class Message, class Use>
+  void subscribe(const char* topic, const rclcpp::QoS& qos, Use use) {
+    const auto callback = [use, faults = faults_, logger = node_.get_logger(),
+                           clock = std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME)](const Message& message) {
+      try {
+        use(message);
+      } catch (const std::exception& error) {
+        ++faults->refused_references;
+        faults->last_refusal = error.what();
+        RCLCPP_WARN_THROTTLE(logger, *clock, kWarnPeriod, "%s", error.what());
+      }
+    };
+    handles.push_back(node_.create_subscription<Message>(topic, qos, callback));
+  }
+
+  Handles handles;
+
+ private:
+  LifecycleNode& node_;
+  std::shared_ptr<Faults> faults_;
+};
+
+void follow_joints(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
+  node.subscribe<JointTrajectoryPoint>("~/joint_reference", kStream, [=](const JointTrajectoryPoint& message) {
+    session->stream(reader.sample(numbers(message)));
+  });
+  node.subscribe<JointTrajectory>("~/joint_trajectory", kRequest, [=](const JointTrajectory& message) {
+    session->follow(reader.joints(message.joint_names, numbers(message.points)));
+  });
+}
+
+void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
+  node.subscribe<MultiDOFJointTrajectoryPoint>(
+      "~/reference", kStream,
+      [=](const MultiDOFJointTrajectoryPoint& message) { session->stream(reader.sample(numbers(message))); });
+  node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
+    const auto& [position, orientation] = message.pose;
+    const thunder::TargetPose target = reader.target(message.header.frame_id, numbers(position, orientation));
+    session->move_to_pose(target.position.data(), target.orientation.data());
+  });
+  node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {
+    session->follow(reader.poses(message.header.frame_id, message.joint_names, numbers(message.points)));
+  });
+}
+
+// --- services --------------------------------------------------------------------------------------------------------
+
+/// A service that does something, and answers with the text that this returns, or with the reason why it failed.
+template <class Service, class Action>
+std::shared_ptr<void> offer(LifecycleNode& node, const char* name, Action action) {
+  const auto callback = [action](const std::shared_ptr<typename Service::Request> request,
+                                 std::shared_ptr<typename Service::Response> response) {
+    try {
+      response->message = action(*request);
+      response->success = true;
+    } catch (const std::exception& error) {
+      response->message = error.what();
+      response->success = false;
+    }
+  };
+  return node.create_service<Service>(name, callback);
+}
+
+Handles offer_services(LifecycleNode& node, const SessionPtr& session, const Listener& listener) {
+  return {
+      offer<SetBool>(node, "~/freeze_adaptation", [session](const SetBool::Request& request) {
+        session->freeze_adaptation(request.data);
+        return request.data ? "estimates are kept" : "estimates adapt";
+      }),
+      offer<Trigger>(node, "~/reset_estimates", [session](const Trigger::Request&) {
+        session->reset_estimates();
+        return "estimates are the first ones again";
+      }),
+      offer<Trigger>(node, "~/save_estimates", [session, listener](const Trigger::Request&) {
+        const auto path = estimates_path(listener->get_params(), session->configuration());
+        thunder::save_estimates(path, session->configuration(), session->snapshot().state);
+        return path.string();
+      }),
+      offer<Trigger>(node, "~/stop", [session](const Trigger::Request&) {
+        session->stop_motion();
+        return "coming to rest";
+      }),
+  };
+}
 
 }  // namespace
 
-void Refusals::add(const std::string& reason) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  ++count_;
-  last_ = reason;
-}
-
-std::uint64_t Refusals::count() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return count_;
-}
-
-std::string Refusals::last() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return last_;
-}
-
-template <class Message, class Use>
-void Inputs::subscribe(rclcpp_lifecycle::LifecycleNode& node, const char* topic, const rclcpp::QoS& qos, Use use) {
-  // Nothing of this object is captured: a callback may still run while it is destroyed.
-  const auto callback = [use, refusals = refusals_, logger = node.get_logger(),
-                         clock = std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME)](const Message& message) {
-    try {
-      use(message);
-    } catch (const std::exception& error) {
-      refusals->add(error.what());
-      RCLCPP_WARN_THROTTLE(logger, *clock, kWarnPeriod, "%s", error.what());
-    }
-  };
-  subscriptions_.push_back(node.create_subscription<Message>(topic, qos, callback));
-}
-
-Inputs::Inputs(rclcpp_lifecycle::LifecycleNode& node, std::shared_ptr<ControlCore> core, const Limits& limits) {
-  using trajectory_msgs::msg::JointTrajectory;
-  using trajectory_msgs::msg::JointTrajectoryPoint;
-  using trajectory_msgs::msg::MultiDOFJointTrajectory;
-  using trajectory_msgs::msg::MultiDOFJointTrajectoryPoint;
-  if (!core->configuration().is_cartesian()) {
-    subscribe<JointTrajectoryPoint>(node, "~/joint_reference", kStream, [core](const JointTrajectoryPoint& message) {
-      core->stream(read_joint_sample(message, core->configuration().joints.size()));
-    });
-    subscribe<JointTrajectory>(node, "~/joint_trajectory", kRequest, [core, limits](const JointTrajectory& message) {
-      const auto points = read_joints(message, core->configuration().joints);
-      core->move(limits(), [&](thunder::Controller& host) { host.follow(points); });
-    });
-    return;
+Handles open_inputs(LifecycleNode& node, const SessionPtr& session, const Listener& listener,
+                    const std::shared_ptr<Faults>& faults) {
+  const Parameters parameters = listener->get_params();
+  const thunder::Configuration& configuration = session->configuration();
+  const thunder::ReferenceReader reader(configuration, {parameters.base_frame, parameters.ee_frame});
+  Subscriber subscriber(node, faults);
+  if (configuration.is_cartesian()) {
+    follow_poses(subscriber, session, reader);
+  } else {
+    follow_joints(subscriber, session, reader);
   }
-  subscribe<MultiDOFJointTrajectoryPoint>(
-      node, "~/reference", kStream, [core](const MultiDOFJointTrajectoryPoint& message) {
-        core->stream(read_sample(message, core->configuration().law_data()));
-      });
-  subscribe<geometry_msgs::msg::PoseStamped>(
-      node, "~/target_pose", kRequest, [core, limits](const geometry_msgs::msg::PoseStamped& message) {
-        const TargetPose target = read_target(message, core->configuration().frames);
-        core->move(limits(), [&](thunder::Controller& host) {
-          host.move_to_pose(target.position.data(), target.orientation.data());
-        });
-      });
-  subscribe<MultiDOFJointTrajectory>(
-      node, "~/trajectory", kRequest, [core, limits](const MultiDOFJointTrajectory& message) {
-        const auto points = read_poses(message, core->configuration().frames);
-        core->move(limits(), [&](thunder::Controller& host) { host.follow(points); });
-      });
+  Handles handles = offer_services(node, session, listener);
+  handles.insert(handles.end(), subscriber.handles.begin(), subscriber.handles.end());
+  return handles;
 }
 
 }  // namespace thunder_controllers

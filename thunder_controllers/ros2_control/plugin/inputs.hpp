@@ -1,49 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <string>
 #include <vector>
 
-#include "control_core.hpp"
+#include "parameters.hpp"
+#include "thunder/host/session.hpp"
 
 namespace thunder_controllers {
 
-/// References that were refused, for the diagnostics.
-class Refusals {
- public:
-  void add(const std::string& reason);
-  std::uint64_t count() const;
-  std::string last() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::uint64_t count_ = 0;
-  std::string last_;
+/// What went wrong in the exchange with others since on_configure, for the diagnostics.
+struct Faults {
+  std::atomic<std::uint64_t> unreadable_states{0};  ///< updates with a state interface that could not be read
+  std::atomic<std::uint64_t> refused_commands{0};   ///< updates with a command interface that could not be written
+  // Of the node's callbacks, which exclude each other:
+  std::uint64_t refused_references = 0;
+  std::string last_refusal;
 };
 
-/// Subscriptions of one configuration: ~/reference, ~/target_pose and ~/trajectory of a
-/// Cartesian law, ~/joint_reference and ~/joint_trajectory of a joint law.
+/// Subscriptions and services of one configuration, for as long as they are held: ~/reference, ~/target_pose and
+/// ~/trajectory of a Cartesian law, ~/joint_reference and ~/joint_trajectory of a joint law; ~/freeze_adaptation,
+/// ~/reset_estimates, ~/save_estimates, ~/stop.
 ///
-/// What is refused leaves the motion as it is, and is counted and logged, at most once a second.
-class Inputs {
- public:
-  using Limits = std::function<thunder::MotionLimits()>;
-
-  /// limits gives the bounds of motions when one begins.
-  Inputs(rclcpp_lifecycle::LifecycleNode& node, std::shared_ptr<ControlCore> core, const Limits& limits);
-
-  const Refusals& refusals() const noexcept { return *refusals_; }
-
- private:
-  template <class Message, class Use>
-  void subscribe(rclcpp_lifecycle::LifecycleNode& node, const char* topic, const rclcpp::QoS& qos, Use use);
-
-  std::shared_ptr<Refusals> refusals_ = std::make_shared<Refusals>();
-  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
-};
+/// A reference that is refused leaves the motion as it is, and is counted and logged, at most once a second. Callbacks
+/// hold what they use themselves, as one may still run in an executor's thread after these have been given up.
+std::vector<std::shared_ptr<void>> open_inputs(rclcpp_lifecycle::LifecycleNode& node,
+                                               const std::shared_ptr<thunder::ControlSession>& session,
+                                               const Listener& listener, const std::shared_ptr<Faults>& faults);
 
 }  // namespace thunder_controllers

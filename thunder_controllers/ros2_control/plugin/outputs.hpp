@@ -2,44 +2,49 @@
 #pragma once
 
 #include <control_msgs/msg/joint_trajectory_controller_state.hpp>
+#include <diagnostic_msgs/msg/diagnostic_array.hpp>
+#include <functional>
 #include <geometry_msgs/msg/inertia_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
+#include <memory>
 #include <optional>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 #include <std_msgs/msg/float64_multi_array.hpp>
+#include <string>
 #include <vector>
 
-#include "configuration.hpp"
-#include "snapshot.hpp"
 #include "thunder/host/library/evaluator.hpp"
+#include "thunder/host/priority_mutex.hpp"
+#include "thunder/host/safety/health.hpp"
+#include "thunder/host/session.hpp"
 
 namespace thunder_controllers {
 
 /// Publishers of one configuration, for a thread that is not the real-time one: estimates, errors, state and pose.
 class Outputs {
  public:
-  Outputs(rclcpp_lifecycle::LifecycleNode& node, const Configuration& configuration);
+  Outputs(rclcpp_lifecycle::LifecycleNode& node, const thunder::Configuration& configuration,
+          const std::string& base_frame);
 
-  /// Publish the estimates always, and while active all of the step.
-  void publish(const Snapshot& snapshot, bool is_active);
+  /// Publish the estimates always, and all of a step while active.
+  void publish(const thunder::Snapshot& snapshot);
 
  private:
   using Header = std_msgs::msg::Header;
 
-  void publish_estimates(const Snapshot& snapshot, const Header& header);
-  void publish_friction(const Snapshot& snapshot);
-  void publish_error(const Snapshot& snapshot, const Header& header);
-  void publish_pose(const Snapshot& snapshot, const Header& header);
-  void publish_joint_error(const Snapshot& snapshot, const Header& header);
-  void publish_state(const Snapshot& snapshot, const Header& header);
+  void publish_estimates(const thunder::Snapshot& snapshot, const Header& header);
+  void publish_error(const thunder::Snapshot& snapshot, const Header& header);
+  void publish_pose(const thunder::Snapshot& snapshot, const Header& header);
+  void publish_state(const thunder::Snapshot& snapshot, const Header& header);
 
-  const Configuration configuration_;
+  const thunder::Configuration configuration_;
+  const std::string base_frame_;
   rclcpp::Clock::SharedPtr clock_;
-  const thunder_entry* estimate_entry_ = nullptr;
-  const thunder_entry* friction_entry_ = nullptr;
-  const thunder_entry* error_entry_ = nullptr;
+  const thunder_entry* estimate_entry_;
+  const thunder_entry* friction_entry_;
+  const thunder_entry* error_entry_;
   std::optional<thunder::PositionFunction> pose_function_;
 
   std::vector<rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr> estimates_;
@@ -48,6 +53,30 @@ class Outputs {
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr joint_error_;
   rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr state_;
+};
+
+/// Publishes on /diagnostics, in the name of the node, from on_init to the end.
+class DiagnosticsBoard {
+ public:
+  /// Fills in what is known of the last period.
+  using Source = std::function<void(thunder::Condition&)>;
+
+  explicit DiagnosticsBoard(const std::shared_ptr<rclcpp_lifecycle::LifecycleNode>& node);
+
+  /// Where the reports come from; nowhere while unconfigured.
+  void set_source(Source source);
+  /// Why the last transition failed; empty if it did not. Does not wait for a report, as transitions come from the
+  /// real-time thread.
+  void set_message(const std::string& message);
+  void publish();
+
+ private:
+  std::weak_ptr<rclcpp_lifecycle::LifecycleNode> node_;
+  rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr publisher_;
+  thunder::HealthReporter reporter_;
+  thunder::PriorityMutex mutex_;
+  Source source_;
+  std::string message_;
 };
 
 }  // namespace thunder_controllers

@@ -5,9 +5,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 generate_parameter_library(thunder_adaptive_controller_parameters
   ${ros2_control_path}/plugin/parameters.yaml ${ros2_control_path}/plugin/parameter_validators.hpp)
 
-set(adaptive_controller_sources
-  adaptive_controller configure control_core diagnostics estimates_file excitation gain_parameters inputs
-  message_reading outputs services session)
+set(adaptive_controller_sources adaptive_controller inputs outputs parameters wiring)
 list(TRANSFORM adaptive_controller_sources PREPEND ${ros2_control_folder}/plugin/)
 list(TRANSFORM adaptive_controller_sources APPEND .cpp)
 
@@ -22,9 +20,9 @@ else()
 endif()
 target_link_libraries(thunder_adaptive_controller PRIVATE
   thunder_host thunder_adaptive_controller_parameters
-  ament_index_cpp::ament_index_cpp controller_interface::controller_interface Eigen3::Eigen
+  ament_index_cpp::ament_index_cpp controller_interface::controller_interface
   hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp rclcpp_lifecycle::rclcpp_lifecycle
-  realtime_tools::realtime_tools ${yaml_cpp}
+  ${yaml_cpp}
   ${control_msgs_TARGETS} ${diagnostic_msgs_TARGETS} ${geometry_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${std_srvs_TARGETS}
   ${trajectory_msgs_TARGETS})
 

@@ -11,19 +11,7 @@ namespace thunder {
 class PlantError : public std::runtime_error {
  public:
   PlantError(const std::string& wrong, const std::string& where, const std::string& valid)
-      : std::runtime_error(where + ": " + wrong + " (valid: " + valid + ")"),
-        wrong_(wrong),
-        where_(where),
-        valid_(valid) {}
-
-  const std::string& wrong() const noexcept { return wrong_; }
-  const std::string& where() const noexcept { return where_; }
-  const std::string& valid() const noexcept { return valid_; }
-
- private:
-  std::string wrong_;
-  std::string where_;
-  std::string valid_;
+      : std::runtime_error(where + ": " + wrong + " (valid: " + valid + ")") {}
 };
 
 /// Names separated by commas; "none" if there are none.

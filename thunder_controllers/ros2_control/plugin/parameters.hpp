@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <rclcpp/node_interfaces/node_parameters_interface.hpp>
+#include <string>
+#include <thunder_controllers/thunder_adaptive_controller_parameters.hpp>
+#include <vector>
+
+#include "thunder/host/session.hpp"
+
+namespace thunder_controllers {
+
+using Parameters = thunder_adaptive_controller::Params;
+using Listener = std::shared_ptr<thunder_adaptive_controller::ParamListener>;
+
+/// Load the library and choose what is to run of it.
+///
+/// Throws HostError that says which parameter is wrong, and what would be valid.
+thunder::Configuration configuration_of(const Parameters& parameters);
+
+/// How the host guards its input and output; update_rate in [Hz].
+thunder::Options options_of(const Parameters& parameters, unsigned int update_rate);
+
+/// Where ~/save_estimates writes. Throws HostError for a package:// URI that leads nowhere.
+std::filesystem::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration);
+
+/// The estimates to start from, by state entry; none where no file is named.
+///
+/// Throws HostError if the file cannot be read, or belongs to another robot, law or links.
+thunder::NamedValues first_estimates(const Parameters& parameters, const thunder::Configuration& configuration);
+
+/// Parameters that act at once: the gains of the law as gains.<name>, declared from the library's metadata with
+/// description, unit and bounds, and the bounds of motions, path.….
+///
+/// A change is checked first, and refused with the reason or handed to the host.
+class LiveParameters {
+ public:
+  using Node = rclcpp::node_interfaces::NodeParametersInterface::SharedPtr;
+
+  /// Declare the gains. Values given to the node replace the defaults. Throws HostError if one is out of its range;
+  /// nothing is declared then.
+  LiveParameters(Node node, const thunder_law& law);
+  ~LiveParameters();
+  LiveParameters(const LiveParameters&) = delete;
+  LiveParameters& operator=(const LiveParameters&) = delete;
+
+  /// The gains now, by name. Throws HostError if one is neither a double nor an array of such.
+  thunder::NamedValues gains() const;
+
+  /// From now on, bounds and changes go to this host.
+  void connect(const std::shared_ptr<thunder::ControlSession>& session, const Listener& listener);
+
+ private:
+  explicit LiveParameters(Node node);
+  void declare(const thunder_entry& entry);
+
+  Node node_;
+  std::vector<std::string> declared_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_;
+};
+
+}  // namespace thunder_controllers
