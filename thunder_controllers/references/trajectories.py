@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.references.time_law import RestToRest, joint_rest_to_rest, unit_rest_to_rest
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_controllers.references.time_law import RestToRest
+from thunder_dynamics.errors import DimensionError
 
 FloatArray = NDArray[np.float64]
 
@@ -196,21 +196,9 @@ class PoseToPose:
         self._lines = np.diff(points, axis=0)
         relative = np.matmul(self._matrices[:-1].transpose(0, 2, 1), self._matrices[1:])
         self._angles = Rotation.from_matrix(relative).as_rotvec()
-        self._law = self._time_law(limits or PathLimits(), dwell)
-
-    def _time_law(self, limits: PathLimits, dwell: float) -> RestToRest:
-        """Chain one time law per segment; its bounds are the tighter of the linear and the angular ones."""
-        segments = []
-        for line, angle in zip(self._lines, self._angles, strict=True):
-            lengths = float(np.linalg.norm(line)), float(np.linalg.norm(angle))
-            if max(lengths) == 0.0:
-                raise ScenarioError("two poses in a row are the same", where="reference", valid="poses that differ")
-            bounds = [
-                min(bound / length for bound, length in zip(pair, lengths, strict=True) if length > 0.0)
-                for pair in zip(limits.linear, limits.angular, strict=True)
-            ]
-            segments.append(unit_rest_to_rest(*bounds))
-        return RestToRest(segments, dwell)
+        lengths = np.linalg.norm([self._lines, self._angles], axis=2).T
+        limits = limits or PathLimits()
+        self._law = RestToRest(lengths, tuple(zip(limits.linear, limits.angular, strict=True)), dwell)
 
     @property
     def duration(self) -> float:
@@ -219,7 +207,7 @@ class PoseToPose:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)  # the latter three of shape (N, 1)
+        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
         rows = np.zeros((len(t), CARTESIAN_SIZE))
         rows[:, POSITION] = self._points[index] + sigma * self._lines[index]
         turn = Rotation.from_rotvec(sigma * self._angles[index]).as_matrix()
@@ -261,7 +249,7 @@ class JointLissajous:
 
 
 class JointPath:
-    """Rest to rest through joint positions, all joints arriving together, jerk-limited.
+    """Rest to rest through joint positions on straight lines of joint space, jerk-limited.
 
     Args:
         positions: Shape (K, n) [rad] or [m], K ≥ 2.
@@ -286,9 +274,8 @@ class JointPath:
             raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, n)")
         n = points.shape[1]
         named = (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk))
-        bounds = tuple(_vector(value, n, name) for name, value in named)
-        pairs = zip(points[:-1], points[1:], strict=True)
-        self._law = RestToRest([joint_rest_to_rest(start, end, *bounds) for start, end in pairs], dwell)
+        self._points, self._lines = points, np.diff(points, axis=0)
+        self._law = RestToRest(np.abs(self._lines), [_vector(value, n, name) for name, value in named], dwell)
 
     @property
     def duration(self) -> float:
@@ -297,4 +284,6 @@ class JointPath:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        return np.hstack(self._law.sample(t)[1:])
+        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        line = self._lines[index]
+        return np.hstack([self._points[index] + sigma * line, sigma_dot * line, sigma_ddot * line])

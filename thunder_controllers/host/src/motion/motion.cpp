@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/motion/motion.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -39,13 +38,6 @@ const char* to_string(ReferenceSource source) noexcept {
       break;
   }
   return "hold";
-}
-
-double quintic_duration(double length, double velocity, double acceleration, double jerk) noexcept {
-  const double by_velocity = 15.0 / 8.0 * length / velocity;
-  const double by_acceleration = std::sqrt(10.0 / std::sqrt(3.0) * length / acceleration);
-  const double by_jerk = std::cbrt(60.0 * length / jerk);
-  return std::max({by_velocity, by_acceleration, by_jerk});
 }
 
 }  // namespace thunder
