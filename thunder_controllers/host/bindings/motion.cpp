@@ -10,8 +10,7 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/motion.hpp"
-#include "thunder/host/motion/stop_shape.hpp"
-#include "thunder/host/motion/time_law.hpp"
+#include "thunder/host/motion/time_laws.hpp"
 
 namespace thunder::python {
 namespace {
@@ -119,7 +118,7 @@ TimeLaw make_time_law(double velocity, double acceleration, double jerk) {
     if (std::isfinite(bound) && bound > 0.0) continue;
     throw HostError(ErrorKind::law, "a bound is " + format(bound), "TimeLaw", "positive and finite");
   }
-  return TimeLaw({velocity, acceleration, jerk});
+  return TimeLaw(velocity, acceleration, jerk);
 }
 
 /// Rows of value and two derivatives; at rest before the start and after the end.

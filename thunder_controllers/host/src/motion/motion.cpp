@@ -27,17 +27,8 @@ void check_limits(const MotionLimits& limits) {
 }
 
 const char* to_string(ReferenceSource source) noexcept {
-  switch (source) {
-    case ReferenceSource::stream:
-      return "stream";
-    case ReferenceSource::motion:
-      return "motion";
-    case ReferenceSource::stopping:
-      return "stopping";
-    case ReferenceSource::hold:
-      break;
-  }
-  return "hold";
+  constexpr const char* kNames[] = {"hold", "stream", "motion", "stopping"};
+  return kNames[static_cast<int>(source)];
 }
 
 }  // namespace thunder

@@ -78,9 +78,9 @@ void MotionPlayer::plan_way() noexcept {
   way_.turn = to_rotation_vector(product(target_.orientation, conjugate(sample_.orientation)));
   const double length = norm(way_.line), angle = norm(way_.turn);
   const MotionLimits& l = limits_;
-  law_ = TimeLaw({std::min(l.linear_velocity / length, l.angular_velocity / angle),
-                  std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
-                  std::min(l.linear_jerk / length, l.angular_jerk / angle)});
+  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle),
+                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
+                 std::min(l.linear_jerk / length, l.angular_jerk / angle));
   time_ = 0.0;
   // Not finite: a place so far away that there are no numbers for the way.
   const bool goes = (length >= kSamePose || angle >= kSamePose) && std::isfinite(law_.duration());

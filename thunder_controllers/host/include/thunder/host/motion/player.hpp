@@ -6,8 +6,7 @@
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
-#include "thunder/host/motion/stop_shape.hpp"
-#include "thunder/host/motion/time_law.hpp"
+#include "thunder/host/motion/time_laws.hpp"
 
 namespace thunder {
 
