@@ -49,7 +49,6 @@ REFERENCES: dict[str, Callable[[], Reference]] = {
     "joint_lissajous": lambda: JOINT_WAVE,
     "joint_path": _joint_path,
 }
-"""Made when asked for: planned motions hold objects of Ruckig, which must not outlive the interpreter."""
 
 STEP = 1e-4
 TOLERANCE = 5e-6
@@ -129,8 +128,7 @@ def test_paths_start_and_end_at_rest_and_stay_there(build: Callable[[], PoseToPo
     reference = build()
     rows = reference.sample(np.array([-1.0, 0.0, reference.duration, reference.duration + 5.0]))
     moving = rows[:, TWIST.start :] if rows.shape[1] == CARTESIAN_SIZE else rows[:, 2:]
-    # Ruckig's own end condition is exact to 1e-8 in position and velocity.
-    np.testing.assert_allclose(moving, 0.0, atol=1e-7)
+    np.testing.assert_allclose(moving, 0.0, atol=1e-12)  # the end is a sum of durations: rounding times the jerk
     np.testing.assert_allclose(rows[0], rows[1], atol=1e-12)
     np.testing.assert_allclose(rows[2], rows[3], atol=1e-12)
 

@@ -197,6 +197,25 @@ class Options:
     @property
     def stop_damping(self) -> Vector | None: ...
 
+class TimeLaw:
+    """The fastest way of a scalar from 0 to 1 within bounds, at rest at both ends, of at most seven constant jerks."""
+
+    def __init__(self, velocity: float, acceleration: float, jerk: float) -> None:
+        """Plan it within bounds [1/s, 1/s², 1/s³]. Raises LawError unless they are positive and finite."""
+    @property
+    def duration(self) -> float:
+        """[s]."""
+    def sample(self, times: ArrayLike) -> Vector:
+        """Value and two derivatives at times (N,) [s], shape (N, 3); at rest before the start and after the end."""
+
+class StopShape:
+    """Brings a velocity and an acceleration smoothly to zero: the way of the host to come to rest."""
+
+    def __init__(self, duration: float) -> None:
+        """Take a positive duration [s]."""
+    def at(self, time: float, velocity: float, acceleration: float) -> tuple[float, float, float]:
+        """Way, velocity and acceleration at a time [s] after those given; at rest from the duration on."""
+
 class MotionLimits:
     """Bounds of the motions that a controller makes itself; immutable, all positive and finite."""
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_controllers.references.trajectories import (
+    ACCELERATION,
+    CARTESIAN_SIZE,
+    POSITION,
+    ROTATION,
+    TWIST,
+    as_rotation,
+    as_vector,
+)
+from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
@@ -80,9 +88,9 @@ class Excitation:
         harmonics: int = 3,
         seed: int = 0,
     ) -> None:
-        self._position = _finite(position, (3,), "position")
-        self._rotation = _finite(rotation, (3, 3), "rotation")
-        amplitude = np.concatenate((_finite(linear, (3,), "linear"), _finite(angular, (3,), "angular")))
+        self._position = as_vector(position, 3, "position")
+        self._rotation = as_rotation(rotation)
+        amplitude = np.concatenate((as_vector(linear, 3, "linear"), as_vector(angular, 3, "angular")))
         self._sums = FourierSums(amplitude, frequency, harmonics, seed)
         self.period: float | None = self._sums.period
 
@@ -118,9 +126,8 @@ class JointExcitation:
     def __init__(
         self, centre: ArrayLike, amplitude: ArrayLike, frequency: float = 0.1, harmonics: int = 3, seed: int = 0
     ) -> None:
-        shape = (np.size(centre),)
-        self._centre = _finite(centre, shape, "centre")
-        self._sums = FourierSums(_finite(amplitude, shape, "amplitude"), frequency, harmonics, seed)
+        self._centre = as_vector(centre, np.size(centre), "centre")
+        self._sums = FourierSums(as_vector(amplitude, np.size(centre), "amplitude"), frequency, harmonics, seed)
         self.period: float | None = self._sums.period
 
     @property
@@ -151,10 +158,3 @@ def _turn(angle: FloatArray, rate: FloatArray, change: FloatArray) -> tuple[Floa
     omega_dot = change[:, 0:1] * e_z + change[:, 1:2] * e_y + change[:, 2:3] * e_x
     omega_dot += np.cross(first, second) + np.cross(first + second, roll * e_x)
     return rotation, omega, omega_dot
-
-
-def _finite(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
-    array = np.array(value, dtype=float)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise DimensionError(f"{name} has shape {array.shape}", where="excitation", valid=f"finite, {shape}")
-    return array

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.host import StopShape
 from thunder_controllers.references.trajectories import ACCELERATION, TWIST
 from thunder_dynamics.errors import ScenarioError
 
@@ -16,7 +17,8 @@ FloatArray = NDArray[np.float64]
 class PathClock:
     """Time σ along a motion, its rate σ̇ between 0 (rest) and 1 (the motion as planned).
 
-    A change of the rate takes `ramp_time` and follows 10u³ − 15u⁴ + 6u⁵, so σ̈ is continuous and zero at both ends.
+    What the rate lacks in a change, which takes `ramp_time`, comes to rest as motions of the host do (`StopShape`): σ̈
+    is continuous, also where another change begins meanwhile.
 
     Args:
         ramp_time: Of a change from rest to full rate or back [s].
@@ -29,40 +31,36 @@ class PathClock:
     def __init__(self, ramp_time: float, rate: float = 0.0) -> None:
         if not (math.isfinite(ramp_time) and ramp_time > 0.0):
             raise ScenarioError(f"{ramp_time:g} s", where="ramp_time", valid="a positive time")
-        self._ramp_time = ramp_time
-        self._start, self._goal = rate, rate
-        self._elapsed = ramp_time
+        self._shape = StopShape(ramp_time)
         self.time = 0.0
         """σ [s]."""
         self.rate = rate
         """σ̇ [1]."""
         self.rate_change = 0.0
         """σ̈ [1/s]."""
-        self._base = -rate * ramp_time
+        self._begin(rate)
+
+    def _begin(self, goal: float) -> None:
+        self._goal, self._elapsed = goal, 0.0
+        self._start = self.time, self.rate - goal, self.rate_change
 
     @property
     def is_at_rest(self) -> bool:
         """Whether the rate is zero and stays so."""
-        return self._goal == 0.0 and self._elapsed >= self._ramp_time
+        return self._goal == self.rate == self.rate_change == 0.0
 
     def go_to(self, rate: float) -> None:
-        """Change the rate to 0 or 1, smoothly from what it is.
-
-        A ramp that is cut short by another one starts that from its own rate, with σ̈ going to zero at once.
-        """
-        if rate == self._goal:
-            return
-        self._start, self._goal, self._base, self._elapsed = self.rate, rate, self.time, 0.0
+        """Change the rate to 0 or 1, smoothly from what it is."""
+        if rate != self._goal:
+            self._begin(rate)
 
     def advance(self, dt: float) -> None:
         """Let `dt` seconds pass."""
         self._elapsed += dt
-        u = min(1.0, self._elapsed / self._ramp_time)
-        span = self._goal - self._start
-        self.rate = self._start + span * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-        self.rate_change = span * 30.0 * u * u * (1.0 - u) ** 2 / self._ramp_time
-        ramp = self._start * u + span * u**4 * (2.5 - 3.0 * u + u * u)
-        self.time = self._base + self._ramp_time * ramp + self._goal * max(0.0, self._elapsed - self._ramp_time)
+        time, missing, change = self._start
+        way, rate, self.rate_change = self._shape.at(self._elapsed, missing, change)
+        self.rate = self._goal + rate
+        self.time = time + self._goal * self._elapsed + way
 
     def scale(self, sample: FloatArray, rates: slice = TWIST, changes: slice = ACCELERATION) -> FloatArray:
         """Turn a sample at σ into that of the motion on this clock: ξ σ̇ and ξ̇ σ̇² + ξ σ̈.

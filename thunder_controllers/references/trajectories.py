@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.references.time_law import RestToRest, joint_rest_to_rest, unit_rest_to_rest
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_controllers.references.time_law import RestToRest
+from thunder_dynamics.errors import DimensionError
 
 FloatArray = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Reference(Protocol):
         ...
 
 
-def _vector(value: ArrayLike, size: int, name: str) -> FloatArray:
+def as_vector(value: ArrayLike, size: int, name: str) -> FloatArray:
     """Copy `value` as a read-only float vector of `size` numbers; a scalar fills it."""
     array = np.array(value, dtype=float)
     if array.ndim == 0:
@@ -58,7 +58,7 @@ def _vector(value: ArrayLike, size: int, name: str) -> FloatArray:
     return array
 
 
-def _rotation(value: ArrayLike | None) -> FloatArray:
+def as_rotation(value: ArrayLike | None) -> FloatArray:
     """Copy a rotation matrix, the identity for None; check that it is one."""
     matrix = np.eye(3) if value is None else np.array(value, dtype=float)
     if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
@@ -80,12 +80,27 @@ def common_period(frequency: ArrayLike) -> float | None:
     return denominator / numerator
 
 
-def _sinusoid(t: FloatArray, amplitude: FloatArray, frequency: FloatArray, phase: FloatArray) -> tuple[FloatArray, ...]:
-    """Evaluate A sin(2πft + φ) and its first two derivatives, shape (N, size) each."""
-    omega = 2.0 * np.pi * frequency
-    angle = np.multiply.outer(t, omega) + phase
-    sine, cosine = amplitude * np.sin(angle), amplitude * np.cos(angle)
-    return sine, omega * cosine, -(omega**2) * sine
+class _Sinusoids:
+    """x(t) = centre + A sin(2πft + φ) of `size` numbers, with its first two derivatives."""
+
+    def __init__(
+        self, size: int, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike
+    ) -> None:
+        self._centre, self._phase = as_vector(centre, size, "centre"), as_vector(phase, size, "phase")
+        self._amplitude = as_vector(amplitude, size, "amplitude")
+        self._frequency = as_vector(frequency, size, "frequency")
+
+    @property
+    def period(self) -> float | None:
+        """Common period of the numbers that move [s]."""
+        return common_period(self._frequency * (self._amplitude != 0.0))
+
+    def _values(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """x, ẋ and ẍ at times `t`, shape (N,); shape (N, size) each."""
+        omega = 2.0 * np.pi * self._frequency
+        angle = np.multiply.outer(t, omega) + self._phase
+        sine, cosine = self._amplitude * np.sin(angle), self._amplitude * np.cos(angle)
+        return self._centre + sine, omega * cosine, -(omega**2) * sine
 
 
 def _cartesian_rows(n: int, rotation: FloatArray) -> FloatArray:
@@ -95,7 +110,7 @@ def _cartesian_rows(n: int, rotation: FloatArray) -> FloatArray:
     return rows
 
 
-class Lissajous:
+class Lissajous(_Sinusoids):
     """p_d(t) = centre + A sin(2πft + phase) per axis, constant orientation.
 
     Args:
@@ -114,41 +129,24 @@ class Lissajous:
         phase: ArrayLike = 0.0,
         rotation: ArrayLike | None = None,
     ) -> None:
-        self.centre = _vector(centre, 3, "centre")
-        self.amplitude = _vector(amplitude, 3, "amplitude")
-        self.frequency = _vector(frequency, 3, "frequency")
-        self.phase = _vector(phase, 3, "phase")
-        self.rotation = _rotation(rotation)
-
-    @property
-    def period(self) -> float | None:
-        """Common period of the three axes that move [s]."""
-        return common_period(self.frequency * (self.amplitude != 0.0))
+        super().__init__(3, centre, amplitude, frequency, phase)
+        self._rotation = as_rotation(rotation)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24."""
-        rows = _cartesian_rows(len(t), self.rotation)
-        offset, velocity, acceleration = _sinusoid(t, self.amplitude, self.frequency, self.phase)
-        rows[:, POSITION] = self.centre + offset
+        rows = _cartesian_rows(len(t), self._rotation)
+        position, velocity, acceleration = self._values(t)
+        rows[:, POSITION] = position
         rows[:, TWIST.start : TWIST.start + 3] = velocity
         rows[:, ACCELERATION.start : ACCELERATION.start + 3] = acceleration
         return rows
 
 
-class Hold:
+class Hold(Lissajous):
     """A constant pose: position (3,) [m] and rotation (3, 3) in the world frame."""
 
-    period: float | None = None
-
     def __init__(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
-        self.position = _vector(position, 3, "position")
-        self.rotation = _rotation(rotation)
-
-    def sample(self, t: FloatArray) -> FloatArray:
-        """Sample at times `t`, shape (N,), as rows of 24."""
-        rows = _cartesian_rows(len(t), self.rotation)
-        rows[:, POSITION] = self.position
-        return rows
+        super().__init__(position, 0.0, 0.0, rotation=rotation)
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ class PoseToPose:
         points = np.array(positions, dtype=float)
         if points.ndim != 2 or points.shape[0] < 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, 3)")
-        matrices = [_rotation(None)] * len(points) if rotations is None else [_rotation(r) for r in rotations]
+        matrices = [as_rotation(None)] * len(points) if rotations is None else [as_rotation(r) for r in rotations]
         if len(matrices) != len(points):
             raise DimensionError(
                 f"{len(matrices)} rotations for {len(points)} positions", where="reference", valid="one each"
@@ -196,21 +194,9 @@ class PoseToPose:
         self._lines = np.diff(points, axis=0)
         relative = np.matmul(self._matrices[:-1].transpose(0, 2, 1), self._matrices[1:])
         self._angles = Rotation.from_matrix(relative).as_rotvec()
-        self._law = self._time_law(limits or PathLimits(), dwell)
-
-    def _time_law(self, limits: PathLimits, dwell: float) -> RestToRest:
-        """Chain one time law per segment; its bounds are the tighter of the linear and the angular ones."""
-        segments = []
-        for line, angle in zip(self._lines, self._angles, strict=True):
-            lengths = float(np.linalg.norm(line)), float(np.linalg.norm(angle))
-            if max(lengths) == 0.0:
-                raise ScenarioError("two poses in a row are the same", where="reference", valid="poses that differ")
-            bounds = [
-                min(bound / length for bound, length in zip(pair, lengths, strict=True) if length > 0.0)
-                for pair in zip(limits.linear, limits.angular, strict=True)
-            ]
-            segments.append(unit_rest_to_rest(*bounds))
-        return RestToRest(segments, dwell)
+        lengths = np.linalg.norm([self._lines, self._angles], axis=2).T
+        limits = limits or PathLimits()
+        self._law = RestToRest(lengths, tuple(zip(limits.linear, limits.angular, strict=True)), dwell)
 
     @property
     def duration(self) -> float:
@@ -219,7 +205,7 @@ class PoseToPose:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)  # the latter three of shape (N, 1)
+        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
         rows = np.zeros((len(t), CARTESIAN_SIZE))
         rows[:, POSITION] = self._points[index] + sigma * self._lines[index]
         turn = Rotation.from_rotvec(sigma * self._angles[index]).as_matrix()
@@ -232,7 +218,7 @@ class PoseToPose:
         return rows
 
 
-class JointLissajous:
+class JointLissajous(_Sinusoids):
     """q_d(t) = centre + A sin(2πft + phase) per joint, with exact derivatives.
 
     Args:
@@ -243,25 +229,15 @@ class JointLissajous:
     """
 
     def __init__(self, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike = 0.0) -> None:
-        n = np.atleast_1d(np.asarray(centre)).size
-        self.centre = _vector(centre, n, "centre")
-        self.amplitude = _vector(amplitude, n, "amplitude")
-        self.frequency = _vector(frequency, n, "frequency")
-        self.phase = _vector(phase, n, "phase")
-
-    @property
-    def period(self) -> float | None:
-        """Common period of the joints that move [s]."""
-        return common_period(self.frequency * (self.amplitude != 0.0))
+        super().__init__(np.size(centre), centre, amplitude, frequency, phase)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n."""
-        offset, velocity, acceleration = _sinusoid(t, self.amplitude, self.frequency, self.phase)
-        return np.hstack([self.centre + offset, velocity, acceleration])
+        return np.hstack(self._values(t))
 
 
 class JointPath:
-    """Rest to rest through joint positions, all joints arriving together, jerk-limited.
+    """Rest to rest through joint positions on straight lines of joint space, jerk-limited.
 
     Args:
         positions: Shape (K, n) [rad] or [m], K ≥ 2.
@@ -286,9 +262,8 @@ class JointPath:
             raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, n)")
         n = points.shape[1]
         named = (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk))
-        bounds = tuple(_vector(value, n, name) for name, value in named)
-        pairs = zip(points[:-1], points[1:], strict=True)
-        self._law = RestToRest([joint_rest_to_rest(start, end, *bounds) for start, end in pairs], dwell)
+        self._points, self._lines = points, np.diff(points, axis=0)
+        self._law = RestToRest(np.abs(self._lines), [as_vector(value, n, name) for name, value in named], dwell)
 
     @property
     def duration(self) -> float:
@@ -297,4 +272,6 @@ class JointPath:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        return np.hstack(self._law.sample(t)[1:])
+        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        line = self._lines[index]
+        return np.hstack([self._points[index] + sigma * line, sigma_dot * line, sigma_ddot * line])

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/time_laws.hpp"
 
 namespace thunder::python {
 namespace {
@@ -109,6 +113,40 @@ void bind_points(py::module_& module) {
       .def_property_readonly("qdd", [](const TimedJoints& p) { return vector_or_none(p.qdd); });
 }
 
+TimeLaw make_time_law(double velocity, double acceleration, double jerk) {
+  for (const double bound : {velocity, acceleration, jerk}) {
+    if (std::isfinite(bound) && bound > 0.0) continue;
+    throw HostError(ErrorKind::law, "a bound is " + format(bound), "TimeLaw", "positive and finite");
+  }
+  return TimeLaw(velocity, acceleration, jerk);
+}
+
+/// Rows of value and two derivatives; at rest before the start and after the end.
+py::array_t<double> sample_time_law(const TimeLaw& law, const Numbers& times) {
+  const auto t = times.unchecked<1>();
+  py::array_t<double> rows({t.shape(0), py::ssize_t{3}});
+  auto row = rows.mutable_unchecked<2>();
+  for (py::ssize_t i = 0; i < t.shape(0); ++i) {
+    const ScalarSample now = law.at(std::clamp(t(i), 0.0, law.duration()));
+    row(i, 0) = now.value, row(i, 1) = now.velocity, row(i, 2) = now.acceleration;
+  }
+  return rows;
+}
+
+void bind_shapes(py::module_& module) {
+  py::class_<TimeLaw>(module, "TimeLaw", "The fastest way of a scalar from 0 to 1 within bounds, at rest at both ends.")
+      .def(py::init(&make_time_law), py::arg("velocity"), py::arg("acceleration"), py::arg("jerk"))
+      .def_property_readonly("duration", &TimeLaw::duration)
+      .def("sample", &sample_time_law, py::arg("times"));
+  py::class_<StopShape>(module, "StopShape", "Brings a velocity and an acceleration smoothly to zero.")
+      .def(py::init([](double duration) { return StopShape{duration}; }), py::arg("duration"))
+      .def("at", [](const StopShape& shape, double time, double velocity, double acceleration) {
+             const ScalarSample now = shape.at(time, velocity, acceleration);
+             return std::make_tuple(now.value, now.velocity, now.acceleration);
+           },
+           py::arg("time"), py::arg("velocity"), py::arg("acceleration"));
+}
+
 /// Points of one kind. Throws HostError(law) for a mixture or anything else.
 template <class Point>
 std::vector<Point> points_from(const py::sequence& points) {
@@ -135,6 +173,7 @@ void follow(Controller& controller, const py::sequence& points) {
 
 void bind_motion(py::module_& module) {
   bind_limits(module);
+  bind_shapes(module);
   bind_points(module);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/motion/motion.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -28,24 +27,8 @@ void check_limits(const MotionLimits& limits) {
 }
 
 const char* to_string(ReferenceSource source) noexcept {
-  switch (source) {
-    case ReferenceSource::stream:
-      return "stream";
-    case ReferenceSource::motion:
-      return "motion";
-    case ReferenceSource::stopping:
-      return "stopping";
-    case ReferenceSource::hold:
-      break;
-  }
-  return "hold";
-}
-
-double quintic_duration(double length, double velocity, double acceleration, double jerk) noexcept {
-  const double by_velocity = 15.0 / 8.0 * length / velocity;
-  const double by_acceleration = std::sqrt(10.0 / std::sqrt(3.0) * length / acceleration);
-  const double by_jerk = std::cbrt(60.0 * length / jerk);
-  return std::max({by_velocity, by_acceleration, by_jerk});
+  constexpr const char* kNames[] = {"hold", "stream", "motion", "stopping"};
+  return kNames[static_cast<int>(source)];
 }
 
 }  // namespace thunder

@@ -9,7 +9,6 @@
 namespace thunder {
 namespace {
 
-constexpr double kShortestStop = 0.1;  // [s] even of a slow motion: its acceleration has to end smoothly
 constexpr double kAtRest = 1e-9;       // velocities and accelerations below this are none, SI units
 constexpr double kSamePose = 1e-9;     // poses closer than this are one [m, rad]: there is no way between them
 constexpr double kLeastNorm = 0.1;     // of an interpolated quaternion; below, its direction says little
@@ -21,29 +20,7 @@ Vector3 plus(const Vector3& sum, double factor, const Vector3& vector) noexcept 
 
 Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0, 0.0, 0.0}, factor, vector); }
 
-Vector3 weighted(const StopShape::Weights& weights, const Vector3& velocity, const Vector3& acceleration) noexcept {
-  return plus(scaled(weights.of_velocity, velocity), weights.of_acceleration, acceleration);
-}
-
 }  // namespace
-
-StopShape::Weights StopShape::velocity_at(double time) const noexcept {
-  const double u = time / duration_, v = 1.0 - u;
-  return {v * v * (1.0 + 2.0 * u), duration_ * u * v * v};
-}
-
-StopShape::Weights StopShape::way() const noexcept {
-  const double u = time_ / duration_;
-  return {duration_ * u * (1.0 + u * u * (0.5 * u - 1.0)),
-          duration_ * duration_ * u * u * (0.5 + u * (0.25 * u - 2.0 / 3.0))};
-}
-
-StopShape::Weights StopShape::acceleration() const noexcept {
-  const double u = time_ / duration_, v = 1.0 - u;
-  return {-6.0 * u * v / duration_, v * (1.0 - 3.0 * u)};
-}
-
-double StopShape::shortest(double speed, double bound) noexcept { return std::max(kShortestStop, 1.5 * speed / bound); }
 
 MotionPlayer::MotionPlayer(const SampleLayout& layout)
     : layout_(layout),
@@ -79,7 +56,8 @@ void MotionPlayer::stop(const double* reference, const MotionLimits& limits) noe
       duration = std::max(duration, StopShape::shortest(speed, limits.joint_acceleration));
     }
   }
-  shape_.begin(duration);
+  shape_.duration = duration;
+  time_ = 0.0;
 }
 
 void MotionPlayer::go(const double* reference, const PoseTarget& target, const MotionLimits& limits) noexcept {
@@ -100,11 +78,13 @@ void MotionPlayer::plan_way() noexcept {
   way_.turn = to_rotation_vector(product(target_.orientation, conjugate(sample_.orientation)));
   const double length = norm(way_.line), angle = norm(way_.turn);
   const MotionLimits& l = limits_;
-  way_.duration =
-      std::max(quintic_duration(length, l.linear_velocity, l.linear_acceleration, l.linear_jerk),
-               quintic_duration(angle, l.angular_velocity, l.angular_acceleration, l.angular_jerk));
-  way_.time = 0.0;
-  phase_ = length < kSamePose && angle < kSamePose ? Phase::none : Phase::go;
+  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle),
+                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
+                 std::min(l.linear_jerk / length, l.angular_jerk / angle));
+  time_ = 0.0;
+  // Not finite: a place so far away that there are no numbers for the way.
+  const bool goes = (length >= kSamePose || angle >= kSamePose) && std::isfinite(law_.duration());
+  phase_ = goes ? Phase::go : Phase::none;
 }
 
 bool MotionPlayer::follow(const double* reference, const SplineKnots& knots, const MotionLimits& limits) noexcept {
@@ -149,14 +129,14 @@ bool MotionPlayer::advance(double dt, const SplineKnots* knots, double* referenc
 }
 
 void MotionPlayer::advance_stop(double dt, double* reference) noexcept {
-  const double begin = shape_.time();
-  shape_.advance(dt);
+  const double begin = time_;
+  time_ = std::min(begin + dt, shape_.duration);
   if (layout_.is_cartesian) {
     advance_pose_stop(begin);
   } else {
     advance_joint_stop(reference);
   }
-  if (!shape_.is_over()) return;
+  if (time_ < shape_.duration) return;
   if (phase_ == Phase::stop_then_go) {
     plan_way();
   } else {
@@ -166,57 +146,50 @@ void MotionPlayer::advance_stop(double dt, double* reference) noexcept {
 
 void MotionPlayer::advance_pose_stop(double begin) noexcept {
   constexpr double kGauss = 0.28867513459481287;  // √3/6: the Gauss points of a step
-  const double h = shape_.time() - begin, middle = begin + 0.5 * h;
-  const auto omega = [this](double time) {
-    return weighted(shape_.velocity_at(time), start_.angular_velocity, start_.angular_acceleration);
-  };
-  const Vector3 first = omega(middle - kGauss * h), second = omega(middle + kGauss * h);
+  const double h = time_ - begin, middle = begin + 0.5 * h;
+  Vector3 first, second;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const ScalarSample linear = shape_.at(time_, start_.velocity[i], start_.acceleration[i]);
+    sample_.position[i] = start_.position[i] + linear.value;
+    sample_.velocity[i] = linear.velocity, sample_.acceleration[i] = linear.acceleration;
+    const double omega = start_.angular_velocity[i], change = start_.angular_acceleration[i];
+    first[i] = shape_.at(middle - kGauss * h, omega, change).velocity;
+    second[i] = shape_.at(middle + kGauss * h, omega, change).velocity;
+    const ScalarSample angular = shape_.at(time_, omega, change);
+    sample_.angular_velocity[i] = angular.velocity, sample_.angular_acceleration[i] = angular.acceleration;
+  }
   // Ω = h/2 (ω₁ + ω₂) + √3/12 h² ω₂ × ω₁
   const Vector3 mean = plus(scaled(0.5 * h, first), 0.5 * h, second);
   const Vector3 turn = plus(mean, 0.5 * kGauss * h * h, cross(second, first));
   sample_.orientation = normalized(product(from_rotation_vector(turn), sample_.orientation));
-  const auto now = [](const StopShape::Weights& weights, const Vector3& velocity, const Vector3& acceleration) {
-    return weighted(weights, velocity, acceleration);
-  };
-  sample_.position = plus(start_.position, 1.0, now(shape_.way(), start_.velocity, start_.acceleration));
-  sample_.velocity = now(shape_.velocity(), start_.velocity, start_.acceleration);
-  sample_.angular_velocity = now(shape_.velocity(), start_.angular_velocity, start_.angular_acceleration);
-  sample_.acceleration = now(shape_.acceleration(), start_.velocity, start_.acceleration);
-  sample_.angular_acceleration = now(shape_.acceleration(), start_.angular_velocity, start_.angular_acceleration);
-  if (shape_.is_over()) sample_.come_to_rest();
 }
 
-void MotionPlayer::advance_joint_stop(double* reference) noexcept {
-  const StopShape::Weights way = shape_.way(), velocity = shape_.velocity(), acceleration = shape_.acceleration();
-  const double scale = shape_.is_over() ? 0.0 : 1.0;  // the weights end with rounding
+void MotionPlayer::advance_joint_stop(double* reference) const noexcept {
   for (int i = 0; i < layout_.n_joints; ++i) {
     const double* start = joint_start_.data() + i;
-    const double v0 = start[layout_.velocity], a0 = start[layout_.acceleration];
-    const auto now = [v0, a0](const StopShape::Weights& w) { return w.of_velocity * v0 + w.of_acceleration * a0; };
-    reference[layout_.position + i] = start[layout_.position] + now(way);
-    reference[layout_.velocity + i] = scale * now(velocity);
-    reference[layout_.acceleration + i] = scale * now(acceleration);
+    const ScalarSample now = shape_.at(time_, start[layout_.velocity], start[layout_.acceleration]);
+    reference[layout_.position + i] = start[layout_.position] + now.value;
+    reference[layout_.velocity + i] = now.velocity;
+    reference[layout_.acceleration + i] = now.acceleration;
   }
 }
 
 void MotionPlayer::advance_way(double dt) noexcept {
-  way_.time += dt;
-  if (way_.time >= way_.duration) {
+  time_ += dt;
+  if (time_ >= law_.duration()) {
     sample_.position = target_.position;
     sample_.orientation = target_.orientation;
     sample_.come_to_rest();
     phase_ = Phase::none;
     return;
   }
-  const double T = way_.duration, u = way_.time / T, v = 1.0 - u;
-  const double s = u * u * u * (10.0 + u * (6.0 * u - 15.0));
-  const double rate = 30.0 * u * u * v * v / T, curvature = 60.0 * u * v * (1.0 - 2.0 * u) / (T * T);
-  sample_.position = plus(way_.from, s, way_.line);
-  sample_.orientation = product(from_rotation_vector(scaled(s, way_.turn)), way_.first);
-  sample_.velocity = scaled(rate, way_.line);
-  sample_.angular_velocity = scaled(rate, way_.turn);
-  sample_.acceleration = scaled(curvature, way_.line);
-  sample_.angular_acceleration = scaled(curvature, way_.turn);
+  const ScalarSample s = law_.at(time_);
+  sample_.position = plus(way_.from, s.value, way_.line);
+  sample_.orientation = product(from_rotation_vector(scaled(s.value, way_.turn)), way_.first);
+  sample_.velocity = scaled(s.velocity, way_.line);
+  sample_.angular_velocity = scaled(s.velocity, way_.turn);
+  sample_.acceleration = scaled(s.acceleration, way_.line);
+  sample_.angular_acceleration = scaled(s.acceleration, way_.turn);
 }
 
 bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
@@ -227,7 +200,7 @@ bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* r
   } else {
     const double scale = goes_on ? 1.0 : 0.0;  // the derivatives end with rounding
     for (int i = 0; i < layout_.n_joints; ++i) {
-      const SplineSample now = cursor_.sample(knots, static_cast<std::size_t>(i));
+      const ScalarSample now = cursor_.sample(knots, static_cast<std::size_t>(i));
       reference[layout_.position + i] = now.value;
       reference[layout_.velocity + i] = scale * now.velocity;
       reference[layout_.acceleration + i] = scale * now.acceleration;
@@ -240,12 +213,12 @@ bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* r
 /// With N = ‖q‖²: ω = 2 vec(q̇ q̄)/N and ω̇ = 2 vec(q̈ q̄)/N − ω Ṅ/N exactly, so ω̇ is as continuous as q̈.
 bool MotionPlayer::advance_pose_spline(const SplineKnots& knots) noexcept {
   for (std::size_t i = 0; i < 3; ++i) {
-    const SplineSample now = cursor_.sample(knots, i);
+    const ScalarSample now = cursor_.sample(knots, i);
     sample_.position[i] = now.value, sample_.velocity[i] = now.velocity, sample_.acceleration[i] = now.acceleration;
   }
   Quaternion q, rate, curvature;
   for (std::size_t i = 0; i < 4; ++i) {
-    const SplineSample now = cursor_.sample(knots, 3 + i);
+    const ScalarSample now = cursor_.sample(knots, 3 + i);
     q[i] = now.value, rate[i] = now.velocity, curvature[i] = now.acceleration;
   }
   const double square = dot(q, q);

@@ -7,7 +7,7 @@ namespace thunder {
 namespace {
 
 /// The quintic that has these values and two derivatives at the ends of an interval of length h, at u in [0, 1].
-SplineSample evaluate_quintic(const SplineSample& a, const SplineSample& b, double h, double u) noexcept {
+ScalarSample evaluate_quintic(const ScalarSample& a, const ScalarSample& b, double h, double u) noexcept {
   const double va = h * a.velocity, vb = h * b.velocity;
   const double ca = 0.5 * h * h * a.acceleration, cb = 0.5 * h * h * b.acceleration;
   // What value, slope and curvature at the end need beyond the quadratic a + va u + ca u².
@@ -103,16 +103,16 @@ bool SplineCursor::advance(double dt, const SplineKnots& knots) noexcept {
   return true;
 }
 
-SplineSample SplineCursor::knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept {
-  const SplineSample& start = start_[column];
+ScalarSample SplineCursor::knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept {
+  const ScalarSample& start = start_[column];
   return {knots.value(index, column), knots.velocity(index, column, start.value, start.velocity),
           knots.acceleration(index, column, start.value, start.velocity)};
 }
 
-SplineSample SplineCursor::sample(const SplineKnots& knots, std::size_t column) const noexcept {
+ScalarSample SplineCursor::sample(const SplineKnots& knots, std::size_t column) const noexcept {
   const double begin = piece_ == 0 ? 0.0 : knots.time(piece_ - 1);
   const double length = knots.time(piece_) - begin;
-  const SplineSample first = piece_ == 0 ? start_[column] : knot(knots, piece_ - 1, column);
+  const ScalarSample first = piece_ == 0 ? start_[column] : knot(knots, piece_ - 1, column);
   return evaluate_quintic(first, knot(knots, piece_, column), length, (time_ - begin) / length);
 }
 

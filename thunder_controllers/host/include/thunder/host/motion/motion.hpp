@@ -52,9 +52,4 @@ enum class ReferenceSource {
 /// "hold", "stream", "motion" or "stopping".
 const char* to_string(ReferenceSource source) noexcept;
 
-/// The shortest duration [s] of the rest-to-rest quintic s(u) = 10u³ − 15u⁴ + 6u⁵ along a way that keeps the bounds.
-///
-/// T = max(15/8·L/v, √(10/√3·L/a), ∛(60·L/j)), from the extrema of s', s'' and s''' on [0, 1].
-double quintic_duration(double length, double velocity, double acceleration, double jerk) noexcept;
-
 }  // namespace thunder

@@ -6,6 +6,7 @@
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
+#include "thunder/host/motion/time_laws.hpp"
 
 namespace thunder {
 
@@ -13,35 +14,6 @@ namespace thunder {
 struct PoseTarget {
   Vector3 position{};                               ///< [m]
   Quaternion orientation{0.0, 0.0, 0.0, 1.0};       ///< Unit norm.
-};
-
-/// Brings velocity and acceleration (v₀, a₀) to zero over T: v(u) = (1 − 3u² + 2u³) v₀ + T u(1 − u)² a₀, u = t/T.
-///
-/// The cubic Hermite velocity; its derivative is the acceleration, its integral the way. Without a₀ the greatest
-/// deceleration is 1.5 v₀/T.
-class StopShape {
- public:
-  void begin(double duration) noexcept { duration_ = duration, time_ = 0.0; }
-  void advance(double dt) noexcept { time_ = time_ + dt < duration_ ? time_ + dt : duration_; }
-  bool is_over() const noexcept { return time_ >= duration_; }
-
-  /// The factors of v₀ and a₀ in way, velocity and acceleration, now.
-  struct Weights {
-    double of_velocity, of_acceleration;
-  };
-  Weights way() const noexcept;
-  Weights velocity() const noexcept { return velocity_at(time_); }
-  Weights velocity_at(double time) const noexcept;
-  Weights acceleration() const noexcept;
-  double time() const noexcept { return time_; }
-  double duration() const noexcept { return duration_; }
-
-  /// The shortest duration [s] that keeps a bound of deceleration without a₀.
-  static double shortest(double speed, double bound) noexcept;
-
- private:
-  double duration_ = 0.0;
-  double time_ = 0.0;
 };
 
 /// Makes the samples of the motions, one per step, from the sample in effect; updating thread, allocates nothing.
@@ -54,7 +26,7 @@ class MotionPlayer {
   /// Come to rest, if it moves. The orientation is integrated to fourth order in the step (Magnus expansion; Blanes et
   /// al., "The Magnus expansion and some of its applications", 2009, section 5).
   void stop(const double* reference, const MotionLimits& limits) noexcept;
-  /// Come to rest, then go to a pose on a straight line, turning about one axis, on one quintic time law.
+  /// Come to rest, then go to a pose on a straight line, turning about one axis, on one time law.
   void go(const double* reference, const PoseTarget& target, const MotionLimits& limits) noexcept;
   /// Along timed points, which must stay there until the motion is over or another begins. False, and no motion, if the
   /// first orientation is turned by more than `kLargestTurn`.
@@ -69,11 +41,10 @@ class MotionPlayer {
 
  private:
   enum class Phase { none, stop, stop_then_go, go, follow };
-  /// From rest to rest: p = p₀ + s d, R = Exp(s φ) R₀.
+  /// From rest to rest, s on the time law: p = p₀ + s d, R = Exp(s φ) R₀.
   struct Way {
     Vector3 from, line, turn;
     Quaternion first;
-    double duration = 0.0, time = 0.0;
   };
 
   void begin(const double* reference, const MotionLimits& limits) noexcept;
@@ -82,7 +53,7 @@ class MotionPlayer {
   bool begin_pose_spline(const SplineKnots& knots) noexcept;
   void advance_stop(double dt, double* reference) noexcept;
   void advance_pose_stop(double begin) noexcept;
-  void advance_joint_stop(double* reference) noexcept;
+  void advance_joint_stop(double* reference) const noexcept;
   void advance_way(double dt) noexcept;
   bool advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept;
   bool advance_pose_spline(const SplineKnots& knots) noexcept;
@@ -91,6 +62,8 @@ class MotionPlayer {
   Phase phase_ = Phase::none;
   MotionLimits limits_;
   StopShape shape_;
+  TimeLaw law_;
+  double time_ = 0.0;    ///< on the shape or the law [s]
   PoseSample start_{};   ///< what the motion began with
   PoseSample sample_{};  ///< now
   std::vector<double> joint_start_;

@@ -7,6 +7,11 @@
 
 namespace thunder {
 
+/// A number at one time, with two derivatives.
+struct ScalarSample {
+  double value, velocity, acceleration;
+};
+
 /// Where the flat reference of a law has which entry: offsets of position, velocity and acceleration.
 struct SampleLayout {
   /// By the names of the entries, which the library's checks have found to be there.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "thunder/host/motion/sample.hpp"
+
 namespace thunder {
 
 /// Rates at the knots of a spline; empty where they are not given. Rows of `width` values, one row to a knot.
@@ -14,6 +16,7 @@ struct KnotRates {
 
 /// The part of a spline through timed points that can be prepared before its start is known. Constant.
 ///
+/// Our own, for Ruckig asks a service on the network for a way through several points.
 /// The spline is made of quintic Hermite pieces, twice continuously differentiable, from the start's value, velocity
 /// and acceleration at time 0 to rest at the last knot. Velocities and accelerations that are not given are those of
 /// the clamped cubic spline through start and knots. That one depends linearly on the start's value y₀ and velocity v₀:
@@ -60,29 +63,24 @@ class SplineKnots {
   Affine acceleration_;
 };
 
-/// One column of a spline at one time: value and two derivatives.
-struct SplineSample {
-  double value, velocity, acceleration;
-};
-
 /// Follows a spline from a start; everything that depends on the start and on time. Allocates only when it is made.
 class SplineCursor {
  public:
   explicit SplineCursor(std::size_t width) : start_(width) {}
 
   /// Of one column, before `begin`.
-  void set_start(std::size_t column, const SplineSample& start) noexcept { start_[column] = start; }
+  void set_start(std::size_t column, const ScalarSample& start) noexcept { start_[column] = start; }
   void begin() noexcept { time_ = 0.0, piece_ = 0; }
 
   /// Let dt [s] pass; false once the last knot is reached.
   bool advance(double dt, const SplineKnots& knots) noexcept;
   /// One column now.
-  SplineSample sample(const SplineKnots& knots, std::size_t column) const noexcept;
+  ScalarSample sample(const SplineKnots& knots, std::size_t column) const noexcept;
 
  private:
-  SplineSample knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept;
+  ScalarSample knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept;
 
-  std::vector<SplineSample> start_;
+  std::vector<ScalarSample> start_;
   double time_ = 0.0;
   std::size_t piece_ = 0;  ///< it ends at the knot of this index
 };

@@ -49,8 +49,8 @@ class ReferencePort {
 
   /// Configuring thread: bounds of motions that begin from now on. Throws as check_limits does.
   void set_limits(const MotionLimits& limits);
-  /// Configuring thread: to rest at a pose, on a straight line, turning about one axis, within the limits, on a quintic
-  /// time law; a moving reference first comes to rest. Position [m], quaternion x, y, z, w of norm 1 to 1e-3.
+  /// Configuring thread: to rest at a pose, on a straight line, turning about one axis, within the limits, as
+  /// fast as they allow; a moving reference first comes to rest. Position [m], quaternion x, y, z, w of norm 1 to 1e-3.
   ///
   /// Throws HostError(law) for a joint law, for numbers that are not finite or out of the entries' bounds, or for
   /// another norm; what was followed before goes on. The two below do so too.
