@@ -6,7 +6,6 @@ from thunder_controllers.ros.bringup import parameters as bringup_parameters
 from thunder_controllers.ros.common.interface import Direction, NodeInterface, Service, Topic
 from thunder_controllers.ros.common.names import (
     BRINGUP,
-    BRINGUP_PLUGIN,
     CLOCK,
     CONTROLLER,
     DIAGNOSTICS,
@@ -17,7 +16,9 @@ from thunder_controllers.ros.common.names import (
     MONITOR,
     REFERENCE,
     ROBOT_DESCRIPTION,
+    SET_LOAD,
     SIMULATION,
+    WAIT_FOR_LIBRARY,
 )
 from thunder_controllers.ros.controller import parameters as controller_parameters
 from thunder_controllers.ros.generator import parameters as generator_parameters
@@ -237,19 +238,28 @@ _MODEL = NodeInterface(
 _BRINGUP = NodeInterface(
     BRINGUP,
     "bringup",
-    "Configures and activates the controller as soon as library and robot are there, then ends.",
+    "Configures the controller node as soon as there is a library, activates it as soon as there is a robot, then ends.",
     topics=(_LIBRARY_IN,),
     services=(),
     parameters=bringup_parameters.BRINGUP_PARAMETERS,
 )
 
-_BRINGUP_PLUGIN = NodeInterface(
-    BRINGUP_PLUGIN,
-    "bringup_plugin",
-    "Gives the ros2_control plugin its library and parameters, runs controller_manager's spawner for it, then ends.",
+_WAIT_FOR_LIBRARY = NodeInterface(
+    WAIT_FOR_LIBRARY,
+    "wait_for_library",
+    "Writes a ROS parameter file that gives the ros2_control plugin its library as soon as there is one, then ends.",
     topics=(_LIBRARY_IN,),
     services=(),
-    parameters=bringup_parameters.BRINGUP_PLUGIN_PARAMETERS,
+    parameters=bringup_parameters.WAIT_FOR_LIBRARY_PARAMETERS,
+)
+
+_SET_LOAD = NodeInterface(
+    SET_LOAD,
+    "set_load",
+    "Tells a Franka the load at its flange (SetLoad) as soon as its service is there, then ends.",
+    topics=(),
+    services=(),
+    parameters=bringup_parameters.SET_LOAD_PARAMETERS,
 )
 
 _MONITOR = NodeInterface(
@@ -268,6 +278,16 @@ _MONITOR = NodeInterface(
 
 NODES = {
     node.name: node
-    for node in (_GENERATOR, _CONTROLLER, _SIMULATION, _REFERENCE, _MODEL, _BRINGUP, _BRINGUP_PLUGIN, _MONITOR)
+    for node in (
+        _GENERATOR,
+        _CONTROLLER,
+        _SIMULATION,
+        _REFERENCE,
+        _MODEL,
+        _BRINGUP,
+        _WAIT_FOR_LIBRARY,
+        _SET_LOAD,
+        _MONITOR,
+    )
 }
 """Every node by its default name."""

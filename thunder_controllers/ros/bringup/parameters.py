@@ -1,69 +1,54 @@
-"""Parameters of the bring-up nodes and of the monitor."""
+"""Parameters of what brings controllers up, and of the monitor."""
 
 from __future__ import annotations
 
 from thunder_controllers.ros.common.interface import Kind, Parameter
 
-_CONTROLLER = Parameter("controller", Kind.STRING, "adaptive_controller", "The controller node, relative or absolute.")
+INACTIVE, ACTIVE = "inactive", "active"
 
-_MANAGER = Parameter(
-    "controller_manager", Kind.STRING, "controller_manager", "Node of the controller_manager, relative or absolute."
+_CONTROLLER = Parameter("controller", Kind.STRING, "adaptive_controller", "The controller node, relative or absolute.")
+_LIBRARY_TOPIC = Parameter("library_topic", Kind.STRING, "thunder_generator/library", "Latched topic of a generator.")
+_TIMEOUT = Parameter(
+    "timeout",
+    Kind.DOUBLE,
+    300.0,
+    "Wall time after which bringing up has failed; compiling a large robot takes a minute or two.",
+    unit="s",
+    lower=1.0,
+    upper=3600.0,
 )
 
-_WAITING = (
-    Parameter("library_topic", Kind.STRING, "thunder_generator/library", "Latched topic of a generator."),
+BRINGUP_PARAMETERS: tuple[Parameter, ...] = (
+    _CONTROLLER,
+    _LIBRARY_TOPIC,
     Parameter(
         "wait_for_library",
         Kind.BOOL,
         True,
         "Configure only when a library has been announced; false where the controller is given one by parameter.",
     ),
+    _TIMEOUT,
     Parameter(
-        "timeout",
-        Kind.DOUBLE,
-        300.0,
-        "Wall time after which bringing up has failed; compiling a large robot takes a minute or two.",
-        unit="s",
-        lower=1.0,
-        upper=3600.0,
+        "goal", Kind.STRING, ACTIVE, "Lifecycle state to bring the controller to, at least.", choices=(INACTIVE, ACTIVE)
     ),
 )
 
-BRINGUP_PARAMETERS: tuple[Parameter, ...] = (
-    _CONTROLLER,
-    *_WAITING,
-    _MANAGER,
-    Parameter(
-        "spawn",
-        Kind.STRINGS,
-        (),
-        "Controllers that the spawner of controller_manager starts between configuring and activating; none: there is "
-        "no ros2_control.",
-    ),
-    Parameter("spawn_files", Kind.STRINGS, (), "ROS parameter files of those controllers, later ones stronger."),
-    Parameter("spawn_words", Kind.STRINGS, (), "More of the spawner's command line."),
+WAIT_FOR_LIBRARY_PARAMETERS: tuple[Parameter, ...] = (
+    Parameter("controller", Kind.STRING, "adaptive_controller", "Name of the controller that is given the library."),
+    _LIBRARY_TOPIC,
+    _TIMEOUT,
+    Parameter("file", Kind.STRING, "", "ROS parameter file to write, with the parameter library of the controller."),
 )
 
-BRINGUP_PLUGIN_PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("controller", Kind.STRING, "adaptive_controller", "Name of the controller in controller_manager."),
-    *_WAITING,
-    _MANAGER,
-    Parameter("activate", Kind.BOOL, True, "Activate the controller, not only configure it."),
-    Parameter("files", Kind.STRINGS, (), "ROS parameter files of the controller, later ones stronger."),
-    Parameter(
-        "values",
-        Kind.STRING,
-        "",
-        "Parameters of the controller as a YAML mapping, stronger than those in files; library is added to them.",
-    ),
+SET_LOAD_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "load",
         Kind.DOUBLES,
         (),
-        "Mass and centre of mass, in the flange frame, of a load without extent that a Franka is told with SetLoad "
-        "first; empty: none is set.",
+        "Mass and centre of mass, in the flange frame, of the load: four numbers, the first positive. It has no extent.",
         unit="kg, m",
     ),
+    _TIMEOUT,
 )
 
 MONITOR_PARAMETERS: tuple[Parameter, ...] = (
