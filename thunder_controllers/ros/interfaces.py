@@ -238,7 +238,7 @@ _MODEL = NodeInterface(
 _BRINGUP = NodeInterface(
     BRINGUP,
     "bringup",
-    "Configures the controller node as soon as there is a library, activates it as soon as there is a robot, then ends.",
+    "Configures the controller node as soon as there is a library, activates it when there is a robot, then ends.",
     topics=(_LIBRARY_IN,),
     services=(),
     parameters=bringup_parameters.BRINGUP_PARAMETERS,

@@ -45,7 +45,7 @@ SET_LOAD_PARAMETERS: tuple[Parameter, ...] = (
         "load",
         Kind.DOUBLES,
         (),
-        "Mass and centre of mass, in the flange frame, of the load: four numbers, the first positive. It has no extent.",
+        "Mass and centre of mass, in the flange frame, of a load without extent: four numbers, the first positive.",
         unit="kg, m",
     ),
     _TIMEOUT,

@@ -12,11 +12,11 @@ from std_msgs.msg import String
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.bringup.parameters import WAIT_FOR_LIBRARY_PARAMETERS
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.franka.services import STEADY
 from thunder_controllers.ros.common.library_message import LibraryMessageError, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
+from thunder_controllers.ros.franka.services import STEADY
 
 
 class WaitForLibraryNode(Node):

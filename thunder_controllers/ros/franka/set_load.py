@@ -47,7 +47,9 @@ class SetLoadNode(Node):
             from franka_msgs.srv import SetLoad
         except ImportError:
             valid = "a workspace with franka_ros2"
-            raise ParameterError("a load needs franka_msgs, which is not installed", where="load", valid=valid) from None
+            raise ParameterError(
+                "a load needs franka_msgs, which is not installed", where="load", valid=valid
+            ) from None
         return SettingClient(self, SetLoad, self._name, ANSWER_TIMEOUT)
 
     def _ask(self) -> None:

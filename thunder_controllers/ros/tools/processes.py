@@ -9,8 +9,9 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from thunder_dynamics.errors import ThunderError
 
@@ -25,7 +26,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class ProcessError(ThunderError):
-    """A process cannot be started, or ended when it should not have."""
+    """A process cannot be started."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,12 @@ class ProcessDescription:
         command: Program and arguments.
         required: Its end is the end of all; otherwise it may end with status 0.
         ends_first: It is ended before the others, which go on meanwhile.
-        environment: Variables beside those that all have.
     """
 
     name: str
     command: tuple[str, ...]
     required: bool = True
     ends_first: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class ProcessGroup:
@@ -74,6 +73,16 @@ class ProcessGroup:
         """End `run`; may be called from any thread."""
         os.write(self._wake_writer, b"x")
 
+    @contextmanager
+    def waking_on(self, *signals: signal.Signals) -> Iterator[None]:
+        """Call `wake` on signals, for as long as the context lasts; none raises KeyboardInterrupt."""
+        previous = {number: signal.signal(number, lambda *_: self.wake()) for number in signals}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
     def run(self, duration: float | None = None) -> int:
         """Start everything, wait, and end everything.
 
@@ -89,7 +98,7 @@ class ProcessGroup:
         try:
             for description in self._descriptions:
                 self._start(description)
-            return self._watch(duration)
+            return self._watch(None if duration is None else time.monotonic() + duration)
         finally:
             self._end_all()
             self._selector.close()
@@ -100,10 +109,10 @@ class ProcessGroup:
         try:
             child = subprocess.Popen(
                 description.command,
-                env={**self._environment, **description.environment},
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=_die_with_parent,
             )
         except OSError as error:
             reason = error.strerror or str(error)
@@ -112,19 +121,20 @@ class ProcessGroup:
         self._children[handle] = (description, child)
         self._selector.register(handle, selectors.EVENT_READ)
 
-    def _watch(self, duration: float | None) -> int:
-        end = None if duration is None else time.monotonic() + duration
+    def _watch(self, deadline: float | None) -> int:
         while True:
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0.0:
+            ready = self._wait(deadline)
+            if not ready or self._wake_reader in ready:
                 return 0
-            for key, _ in self._selector.select(left):
-                if key.fd == self._wake_reader:
-                    return 0
-                description, status = self._reap(key.fd)
+            for description, status in map(self._reap, ready):
                 if description.required or status != 0:
                     self._report(f"{description.name} ended with status {status}: ending the others")
                     return 1
+
+    def _wait(self, deadline: float | None) -> list[int]:
+        """Wait for the ends of children and for `wake`: what is ready, nothing once the deadline has passed."""
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        return [key.fd for key, _ in self._selector.select(left)]
 
     def _reap(self, handle: int) -> tuple[ProcessDescription, int]:
         description, child = self._children.pop(handle)
@@ -134,31 +144,28 @@ class ProcessGroup:
 
     def _end_all(self) -> None:
         start = time.monotonic()
-        self._end(lambda description: description.ends_first, start + FIRST_LIMIT)
-        self._end(lambda description: True, start + TOTAL_LIMIT)
-        for description, child in list(self._children.values()):
+        first = [handle for handle, (description, _) in self._children.items() if description.ends_first]
+        self._end(first, start + FIRST_LIMIT)
+        self._end(self._children, start + TOTAL_LIMIT)
+        for handle, (description, child) in list(self._children.items()):
             self._report(f"{description.name} does not end: killing it")
             _signal_session(child, signal.SIGKILL)
-        for handle in list(self._children):
             self._reap(handle)
 
-    def _end(self, chosen: Callable[[ProcessDescription], bool], deadline: float) -> None:
-        """Signal the chosen ones and wait until they have ended or the deadline has passed.
+    def _end(self, chosen: Iterable[int], deadline: float) -> None:
+        """Signal some children and wait until they have ended or the deadline has passed.
 
         SIGTERM, not SIGINT: a Python program that is still importing would answer the latter with a traceback.
         """
-        handles = {handle for handle, (description, _) in self._children.items() if chosen(description)}
+        handles = set(chosen)
         for handle in handles:
             _signal_session(self._children[handle][1], signal.SIGTERM)
-        while handles & self._children.keys():
-            left = deadline - time.monotonic()
-            if left <= 0.0:
-                return
-            for key, _ in self._selector.select(left):
-                if key.fd == self._wake_reader:  # a second Ctrl-C does not make the ramp shorter
+        while handles & self._children.keys() and (ready := self._wait(deadline)):
+            for handle in ready:
+                if handle == self._wake_reader:  # a second Ctrl-C does not make the ramp shorter
                     os.read(self._wake_reader, 1)
                 else:
-                    self._reap(key.fd)
+                    self._reap(handle)
 
 
 def _signal_session(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
@@ -167,6 +174,6 @@ def _signal_session(child: subprocess.Popen[bytes], number: signal.Signals) -> N
         os.killpg(child.pid, number)
 
 
-def die_with_parent() -> None:
+def _die_with_parent() -> None:
     """Ask the kernel, in the child, for SIGTERM when the parent dies; harmless where the C library has no prctl."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -21,6 +21,7 @@ REBUILD = f"{PACKAGE} built again with {APT}controller-interface and {APT}hardwa
 CONTROLLERS, HARDWARE = "controller_interface__pluginlib__plugin", "hardware_interface__pluginlib__plugin"
 PROGRAM = ""
 
+
 class LaunchArgumentError(ThunderError):
     """A launch argument is unknown, has a bad value, or asks for what is not there."""
 
