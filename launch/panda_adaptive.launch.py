@@ -61,9 +61,9 @@ ARGUMENTS = [
 ]
 
 
-def include(name, **arguments):
+def include(file, **arguments):
     """Include another launch file of this package."""
-    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{name}.launch.py"))
+    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{file}.launch.py"))
     return IncludeLaunchDescription(source, launch_arguments=arguments.items())
 
 

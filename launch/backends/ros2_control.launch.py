@@ -10,7 +10,7 @@ from launch import LaunchDescription
 from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import Command, LaunchLogDirectory
+from launch.substitutions import Command, LaunchLogDir
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage
@@ -23,7 +23,7 @@ def launch_setup(context):
     given = context.launch_configurations
     namespace, payload = given["namespace"], float(given["payload"])
     config = os.path.join(SHARE, "config", "ros2_control", "panda_mujoco.yaml")
-    model = os.path.join(LaunchLogDirectory().perform(context), "panda.xml")
+    model = os.path.join(LaunchLogDir().perform(context), "panda.xml")
     thunder = ExecutableInPackage(package="thunder_controllers", executable="thunder")
     write_model = ExecuteProcess(
         cmd=[

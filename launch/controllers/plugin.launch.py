@@ -9,7 +9,7 @@ import os
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchLogDirectory
+from launch.substitutions import LaunchLogDir
 from launch_ros.actions import Node
 
 from thunder_controllers.package_uri import resolve_file
@@ -19,7 +19,7 @@ def launch_setup(context):
     """Wait for the library, tell a Franka its load, then spawn the controller: later files are the stronger ones."""
     given = context.launch_configurations
     namespace = given["namespace"]
-    library = os.path.join(LaunchLogDirectory().perform(context), "library.yaml")
+    library = os.path.join(LaunchLogDir().perform(context), "library.yaml")
     files = [given["control_config"]]
     if given["gains"]:
         files.append(str(resolve_file(given["gains"])))
