@@ -5,7 +5,6 @@ Nothing here sleeps: every wait is for an event, and has a time limit after whic
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -54,9 +53,8 @@ TRANSITIONS = {
 
 
 def module_of(executable: str) -> str:
-    """Module that runs an executable of the package; `monitor` has no suffix of its own."""
-    name = f"thunder_controllers.ros.{executable}_node"
-    return name if importlib.util.find_spec(name) else f"thunder_controllers.ros.{executable}"
+    """Module of an executable: that of a node by the name of its room, another one by its path below `ros`."""
+    return f"thunder_controllers.ros.{executable}" + ("" if "." in executable else ".node")
 
 
 class NodeProcess:
