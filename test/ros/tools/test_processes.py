@@ -72,7 +72,7 @@ def test_a_process_that_does_not_end_is_killed_in_time(tmp_path: Path) -> None:
         while not note.exists():
             time.sleep(0.01)
         wake.start = time.monotonic()  # type: ignore[attr-defined]
-        group.wake()
+        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=wake)
     thread.start()
@@ -97,7 +97,7 @@ def test_some_processes_end_before_the_others(tmp_path: Path) -> None:
     def wake() -> None:
         while not log.exists() or len(log.read_text()) < 2:
             time.sleep(0.01)
-        group.wake()
+        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=wake)
     thread.start()

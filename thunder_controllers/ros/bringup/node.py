@@ -7,7 +7,6 @@ settings before it moves only, and needs an active effort controller to be moved
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from enum import Enum
 
 from lifecycle_msgs.msg import State, Transition
@@ -34,9 +33,6 @@ RETRY = 1.0
 ATTEMPTS = 20
 """Attempts at activation before giving up."""
 
-Done = Callable[[str | None], None]
-"""Called at the end: with None after success, else with the reason."""
-
 
 class Step(Enum):
     """What is being waited for."""
@@ -53,14 +49,17 @@ class BringupNode(Node):
     """Drives the lifecycle of a controller once, from wherever it is to `goal`.
 
     Args:
-        done: Called once, in the thread that spins.
+        ends_process: Whether success ends the process, too, as failure does.
+
+    Raises:
+        SystemExit: while it spins: 0 after success if `ends_process`, 1 after failure.
     """
 
-    def __init__(self, done: Done) -> None:
+    def __init__(self, ends_process: bool = True) -> None:
         super().__init__(names.BRINGUP)
         self._given = DeclaredParameters(self)
         self._given.declare(BRINGUP_PARAMETERS)
-        self._done = done
+        self._ends_process = ends_process
         self._step = Step.CONTROLLER
         self._attempts = 0
         self._asked: Future | None = None
@@ -141,36 +140,22 @@ class BringupNode(Node):
     def _end(self, reason: str | None) -> None:
         self._step = Step.END
         self._timer.cancel()
-        if reason is None:
-            self.get_logger().info(f"the controller is {self._given['goal']}")
-        else:
+        if reason is not None:
             self.get_logger().fatal(reason)
-        self._done(reason)
+            raise SystemExit(EXIT_FAILURE)
+        self.get_logger().info(f"the controller is {self._given['goal']}")
+        if self._ends_process:
+            raise SystemExit(EXIT_SUCCESS)
 
 
 def make_node() -> BringupNode:
     """Make the node for a process that it shares: failure ends the process, success leaves it alone."""
-    return BringupNode(end_process_on_failure)
-
-
-def end_process_on_failure(reason: str | None) -> None:
-    """End the process if there is a reason to."""
-    if reason is not None:
-        raise SystemExit(EXIT_FAILURE)
-
-
-def end_process(reason: str | None) -> None:
-    """End the process: with status 0 after success, else 1."""
-    raise SystemExit(EXIT_SUCCESS if reason is None else EXIT_FAILURE)
+    return BringupNode(ends_process=False)
 
 
 def main() -> None:
     """Run the program: exit status 0 once the controller is where it shall be, 1 if that fails."""
-    sys.exit(run(_make_ending))
-
-
-def _make_ending() -> BringupNode:
-    return BringupNode(end_process)
+    sys.exit(run(BringupNode))
 
 
 if __name__ == "__main__":

@@ -74,9 +74,7 @@ def _run_in_processes(nodes: Sequence[NodeEntry], namespace: list[str], folder: 
     for node in nodes:
         command = (sys.executable, "-m", _module(node), "--ros-args", *namespace, *_parameter_words(node, folder))
         descriptions.append(ProcessDescription(node.name, command, node.required, node.ends_first))
-    group = ProcessGroup(descriptions, {**os.environ, **BY_LINE}, _report)
-    with group.waking_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        return group.run(duration)
+    return ProcessGroup(descriptions, {**os.environ, **BY_LINE}, _report).run(duration)
 
 
 def _run_in_one_process(nodes: Sequence[NodeEntry], namespace: list[str], folder: Path, duration: float | None) -> int:

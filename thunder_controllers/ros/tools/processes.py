@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import os
-import selectors
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from thunder_dynamics.errors import ThunderError
@@ -47,7 +46,7 @@ class ProcessDescription:
 
 
 class ProcessGroup:
-    """Runs processes until one that is required ends, a time has passed, or `wake` is called.
+    """Runs processes until one that is required ends, a time has passed, or SIGINT, SIGTERM or SIGHUP.
 
     Every child has a session of its own, so Ctrl-C in a terminal reaches this process only, which ends the children in
     order. If this process dies, the kernel ends them.
@@ -64,111 +63,91 @@ class ProcessGroup:
         self._descriptions = tuple(descriptions)
         self._environment = dict(environment)
         self._report = report
-        self._children: dict[int, tuple[ProcessDescription, subprocess.Popen[bytes]]] = {}
-        self._selector = selectors.DefaultSelector()
-        self._wake_reader, self._wake_writer = os.pipe()
-        self._selector.register(self._wake_reader, selectors.EVENT_READ)
-
-    def wake(self) -> None:
-        """End `run`; may be called from any thread."""
-        os.write(self._wake_writer, b"x")
-
-    @contextmanager
-    def waking_on(self, *signals: signal.Signals) -> Iterator[None]:
-        """Call `wake` on signals, for as long as the context lasts; none raises KeyboardInterrupt."""
-        previous = {number: signal.signal(number, lambda *_: self.wake()) for number in signals}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        self._children: dict[asyncio.Task[int], tuple[ProcessDescription, Process]] = {}
 
     def run(self, duration: float | None = None) -> int:
-        """Start everything, wait, and end everything.
+        """Start everything, wait, and end everything; in the main thread.
 
         Args:
             duration: Longest time to run [s]; None: no limit.
 
         Returns:
-            0 after `duration` or `wake`, 1 if a process ended that should not have.
+            0 after `duration` or a signal, 1 if a process ended that should not have.
 
         Raises:
             ProcessError: if a process cannot be started; the others are ended.
         """
+        return asyncio.run(self._run(duration))
+
+    async def _run(self, duration: float | None) -> int:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        stopped = asyncio.create_task(stop.wait())
         try:
             for description in self._descriptions:
-                self._start(description)
-            return self._watch(None if duration is None else time.monotonic() + duration)
+                await self._start(description)
+            return await self._watch(stopped, None if duration is None else time.monotonic() + duration)
         finally:
-            self._end_all()
-            self._selector.close()
-            os.close(self._wake_reader)
-            os.close(self._wake_writer)
+            stopped.cancel()
+            await self._end_all()
 
-    def _start(self, description: ProcessDescription) -> None:
+    async def _start(self, description: ProcessDescription) -> None:
         try:
-            child = subprocess.Popen(
-                description.command,
+            child = await asyncio.create_subprocess_exec(
+                *description.command,
                 env=self._environment,
-                stdin=subprocess.DEVNULL,
+                stdin=DEVNULL,
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
         except OSError as error:
             reason = error.strerror or str(error)
             raise ProcessError(f"cannot be started: {reason}", where=description.command[0]) from None
-        handle = os.pidfd_open(child.pid)
-        self._children[handle] = (description, child)
-        self._selector.register(handle, selectors.EVENT_READ)
+        self._children[asyncio.create_task(child.wait())] = (description, child)
 
-    def _watch(self, deadline: float | None) -> int:
+    async def _watch(self, stopped: asyncio.Task[bool], deadline: float | None) -> int:
         while True:
-            ready = self._wait(deadline)
-            if not ready or self._wake_reader in ready:
+            ended = await _wait({stopped, *self._children}, deadline)
+            if not ended or stopped in ended:
                 return 0
-            for description, status in map(self._reap, ready):
-                if description.required or status != 0:
-                    self._report(f"{description.name} ended with status {status}: ending the others")
+            for task in ended & self._children.keys():
+                description, child = self._children.pop(task)
+                if description.required or child.returncode != 0:
+                    self._report(f"{description.name} ended with status {child.returncode}: ending the others")
                     return 1
 
-    def _wait(self, deadline: float | None) -> list[int]:
-        """Wait for the ends of children and for `wake`: what is ready, nothing once the deadline has passed."""
-        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-        return [key.fd for key, _ in self._selector.select(left)]
-
-    def _reap(self, handle: int) -> tuple[ProcessDescription, int]:
-        description, child = self._children.pop(handle)
-        self._selector.unregister(handle)
-        os.close(handle)
-        return description, child.wait()
-
-    def _end_all(self) -> None:
+    async def _end_all(self) -> None:
         start = time.monotonic()
-        first = [handle for handle, (description, _) in self._children.items() if description.ends_first]
-        self._end(first, start + FIRST_LIMIT)
-        self._end(self._children, start + TOTAL_LIMIT)
-        for handle, (description, child) in list(self._children.items()):
-            self._report(f"{description.name} does not end: killing it")
-            _signal_session(child, signal.SIGKILL)
-            self._reap(handle)
+        first = [task for task, (description, _) in self._children.items() if description.ends_first]
+        await self._end(first, start + FIRST_LIMIT)
+        await self._end(self._children, start + TOTAL_LIMIT)
+        for task, (description, child) in self._children.items():
+            if not task.done():
+                self._report(f"{description.name} does not end: killing it")
+                _signal_session(child, signal.SIGKILL)
+                await task
 
-    def _end(self, chosen: Iterable[int], deadline: float) -> None:
+    async def _end(self, chosen: Iterable[asyncio.Task[int]], deadline: float) -> None:
         """Signal some children and wait until they have ended or the deadline has passed.
 
         SIGTERM, not SIGINT: a Python program that is still importing would answer the latter with a traceback.
         """
-        handles = set(chosen)
-        for handle in handles:
-            _signal_session(self._children[handle][1], signal.SIGTERM)
-        while handles & self._children.keys() and (ready := self._wait(deadline)):
-            for handle in ready:
-                if handle == self._wake_reader:  # a second Ctrl-C does not make the ramp shorter
-                    os.read(self._wake_reader, 1)
-                else:
-                    self._reap(handle)
+        running = {task for task in chosen if not task.done()}
+        for task in running:
+            _signal_session(self._children[task][1], signal.SIGTERM)
+        while running and (ended := await _wait(running, deadline)):
+            running -= ended
 
 
-def _signal_session(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+async def _wait(tasks: set[asyncio.Task[int] | asyncio.Task[bool]], deadline: float | None) -> set[asyncio.Task[int]]:
+    """Wait for the first ends among the tasks: those that have ended, none once the deadline has passed."""
+    left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    ended, _ = await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    return ended
+
+
+def _signal_session(child: Process, number: signal.Signals) -> None:
     """Signal a child and what it has started; its process group has its id."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
