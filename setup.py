@@ -43,7 +43,8 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
     yield SHARE, ["package.xml"]
     yield INDEX, ["resource/thunder_controllers"]
     for top in ("config", "launch", "urdf"):
-        for folder in sorted({path.parent for path in (ROOT / top).rglob("*") if path.is_file()}):
+        folders = {path.parent for path in (ROOT / top).rglob("*") if path.is_file()}
+        for folder in sorted(folder for folder in folders if folder.name != "__pycache__"):
             relative = folder.relative_to(ROOT)
             files = sorted(str(relative / path.name) for path in folder.iterdir() if path.is_file())
             yield f"{SHARE}/{relative.as_posix()}", files

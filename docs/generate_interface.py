@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from thunder_controllers.ros.bringup.bringups import BRINGUPS
-from thunder_controllers.ros.bringup.node_set import Bringup
 from thunder_controllers.ros.common import qos
 from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface, Service, Topic
 from thunder_controllers.ros.simulation.faults import FAULTS
+from thunder_controllers.ros.tools.launch_arguments import read_arguments, read_description
+from thunder_controllers.ros.tools.systems import NEED_A_DISTRIBUTION, SYSTEMS
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.expressions import RobotExpressions
@@ -177,20 +177,22 @@ def _gain_default(entry: Entry) -> str:
 
 
 def _launch_section() -> str:
+    names = ", ".join(f"`{name}`" for name in NEED_A_DISTRIBUTION)
     text = (
         "`ros2 launch thunder_controllers <name>.launch.py ARGUMENT:=VALUE…`, or without a distribution "
-        "`thunder ros <name> ARGUMENT:=VALUE…`: the same nodes with the same names and parameters."
+        "`thunder ros <name> ARGUMENT:=VALUE…`: the same nodes with the same names and parameters, where the arguments "
+        f"{names} keep their defaults."
     )
-    return "\n\n".join(["## Launch arguments", text, *map(_bringup_section, BRINGUPS.values())])
+    return "\n\n".join(["## Launch arguments", text, *map(_system_section, SYSTEMS)])
 
 
-def _bringup_section(bringup: Bringup) -> str:
+def _system_section(name: str) -> str:
     rows = [
         (f"`{a.name}`", f"`{a.default}`" if a.default else "empty", ", ".join(a.choices), a.description)
-        for a in bringup.arguments
+        for a in read_arguments(name).values()
     ]
     header = ("argument", "default", "choices", "meaning")
-    return "\n\n".join([f"### {bringup.name}", bringup.description, table(header, rows)])
+    return "\n\n".join([f"### {name}", read_description(name), table(header, rows)])
 
 
 def _qos_section() -> str:

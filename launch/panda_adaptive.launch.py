@@ -1,16 +1,119 @@
 """An adaptive Panda: generator, simulation, controller and reference.
 
-    ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1.0 use_rqt:=true
-    ros2 launch thunder_controllers panda_adaptive.launch.py --show-args
-
-Arguments and nodes stand in thunder_controllers/ros/bringup/bringups.py, which `thunder ros panda_adaptive` uses too.
+ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1.0 use_rqt:=true
+ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control controller:=node
 """
 
+import os
+
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import Node
 
-from thunder_controllers.ros.bringup.launch_description import describe
+from thunder_controllers.ros.tools.requirements import check_requirements
+
+SHARE = get_package_share_directory("thunder_controllers")
+ARGUMENTS = [
+    DeclareLaunchArgument(
+        "backend",
+        default_value="mujoco",
+        choices=["mujoco", "ros2_control", "gazebo", "franka"],
+        description="What moves: the simulation node; MuJoCo behind ros2_control; Gazebo; a real arm by franka_ros2.",
+    ),
+    DeclareLaunchArgument(
+        "controller",
+        default_value="plugin",
+        choices=["plugin", "node"],
+        description="What controls over ros2_control: the plugin in controller_manager, or the Python node. The "
+        "backend mujoco has the node.",
+    ),
+    DeclareLaunchArgument(
+        "estimates_file",
+        default_value="default",
+        description="Estimates to start from; empty: those of the robot file; default: in simulation a last link of "
+        "2.5 kg that is not there, so that there is something to learn.",
+    ),
+    DeclareLaunchArgument(
+        "robot_ip",
+        default_value="",
+        description="Address of a Franka's control unit; empty: its controller_manager runs already. Backend franka "
+        "only.",
+    ),
+    DeclareLaunchArgument(
+        "arm_id",
+        default_value="fr3",
+        description="Kind of the Franka, which its joints are named after: <arm_id>_joint1… Backend franka only.",
+    ),
+    DeclareLaunchArgument(
+        "load",
+        default_value="",
+        description="Load at the flange that robot and model are told of, MASS+X+Y+Z [kg, m]; empty: none. Backend "
+        "franka with robot_ip only.",
+    ),
+    DeclareLaunchArgument(
+        "use_gazebo_gui",
+        default_value="false",
+        choices=["true", "false"],
+        description="Open Gazebo's window. Backend gazebo only.",
+    ),
+]
 
 
-def generate_launch_description() -> LaunchDescription:
+def include(file, **arguments):
+    """Include another launch file of this package."""
+    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{file}.launch.py"))
+    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
+
+
+def launch_setup(context):
+    """Start the backend with its controller, the generator whose library that waits for, and the reference."""
+    given = context.launch_configurations
+    check_requirements(given)
+    backend, law = given["backend"], given["law"].partition(":")[0]
+    files = [os.path.join(SHARE, "config", "ros", "panda.yaml")]
+    if law == "cartesian_backstepping":
+        files.append(os.path.join(SHARE, "config", "ros", "panda_cartesian_backstepping.yaml"))
+    learns = backend != "franka" and given["law"] == "cartesian_backstepping"
+    default = "package://thunder_controllers/config/estimates/panda_wrong_last_link.yaml" if learns else ""
+    estimates = default if given["estimates_file"] == "default" else given["estimates_file"]
+    autostart = given["autostart"] if given["autostart"] != "auto" else str(backend != "franka").lower()
+    states = "franka/joint_states" if backend == "franka" else "joint_states"
+    robot, ee_link = "package://thunder_controllers/config/robots/panda.yaml", ""
+    if backend == "franka" and given["arm_id"] != "panda":
+        robot, ee_link = "", f"{given['arm_id']}_link8"  # the model is that of robot_description
+    urdf = "package://thunder_controllers/urdf/panda.urdf.xacro" if backend == "mujoco" else ""
+    reference = Node(
+        package="thunder_controllers",
+        executable="reference",
+        name="thunder_reference",
+        namespace=given["namespace"],
+        parameters=[
+            *files,
+            {"type": given["reference"], "law": law, "autostart": autostart == "true"},
+            {"use_sim_time": backend == "gazebo"},
+        ],
+        remappings=[("joint_states", states)],
+        output="screen",
+        on_exit=Shutdown(),
+    )
+    return [
+        include("generator", robot=robot, name="", base_link="", ee_link=ee_link, output=""),
+        include(
+            f"backends/{backend}",
+            parameter_files=os.pathsep.join(files),
+            estimates_file=estimates,
+            autostart=autostart,
+            joint_states=states,
+            urdf=urdf,
+            ee_link="",
+        ),
+        *([reference] if given["reference"] != "none" else []),
+        include("tools", urdf=urdf, joint_states=states),
+    ]
+
+
+def generate_launch_description():
     """Describe the system to `ros2 launch`."""
-    return describe("panda_adaptive")
+    return LaunchDescription([*ARGUMENTS, include("arguments"), OpaqueFunction(function=launch_setup)])

@@ -1,16 +1,75 @@
 """Any adaptive robot in simulation, from its URDF.
 
-    ros2 launch thunder_controllers robot_adaptive.launch.py robot:=/path/to/my_robot.urdf ee_link:=tool0
-    ros2 launch thunder_controllers robot_adaptive.launch.py --show-args
-
-Arguments and nodes stand in thunder_controllers/ros/bringup/bringups.py, which `thunder ros robot_adaptive` uses too.
+ros2 launch thunder_controllers robot_adaptive.launch.py robot:=/path/to/my_robot.urdf ee_link:=tool0
 """
 
+import os
+
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import Node
 
-from thunder_controllers.ros.bringup.launch_description import describe
+from thunder_controllers.ros.tools.requirements import check_requirements, check_robot
+
+SHARE = get_package_share_directory("thunder_controllers")
+ARGUMENTS = [
+    DeclareLaunchArgument("robot", default_value="", description="URDF or xacro: path or package:// URI."),
+    DeclareLaunchArgument(
+        "name",
+        default_value="",
+        description="Name of the robot, a C identifier; empty: the file's or the description's.",
+    ),
+    DeclareLaunchArgument(
+        "base_link", default_value="", description="Link of a URDF that is the base; empty: its root."
+    ),
+    DeclareLaunchArgument(
+        "ee_link", default_value="", description="Link of a URDF that is the end effector; empty: its only leaf."
+    ),
+    DeclareLaunchArgument(
+        "estimates_file", default_value="", description="Estimates to start from; empty: those of the robot file."
+    ),
+]
 
 
-def generate_launch_description() -> LaunchDescription:
+def include(file, **arguments):
+    """Include another launch file of this package."""
+    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{file}.launch.py"))
+    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
+
+
+def launch_setup(context):
+    """Start the simulation with its controller, the generator whose library that waits for, and the reference."""
+    given = context.launch_configurations
+    check_robot(given["robot"])
+    check_requirements(given)
+    autostart = "false" if given["autostart"] == "false" else "true"
+    law = given["law"].partition(":")[0]
+    reference = Node(
+        package="thunder_controllers",
+        executable="reference",
+        name="thunder_reference",
+        namespace=given["namespace"],
+        parameters=[{"type": given["reference"], "law": law, "autostart": autostart == "true"}],
+        output="screen",
+        on_exit=Shutdown(),
+    )
+    return [
+        include("generator", output=""),
+        include(
+            "backends/mujoco",
+            backend="mujoco",
+            urdf=given["robot"],
+            parameter_files="",
+            joint_states="joint_states",
+            autostart=autostart,
+        ),
+        *([reference] if given["reference"] != "none" else []),
+        include("tools", urdf=given["robot"], joint_states="joint_states"),
+    ]
+
+
+def generate_launch_description():
     """Describe the system to `ros2 launch`."""
-    return describe("robot_adaptive")
+    return LaunchDescription([*ARGUMENTS, include("arguments"), OpaqueFunction(function=launch_setup)])

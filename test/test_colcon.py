@@ -18,14 +18,15 @@ AMENT = ("ament_package", "catkin_pkg")
 
 EXECUTABLES = {
     "bringup",
-    "bringup_plugin",
     "controller",
     "generator",
     "model",
     "monitor",
     "reference",
+    "set_load",
     "simulation",
     "thunder",
+    "wait_for_library",
 }
 
 

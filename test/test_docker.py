@@ -129,9 +129,9 @@ def test_the_real_robot_waits_for_a_person() -> None:
 
 
 def test_the_images_start_something_that_exists() -> None:
-    from thunder_controllers.ros.bringup.bringups import PANDA_ADAPTIVE
+    from thunder_controllers.ros.tools.launch_arguments import read_arguments
 
-    table = {argument.name: argument for argument in PANDA_ADAPTIVE.arguments}
+    table = read_arguments("panda_adaptive")
     given = [word for word in services()["real"]["command"] if ":=" in word]
     for file in DOCKERFILES:
         (command,) = instructions(file, "CMD")

@@ -53,8 +53,8 @@ TRANSITIONS = {
 
 
 def module_of(executable: str) -> str:
-    """Module that runs an executable of the package."""
-    return f"thunder_controllers.ros.{'tools.monitor' if executable == 'monitor' else f'{executable}.node'}"
+    """Module of an executable: that of a node by the name of its room, another one by its path below `ros`."""
+    return f"thunder_controllers.ros.{executable}" + ("" if "." in executable else ".node")
 
 
 class NodeProcess:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from thunder_controllers.ros.bringup.bringups import BRINGUPS
-from thunder_controllers.ros.bringup.node_set import parse_arguments
 from thunder_controllers.ros.interfaces import FRANKA, NODES
+from thunder_controllers.ros.tools.launch_arguments import read_arguments
+from thunder_controllers.ros.tools.systems import complete
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,16 +40,16 @@ def test_there_are_commands_to_check() -> None:
 
 
 @pytest.mark.parametrize(("page", "line"), STARTS)
-def test_launch_commands_name_a_bringup_and_its_arguments(page: str, line: str) -> None:
-    words = shlex.split(
-        line.partition("ros ")[2] if "thunder ros" in line else line.partition("thunder_controllers ")[2]
-    )
-    bringup = BRINGUPS[words[0].removesuffix(".launch.py")]
-    given = parse_arguments([word for word in words[1:] if ":=" in word])
-    table = {argument.name: argument for argument in bringup.arguments}
-    assert set(given) <= set(table)
-    for name, value in given.items():
-        assert not table[name].choices or value in table[name].choices, f"{name}:={value}"
+def test_launch_commands_name_a_system_and_its_arguments(page: str, line: str) -> None:
+    is_ours = "thunder ros" in line
+    name, *rest = shlex.split(line.partition("ros " if is_ours else "thunder_controllers ")[2])
+    words = [word for word in rest if ":=" in word]
+    table = read_arguments(name.removesuffix(".launch.py"))
+    if is_ours:
+        complete(name, words)  # raises with what is wrong
+    for argument, _, value in (word.partition(":=") for word in words):
+        assert argument in table
+        assert not table[argument].choices or value in table[argument].choices, f"{argument}:={value}"
 
 
 def test_services_that_are_called_exist() -> None:

@@ -52,7 +52,8 @@ _PARAMETERS = {
     names.REFERENCE: node_parameters("reference", names.REFERENCE),
     names.MODEL: node_parameters("model", names.MODEL),
     names.BRINGUP: node_parameters("bringup", names.BRINGUP),
-    names.BRINGUP_PLUGIN: node_parameters("bringup", names.BRINGUP_PLUGIN),
+    names.WAIT_FOR_LIBRARY: node_parameters("bringup", names.WAIT_FOR_LIBRARY),
+    names.SET_LOAD: node_parameters("franka", names.SET_LOAD),
     names.MONITOR: node_parameters("bringup", names.MONITOR),
     "franka": node_parameters("franka", names.CONTROLLER),
 }

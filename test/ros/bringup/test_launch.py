@@ -1,4 +1,4 @@
-"""The launch files under the real launch and launch_ros, where these are importable."""
+"""The launch files under the real launch, where it and this package are installed: they come up, converge, and end."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ament_index_python import has_resource
+from ament_index_python import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import TwistStamped
 from nodes import STOP_TIMEOUT, Probe
 
-from thunder_controllers.ros.bringup.bringups import BRINGUPS, PANDA_ADAPTIVE
-from thunder_controllers.ros.bringup.start import NotInstalledError, check_needs
 from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.tools.launch_arguments import read_arguments
+from thunder_controllers.ros.tools.requirements import NotInstalledError, check_requirements
 
 pytest.importorskip("launch.actions", reason="launch is not installed (not on PyPI); it comes with ROS 2")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed (not on PyPI); it comes with ROS 2")
+
+
+def is_installed() -> bool:
+    """Whether launch finds the nodes of this package."""
+    try:
+        return (Path(get_package_prefix("thunder_controllers")) / "lib/thunder_controllers/controller").is_file()
+    except (PackageNotFoundError, OSError):  # OSError: no AMENT_PREFIX_PATH
+        return False
+
+
+pytestmark = pytest.mark.skipif(not is_installed(), reason="thunder_controllers is not installed by colcon")
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 240.0
@@ -53,16 +64,6 @@ def _own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     return
 
 
-@pytest.mark.parametrize("name", sorted(BRINGUPS))
-def test_a_launch_file_declares_its_documented_arguments(name: str) -> None:
-    from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-    source = PythonLaunchDescriptionSource(str(ROOT / f"launch/{name}.launch.py"))
-    declared = {a.name: a for a in source.try_get_launch_description_without_context().get_launch_arguments()}
-    assert list(declared) == [a.name for a in BRINGUPS[name].arguments]
-    assert all(argument.description for argument in declared.values())
-
-
 def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(domain: int, probe: Probe, tmp_path: Path) -> None:
     output = tmp_path / "output"
     process = start("panda_adaptive", "mode:=lockstep", output=output)
@@ -86,22 +87,11 @@ def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(domain: int, probe: P
             process.wait()
 
 
-def test_a_backend_whose_packages_are_missing_is_refused_with_what_to_install(domain: int, tmp_path: Path) -> None:
-    missing = [package for package in ("ros_gz_sim", "gz_ros2_control") if not is_installed(package)]
-    if not missing:
-        pytest.skip("Gazebo is installed")
-    output = tmp_path / "output"
-    assert start("panda_adaptive", "backend:=gazebo", output=output).wait(LIMIT) == 1
-    text = " ".join(output.read_text().split())
-    for package in missing:
-        assert f"ros-jazzy-{package.replace('_', '-')}" in text
-
-
 @pytest.mark.parametrize("controller", ["plugin", "node"])
 def test_the_panda_converges_over_ros2_control(controller: str, domain: int, probe: Probe, tmp_path: Path) -> None:
-    backend = PANDA_ADAPTIVE.node_set({"backend": "ros2_control", "controller": controller})
+    given = {name: argument.default for name, argument in read_arguments("panda_adaptive").items()}
     try:
-        check_needs(backend)
+        check_requirements({**given, "backend": "ros2_control", "controller": controller})
     except NotInstalledError as error:
         pytest.skip(str(error))
     output = tmp_path / "output"
@@ -122,10 +112,3 @@ def test_the_panda_converges_over_ros2_control(controller: str, domain: int, pro
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def is_installed(package: str) -> bool:
-    try:
-        return bool(has_resource("packages", package))
-    except OSError:  # no AMENT_PREFIX_PATH
-        return False

@@ -91,7 +91,7 @@ def test_the_loss_of_a_node_ends_the_others(launch: Launch, probe: Probe, tmp_pa
     process = launch()
     probe.wait_until(lambda: {f"/{name}" for name in NODES} <= probe.node_names(), "nodes", LIMIT)
     children = descendants(process.pid)
-    (victim,) = (pid for pid in children if b"simulation_node" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    (victim,) = (pid for pid in children if b"simulation.node" in Path(f"/proc/{pid}/cmdline").read_bytes())
     os.kill(victim, signal.SIGKILL)
     assert process.wait(LIMIT) == 1
     text = (tmp_path / "output").read_text()
@@ -107,8 +107,8 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("backend:=gazebo",), "only the simulation node can wait"),
-        (("--single-process", "use_rqt:=true"), "rqt cannot share a process"),
+        (("backend:=gazebo",), "only ros2 launch can do this"),
+        (("use_rqt:=true",), "ros2 launch thunder_controllers panda_adaptive.launch.py mode:=lockstep use_rqt:=true"),
         (("nothing:=1",), "no argument 'nothing'"),
     ],
 )

@@ -1,13 +1,12 @@
-"""Brings a controller up: waits for a library, configures, waits for the robot, activates, and is done.
+"""Brings the controller node up: waits for a library, configures, waits for the robot, activates, and is done.
 
-The controller is the node. Over ros2_control it commands a forward controller, which is spawned between configuring
-and activating: a real arm takes settings before it moves only, and needs an active effort controller to be moved.
+Over ros2_control this takes two runs, `goal` inactive and `goal` active, with a spawner between them: a real arm takes
+settings before it moves only, and needs an active effort controller to be moved.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from enum import Enum
 
 from lifecycle_msgs.msg import State, Transition
@@ -16,7 +15,6 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from thunder_controllers.ros.bringup.spawner import Spawner, SpawnerError
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -35,9 +33,6 @@ RETRY = 1.0
 ATTEMPTS = 20
 """Attempts at activation before giving up."""
 
-Done = Callable[[str | None], None]
-"""Called at the end: with None after success, else with the reason."""
-
 
 class Step(Enum):
     """What is being waited for."""
@@ -45,24 +40,26 @@ class Step(Enum):
     LIBRARY = "a library"
     CONTROLLER = "the controller's services"
     CONFIGURE = "the controller to be configured"
-    SPAWN = "the spawner"
     ROBOT = "joint_states"
     ACTIVATE = "the controller to be activated"
     END = "nothing"
 
 
 class BringupNode(Node):
-    """Drives the lifecycle of a controller once, from wherever it is to active.
+    """Drives the lifecycle of a controller once, from wherever it is to `goal`.
 
     Args:
-        done: Called once, in the thread that spins.
+        ends_process: Whether success ends the process, too, as failure does.
+
+    Raises:
+        SystemExit: while it spins: 0 after success if `ends_process`, 1 after failure.
     """
 
-    def __init__(self, done: Done) -> None:
+    def __init__(self, ends_process: bool = True) -> None:
         super().__init__(names.BRINGUP)
         self._given = DeclaredParameters(self)
         self._given.declare(node_parameters("bringup", names.BRINGUP))
-        self._done = done
+        self._ends_process = ends_process
         self._step = Step.CONTROLLER
         self._attempts = 0
         self._asked: Future | None = None
@@ -75,13 +72,6 @@ class BringupNode(Node):
         self._start = self.get_clock().now()
         self._timer = self.create_timer(PERIOD, self._advance)
         self._pause = 0
-        self._spawner: Spawner | None = None
-
-    def destroy_node(self) -> None:
-        """End the spawner, too, if it still runs."""
-        if self._spawner is not None:
-            self._spawner.stop()
-        super().destroy_node()
 
     def _on_library(self, _: String) -> None:
         if self._step is Step.LIBRARY:
@@ -96,8 +86,6 @@ class BringupNode(Node):
             self._pause -= 1
         elif self._step is Step.CONTROLLER and self._change.service_is_ready() and self._state.service_is_ready():
             self._ask_state()
-        elif self._step is Step.SPAWN:
-            self._watch_spawner()
         elif self._step is Step.ROBOT and self.count_publishers(names.JOINT_STATES) > 0:
             self._request(Transition.TRANSITION_ACTIVATE, Step.ACTIVATE)
 
@@ -136,29 +124,11 @@ class BringupNode(Node):
             self._retry()
 
     def _on_configured(self) -> None:
-        """Spawn what the controller commands, if anything; the robot is looked for after that."""
-        if not self._given["spawn"]:
+        """Go on to the robot, if the controller shall be active."""
+        if self._given["goal"] == "inactive":
+            self._end(None)
+        else:
             self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
-            return
-        self._step = Step.SPAWN
-        try:
-            self._spawner = Spawner(
-                self._given["spawn"],
-                manager=self._given["controller_manager"],
-                namespace=self.get_namespace(),
-                timeout=self._given["timeout"],
-                files=self._given["spawn_files"],
-                words=self._given["spawn_words"],
-            )
-        except SpawnerError as error:
-            self._end(str(error))
-
-    def _watch_spawner(self) -> None:
-        status = None if self._spawner is None else self._spawner.poll()
-        if status == 0:
-            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
-        elif status is not None:
-            self._end(f"the spawner ended with status {status}; its log says why")
 
     def _retry(self) -> None:
         self._attempts += 1
@@ -170,36 +140,22 @@ class BringupNode(Node):
     def _end(self, reason: str | None) -> None:
         self._step = Step.END
         self._timer.cancel()
-        if reason is None:
-            self.get_logger().info("the controller is active")
-        else:
+        if reason is not None:
             self.get_logger().fatal(reason)
-        self._done(reason)
+            raise SystemExit(EXIT_FAILURE)
+        self.get_logger().info(f"the controller is {self._given['goal']}")
+        if self._ends_process:
+            raise SystemExit(EXIT_SUCCESS)
 
 
 def make_node() -> BringupNode:
     """Make the node for a process that it shares: failure ends the process, success leaves it alone."""
-    return BringupNode(end_process_on_failure)
-
-
-def end_process_on_failure(reason: str | None) -> None:
-    """End the process if there is a reason to."""
-    if reason is not None:
-        raise SystemExit(EXIT_FAILURE)
-
-
-def end_process(reason: str | None) -> None:
-    """End the process: with status 0 after success, else 1."""
-    raise SystemExit(EXIT_SUCCESS if reason is None else EXIT_FAILURE)
+    return BringupNode(ends_process=False)
 
 
 def main() -> None:
-    """Run the program: exit status 0 once the controller is active, 1 if that fails."""
-    sys.exit(run(_make_ending))
-
-
-def _make_ending() -> BringupNode:
-    return BringupNode(end_process)
+    """Run the program: exit status 0 once the controller is where it shall be, 1 if that fails."""
+    sys.exit(run(BringupNode))
 
 
 if __name__ == "__main__":

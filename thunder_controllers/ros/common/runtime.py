@@ -21,6 +21,7 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol, cast
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -34,6 +35,9 @@ STOP_TIME_LIMIT = 2.0
 EXIT_SUCCESS = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
+
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+"""For timers that must run while simulated time stands still."""
 
 NodeFactory = Callable[[], Node]
 

@@ -15,8 +15,6 @@ from typing import Any, Protocol
 
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import String
@@ -29,7 +27,7 @@ from thunder_controllers.ros.common.diagnostics import diagnostic
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
-from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.runtime import STEADY, run
 from thunder_controllers.ros.common.thread_priority import raise_priority
 from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration
 from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PATH_PREFIX, controller_parameters
@@ -61,10 +59,9 @@ class AdaptiveController(LifecycleNode):
         self._settings.declare(controller_parameters())
         self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still
         self._publishing: Any = None
-        self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=self._steady)
-        self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=self._steady)
+        self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=STEADY)
+        self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=STEADY)
         self.create_service(SetBool, "~/freeze_adaptation", self._on_freeze)
         self.create_service(Trigger, "~/reset_estimates", self._on_reset)
         self.create_service(Trigger, "~/save_estimates", self._on_save)
@@ -139,7 +136,7 @@ class AdaptiveController(LifecycleNode):
         session = Session(self, self._settings, load_configuration(self._settings, self._announced))
         self._session = session
         period = 1.0 / self._settings["publish_rate"]
-        self._publishing = self.create_timer(period, session.publish, clock=self._steady)
+        self._publishing = self.create_timer(period, session.publish, clock=STEADY)
         configuration = session.configuration
         law, library, links = configuration.law.name, configuration.library.path, ", ".join(configuration.links)
         self.get_logger().info(f"{configuration.robot}: law {law} of {library}, adapts {links or 'nothing'}")

@@ -21,6 +21,7 @@ from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.qos import SENSOR
 from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
+from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.franka.payload import (
     FlangePose,
     PayloadError,
@@ -29,7 +30,6 @@ from thunder_controllers.ros.franka.payload import (
 )
 from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactLimits, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import (
-    STEADY,
     SettingClient,
     collision_request,
     destroy_services,

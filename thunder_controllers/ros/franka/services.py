@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
+from thunder_controllers.ros.common.runtime import STEADY
 from thunder_dynamics.inertia import Inertia
 
 Fill = Callable[[Any], None]
-
-STEADY = Clock(clock_type=ClockType.STEADY_TIME)
-"""For timers that must run while simulated time stands still."""
 
 ANSWER_TIME = 0.5
 """Far more than an answer that is ready needs to be sent [s]."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import os
-import selectors
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from thunder_dynamics.errors import ThunderError
 
@@ -25,7 +25,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class ProcessError(ThunderError):
-    """A process cannot be started, or ended when it should not have."""
+    """A process cannot be started."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,16 @@ class ProcessDescription:
         command: Program and arguments.
         required: Its end is the end of all; otherwise it may end with status 0.
         ends_first: It is ended before the others, which go on meanwhile.
-        environment: Variables beside those that all have.
     """
 
     name: str
     command: tuple[str, ...]
     required: bool = True
     ends_first: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class ProcessGroup:
-    """Runs processes until one that is required ends, a time has passed, or `wake` is called.
+    """Runs processes until one that is required ends, a time has passed, or SIGINT, SIGTERM or SIGHUP.
 
     Every child has a session of its own, so Ctrl-C in a terminal reaches this process only, which ends the children in
     order. If this process dies, the kernel ends them.
@@ -65,108 +63,96 @@ class ProcessGroup:
         self._descriptions = tuple(descriptions)
         self._environment = dict(environment)
         self._report = report
-        self._children: dict[int, tuple[ProcessDescription, subprocess.Popen[bytes]]] = {}
-        self._selector = selectors.DefaultSelector()
-        self._wake_reader, self._wake_writer = os.pipe()
-        self._selector.register(self._wake_reader, selectors.EVENT_READ)
-
-    def wake(self) -> None:
-        """End `run`; may be called from any thread."""
-        os.write(self._wake_writer, b"x")
+        self._children: dict[asyncio.Task[int], tuple[ProcessDescription, Process]] = {}
 
     def run(self, duration: float | None = None) -> int:
-        """Start everything, wait, and end everything.
+        """Start everything, wait, and end everything; in the main thread.
 
         Args:
             duration: Longest time to run [s]; None: no limit.
 
         Returns:
-            0 after `duration` or `wake`, 1 if a process ended that should not have.
+            0 after `duration` or a signal, 1 if a process ended that should not have.
 
         Raises:
             ProcessError: if a process cannot be started; the others are ended.
         """
+        return asyncio.run(self._run(duration))
+
+    async def _run(self, duration: float | None) -> int:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        stopped = asyncio.create_task(stop.wait())
         try:
             for description in self._descriptions:
-                self._start(description)
-            return self._watch(duration)
+                await self._start(description)
+            return await self._watch(stopped, None if duration is None else time.monotonic() + duration)
         finally:
-            self._end_all()
-            self._selector.close()
-            os.close(self._wake_reader)
-            os.close(self._wake_writer)
+            stopped.cancel()
+            await self._end_all()
 
-    def _start(self, description: ProcessDescription) -> None:
+    async def _start(self, description: ProcessDescription) -> None:
         try:
-            child = subprocess.Popen(
-                description.command,
-                env={**self._environment, **description.environment},
-                stdin=subprocess.DEVNULL,
+            child = await asyncio.create_subprocess_exec(
+                *description.command,
+                env=self._environment,
+                stdin=DEVNULL,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=_die_with_parent,
             )
         except OSError as error:
             reason = error.strerror or str(error)
             raise ProcessError(f"cannot be started: {reason}", where=description.command[0]) from None
-        handle = os.pidfd_open(child.pid)
-        self._children[handle] = (description, child)
-        self._selector.register(handle, selectors.EVENT_READ)
+        self._children[asyncio.create_task(child.wait())] = (description, child)
 
-    def _watch(self, duration: float | None) -> int:
-        end = None if duration is None else time.monotonic() + duration
+    async def _watch(self, stopped: asyncio.Task[bool], deadline: float | None) -> int:
         while True:
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0.0:
+            ended = await _wait({stopped, *self._children}, deadline)
+            if not ended or stopped in ended:
                 return 0
-            for key, _ in self._selector.select(left):
-                if key.fd == self._wake_reader:
-                    return 0
-                description, status = self._reap(key.fd)
-                if description.required or status != 0:
-                    self._report(f"{description.name} ended with status {status}: ending the others")
+            for task in ended & self._children.keys():
+                description, child = self._children.pop(task)
+                if description.required or child.returncode != 0:
+                    self._report(f"{description.name} ended with status {child.returncode}: ending the others")
                     return 1
 
-    def _reap(self, handle: int) -> tuple[ProcessDescription, int]:
-        description, child = self._children.pop(handle)
-        self._selector.unregister(handle)
-        os.close(handle)
-        return description, child.wait()
-
-    def _end_all(self) -> None:
+    async def _end_all(self) -> None:
         start = time.monotonic()
-        self._end(lambda description: description.ends_first, start + FIRST_LIMIT)
-        self._end(lambda description: True, start + TOTAL_LIMIT)
-        for description, child in list(self._children.values()):
-            self._report(f"{description.name} does not end: killing it")
-            _signal_session(child, signal.SIGKILL)
-        for handle in list(self._children):
-            self._reap(handle)
+        first = [task for task, (description, _) in self._children.items() if description.ends_first]
+        await self._end(first, start + FIRST_LIMIT)
+        await self._end(self._children, start + TOTAL_LIMIT)
+        for task, (description, child) in self._children.items():
+            if not task.done():
+                self._report(f"{description.name} does not end: killing it")
+                _signal_session(child, signal.SIGKILL)
+                await task
 
-    def _end(self, chosen: Callable[[ProcessDescription], bool], deadline: float) -> None:
-        """Signal the chosen ones and wait until they have ended or the deadline has passed.
+    async def _end(self, chosen: Iterable[asyncio.Task[int]], deadline: float) -> None:
+        """Signal some children and wait until they have ended or the deadline has passed.
 
         SIGTERM, not SIGINT: a Python program that is still importing would answer the latter with a traceback.
         """
-        handles = {handle for handle, (description, _) in self._children.items() if chosen(description)}
-        for handle in handles:
-            _signal_session(self._children[handle][1], signal.SIGTERM)
-        while handles & self._children.keys():
-            left = deadline - time.monotonic()
-            if left <= 0.0:
-                return
-            for key, _ in self._selector.select(left):
-                if key.fd == self._wake_reader:  # a second Ctrl-C does not make the ramp shorter
-                    os.read(self._wake_reader, 1)
-                else:
-                    self._reap(key.fd)
+        running = {task for task in chosen if not task.done()}
+        for task in running:
+            _signal_session(self._children[task][1], signal.SIGTERM)
+        while running and (ended := await _wait(running, deadline)):
+            running -= ended
 
 
-def _signal_session(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+async def _wait(tasks: set[asyncio.Task[int] | asyncio.Task[bool]], deadline: float | None) -> set[asyncio.Task[int]]:
+    """Wait for the first ends among the tasks: those that have ended, none once the deadline has passed."""
+    left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    ended, _ = await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    return ended
+
+
+def _signal_session(child: Process, number: signal.Signals) -> None:
     """Signal a child and what it has started; its process group has its id."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
 
 
-def die_with_parent() -> None:
+def _die_with_parent() -> None:
     """Ask the kernel, in the child, for SIGTERM when the parent dies; harmless where the C library has no prctl."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.task import Future
 
 from thunder_controllers.ros.common.runtime import (
@@ -26,61 +25,42 @@ from thunder_controllers.ros.common.runtime import (
 from thunder_dynamics.errors import ThunderError
 
 
-class NodeThread:
-    """A node that spins in a thread.
+class NodeThread(threading.Thread):
+    """A node that spins in a thread, once that is started.
 
     Args:
         factory: Makes the node, in the calling thread.
         signals: A second signal ends a stop at once.
-        on_end: Called from the thread when the spinning ends for any other reason than `stop`.
+        on_end: Called from the thread when the spinning ends by itself.
     """
 
     def __init__(self, factory: NodeFactory, signals: StopSignals, on_end: Callable[[], None]) -> None:
-        self.node: Node = factory()
+        self.node = factory()
+        super().__init__(name=self.node.get_name(), daemon=True)
         self.error: BaseException | None = None
-        """What ended the spinning; None: `stop`."""
+        """What ended the spinning; None: `stop`, which a result asks for."""
+        self.stop = Future()
         self._signals = signals
         self._on_end = on_end
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        self._stop = Future()
-        self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
 
-    @property
-    def is_stoppable(self) -> bool:
-        """Whether the node needs time to stop, while the others go on."""
-        return hasattr(self.node, "begin_stop")
-
-    def start(self) -> None:
-        """Begin to spin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ask the thread to let the node stop and to end."""
-        self._stop.set_result(None)
-
-    def close(self) -> None:
-        """Wait for the thread to end and destroy the node."""
-        if self._thread.is_alive():
-            self._thread.join(STOP_TIME_LIMIT + 1.0)
-        self._executor.shutdown(timeout_sec=1.0)
-        self.node.destroy_node()
-
-    def join(self) -> None:
-        """Wait for the thread to end, as long as a stop may take."""
-        if self._thread.is_alive():
-            self._thread.join(STOP_TIME_LIMIT)
-
-    def _spin(self) -> None:
+    def run(self) -> None:
+        """Spin until the end, then let the node stop."""
         try:
-            self._executor.spin_until_future_complete(self._stop)
+            self._executor.spin_until_future_complete(self.stop)
             let_stop([self.node], self._executor, self._signals)
         except ExternalShutdownException:
             pass
         except BaseException as error:  # noqa: BLE001 # the main thread raises it; SystemExit is one
             self.error = error
-        if not self._stop.done():
+        if not self.stop.done():
             self._on_end()
+
+    def close(self) -> None:
+        """Destroy the node, whose thread has ended or was not started."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self.node.destroy_node()
 
 
 def run_shared(factories: Sequence[NodeFactory], arguments: Sequence[str] | None = None) -> int:
@@ -118,12 +98,12 @@ def run_shared(factories: Sequence[NodeFactory], arguments: Sequence[str] | None
 
 def _stop(threads: Sequence[NodeThread]) -> None:
     """Stop those that need time first: the robot is there until the controller has ramped its effort down."""
-    for stoppable in (True, False):
-        chosen = [thread for thread in threads if thread.is_stoppable is stoppable]
+    for needs_time in (True, False):
+        chosen = [thread for thread in threads if hasattr(thread.node, "begin_stop") is needs_time]
         for thread in chosen:
-            thread.stop()
+            thread.stop.set_result(None)
         for thread in chosen:
-            thread.join()
+            thread.join(STOP_TIME_LIMIT + 1.0)
 
 
 def _status(threads: Sequence[NodeThread]) -> int:

@@ -1,0 +1,364 @@
+"""What the launch files start for each backend and argument, by the real launch; none of the packages is needed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("launch.actions", reason="launch is not installed (not on PyPI); it comes with ROS 2")
+pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed (not on PyPI); it comes with ROS 2")
+
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_files import Evaluation, Process
+
+from thunder_controllers.package_uri import resolve_file
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.tools.launch_arguments import read_arguments
+from thunder_controllers.ros.tools.launcher import _parameter_words
+from thunder_controllers.ros.tools.systems import SYSTEMS, WRONG_LAST_LINK, complete
+
+ROOT = Path(__file__).parents[3]
+BACKENDS = ["franka", "gazebo", "ros2_control"]
+CONTROLLERS = ["plugin", "node"]
+ARM = {"backend": "franka", "robot_ip": "10.0.0.1"}
+PANDA = str(ROOT / "urdf/panda.urdf.xacro")
+OTHERS = {
+    "controller_manager": ("ros2_control_node", "spawner"),
+    "robot_state_publisher": ("robot_state_publisher",),
+    "ros_gz_sim": ("gzserver", "create"),
+    "ros_gz_bridge": ("parameter_bridge",),
+    **dict.fromkeys(("joint_state_broadcaster", "forward_command_controller", "gz_ros2_control"), ()),
+    **dict.fromkeys(("franka_description", "franka_hardware", "franka_robot_state_broadcaster", "franka_msgs"), ()),
+}
+"""Packages that the backends need, with their executables."""
+
+OWN = ("bringup", "controller", "generator", "model", "reference", "set_load", "simulation", "thunder")
+
+
+@pytest.fixture(autouse=True)
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An ament prefix with all packages; its programs do nothing, but for xacro, which tells its command line."""
+    folder = tmp_path / "prefix"
+    index = folder / "share/ament_index/resource_index"
+    programs = {**OTHERS, "thunder_controllers": (*OWN, "wait_for_library")}
+    paths = [folder / "lib" / package / name for package in programs for name in programs[package]]
+    paths += [folder / "bin" / name for name in ("gz", "ros2", "rqt", "rviz2", "xacro")]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n" + ('echo "$@"\n' if path.name == "xacro" else ""))
+        path.chmod(0o755)
+    kinds = {"packages": list(programs)}
+    kinds |= dict.fromkeys(
+        ("controller_interface__pluginlib__plugin", "hardware_interface__pluginlib__plugin"), ["thunder_controllers"]
+    )
+    for kind, packages in kinds.items():
+        (index / kind).mkdir(parents=True)
+        for package in packages:
+            (index / kind / package).touch()
+    (folder / "share/thunder_controllers").symlink_to(ROOT)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder))
+    monkeypatch.setenv("PATH", f"{folder}/bin:/bin:/usr/bin")
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
+    return folder
+
+
+def start(file: str = "panda_adaptive", /, **given: str) -> Evaluation:
+    return Evaluation(ROOT / f"launch/{file}.launch.py", **given)
+
+
+def values(spawner: Process) -> dict[str, str]:
+    """Parameters that a controller gets above its files."""
+    words = [word.partition("=")[2] for word in spawner.words if word.startswith("--controller-ros-args=-p ")]
+    return {name: value for name, _, value in (word[3:].partition(":=") for word in words)}
+
+
+def files(spawner: Process) -> list[str]:
+    """Names of the parameter files that a controller gets, the strongest last."""
+    pairs = zip(spawner.words, spawner.words[1:], strict=False)
+    return [Path(second).name for first, second in pairs if first == "--param-file"]
+
+
+def description(system: Evaluation) -> dict[str, str]:
+    """The command line by which the description was expanded: `file`, and the xacro arguments."""
+    text = system["robot_state_publisher"].parameters["robot_description"]
+    file, _, rest = text.strip().partition(" ")
+    return {"file": Path(file).name, **dict(re.findall(r"(\w+):=((?:(?! \w+:=).)*)", rest))}
+
+
+def has_started(system: Evaluation, package: str) -> bool:
+    return any(f"/lib/{package}/" in process.words[0] for process in system.processes)
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
+    source = PythonLaunchDescriptionSource(str(ROOT / f"launch/{name}.launch.py"))
+    declared = source.try_get_launch_description_without_context().get_launch_arguments()
+    read = read_arguments(name)
+    assert [argument.name for argument in declared] == list(read)
+    for argument in declared:
+        (default,) = argument.default_value
+        expected = read[argument.name]
+        assert default.text == expected.default
+        assert argument.description.partition(" Valid choices are:")[0] == expected.description
+        assert tuple(argument.choices or ()) == expected.choices
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("panda_adaptive", {}),
+        ("panda_adaptive", {"law": "slotine_li", "mode": "lockstep", "model": "true", "reference": "none"}),
+        (
+            "panda_adaptive",
+            {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left", "gains": "GAINS"},
+        ),
+        ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "mode": "lockstep"}),
+        ("generator", {"robot": PANDA, "output": "/tmp/out", "adapted_links": "all"}),
+    ],
+)
+def test_thunder_ros_starts_what_the_launch_file_starts(name: str, given: dict[str, str], tmp_path: Path) -> None:
+    if "gains" in given:
+        given = {**given, "gains": str(tmp_path / "gains.yaml")}
+        (tmp_path / "gains.yaml").write_text("/**/adaptive_controller: {ros__parameters: {gains: {gamma: 0.5}}}")
+    launched = {process.node: process.parameters for process in start(name, **given).processes}
+    table = {}
+    for node in SYSTEMS[name](complete(name, [f"{key}:={value}" for key, value in given.items()])):
+        command = ("program", "-r", f"__node:={node.name}", *_parameter_words(node, tmp_path))
+        table[node.name] = Process(None, command).parameters
+    for parameters in launched.values():
+        assert parameters.pop("use_sim_time", False) is False
+        parameters.pop("controller", None)  # by its default name
+    assert launched == table
+
+
+# --- the simulation node ----------------------------------------------------------------------------------------------
+
+
+def test_the_default_is_the_whole_graph_in_simulation() -> None:
+    system = start()
+    required = {names.GENERATOR, names.CONTROLLER, names.SIMULATION, names.REFERENCE}
+    assert {process.node for process in system.processes if process.is_required} == required
+    assert {process.node for process in system.processes} == {*required, names.BRINGUP}
+    assert system[names.BRINGUP].must_end_well
+    assert {process.namespace for process in system.processes} == {"/"}
+
+
+def test_viewers_are_started_when_asked_for_and_their_windows_may_be_closed() -> None:
+    system = start(use_rqt="true", use_rviz="true", record="true", model="true", namespace="left")
+    assert system[names.MODEL].is_required
+    rqt = next(process for process in system.processes if "thunder_controllers.ros.tools.rqt" in process.words)
+    assert rqt.words[0] == sys.executable and rqt.words[-2:] == ("--namespace", "left")
+    assert system["rviz2"].words[1] == "-d" and system["ros2"].words[1:] == ("bag", "record", "--all")
+    assert description(system)["file"] == "panda.urdf.xacro"
+    for process in (rqt, system["rviz2"], system["ros2"]):
+        assert not process.is_required and not process.must_end_well
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"backend": "moon"}, "moon"), ({"payload": "heavy"}, "payload:=heavy"), ({"gains": "/no/such"}, "no such file")],
+)
+def test_a_bad_argument_is_refused_before_anything_starts(given: dict[str, str], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        start(**given)
+
+
+def test_any_robot_needs_a_description() -> None:
+    with pytest.raises(Exception, match="robot:=FILE"):
+        start("robot_adaptive")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_missing_is_named_before_anything_starts(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thunder_controllers.ros.tools.requirements.Need.is_met", False)
+    with pytest.raises(Exception, match="not installed: .*controller_manager"):
+        start(backend=backend)
+
+
+# --- what every backend on ros2_control has ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_plugin_is_loaded_by_the_spawner_once_there_is_its_library(backend: str, tmp_path: Path) -> None:
+    gains = tmp_path / "gains.yaml"
+    gains.write_text("/**/adaptive_controller: {ros__parameters: {gains.gamma: 0.5}}")
+    law = "slotine_li:friction=adapted"
+    system = start(backend=backend, gains=str(gains), law=law, reference="none", namespace="left")
+    for absent in (names.CONTROLLER, names.SIMULATION, names.BRINGUP, names.REFERENCE):
+        assert absent not in system
+    spawner = system["spawner adaptive_controller"]
+    assert spawner.namespace == "/left" and spawner.must_end_well and not spawner.is_required
+    assert files(spawner)[1:] == ["gains.yaml", "library.yaml"], "the last file is the strongest"
+    assert files(spawner)[0] in ("panda_mujoco.yaml", "panda_gazebo.yaml", "panda_franka.yaml")
+    assert system.before(spawner)[0] == "wait_for_library"
+    waits = system[names.WAIT_FOR_LIBRARY]
+    assert waits.namespace == "/left"
+    assert waits.parameters["controller"] == "adaptive_controller"
+    assert waits.parameters["file"] in spawner.words
+    assert values(spawner)["law"] == "slotine_li", "its options are the generator's"
+    assert system[names.GENERATOR].parameters["laws"] == [law]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_forward_controller_is_spawned_between_configuring_and_activating_the_node(backend: str) -> None:
+    system = start(backend=backend, controller="node", autostart="true")
+    assert names.WAIT_FOR_LIBRARY not in system
+    assert system[names.CONTROLLER].is_required
+    configures, activates = (process for process in system.processes if process.node == names.BRINGUP)
+    assert (configures.parameters["goal"], activates.parameters["goal"]) == ("inactive", "active")
+    spawner = system["spawner effort_controller"]
+    assert system.before(spawner)[0] == "bringup"
+    assert system.before(activates)[:2] == ["spawner", "bringup"]
+    assert configures.must_end_well and activates.must_end_well
+    assert len(files(spawner)) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_autostart_the_plugin_is_configured_only_and_the_node_is_not_even_that(backend: str) -> None:
+    system = start(backend=backend, autostart="false")
+    assert "--inactive" in system["spawner adaptive_controller"].words
+    assert system[names.REFERENCE].parameters["autostart"] is False
+    node = start(backend=backend, autostart="false", controller="node")
+    assert names.CONTROLLER in node and names.BRINGUP not in node and "spawner effort_controller" not in node
+
+
+@pytest.mark.parametrize("backend", ["ros2_control", "gazebo"])
+def test_a_simulated_arm_starts_by_itself_from_wrong_estimates(backend: str) -> None:
+    system = start(backend=backend)
+    spawner = system["spawner adaptive_controller"]
+    assert Path(values(spawner)["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
+    assert "--inactive" not in spawner.words
+    assert system[names.REFERENCE].parameters["autostart"] is True
+    assert "estimates_file" not in values(start(backend=backend, law="slotine_li")["spawner adaptive_controller"])
+    node = start(backend=backend, controller="node")[names.CONTROLLER].parameters
+    assert Path(node["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
+    assert (node["gravity_compensated_by_robot"], node["robot_interface"]) == (False, "generic")
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_every_backend_has_beside_its_robot(backend: str, controller: str) -> None:
+    system = start(backend=backend, controller=controller, model="true", use_rqt="true", use_rviz="true", record="true")
+    for name in (names.GENERATOR, names.REFERENCE, names.MODEL):
+        assert system[name].is_required
+    assert "rviz2" in system and "ros2" in system
+    publishers = [process for process in system.processes if process.program == "robot_state_publisher"]
+    assert len(publishers) == (0 if backend == "franka" else 1), "one description; a running franka_ros2 has its own"
+
+
+# --- each backend -----------------------------------------------------------------------------------------------------
+
+
+def test_ros2_control_runs_mujoco_on_a_model_with_the_payload_that_is_written_first() -> None:
+    system = start(backend="ros2_control", payload="1.5")
+    words = system["thunder mjcf"].words
+    assert Path(words[2]).samefile(PANDA)
+    options = dict(zip(words[3::2], words[4::2], strict=True))
+    assert float(options["--payload-mass"]) == 1.5
+    assert description(system) == {"file": "panda.ros2_control.xacro", "model": options["--out"]}
+    manager = system["ros2_control_node"]
+    assert manager.is_required and [file.name for file in manager.files] == ["panda_mujoco.yaml"]
+    broadcaster = system["spawner joint_state_broadcaster"]
+    assert broadcaster.must_end_well and not broadcaster.is_required
+    for process in (manager, broadcaster, system["robot_state_publisher"]):
+        assert system.before(process) == ["thunder"], "the model comes first"
+    assert "--payload-mass" not in start(backend="ros2_control")["thunder mjcf"].words
+
+
+def test_gazebo_gets_world_robot_clock_and_the_time_of_the_simulation() -> None:
+    system = start(backend="gazebo", payload="1.5", namespace="left", model="true", use_gazebo_gui="true")
+    server = system["gzserver"]
+    assert server.is_required
+    assert Path(server.parameters["world_sdf_file"]).samefile(ROOT / "config/gazebo/panda.sdf")
+    variables = {key[0].text for key, _ in server.action.process_description.additional_env}
+    assert variables == {"GZ_SIM_SYSTEM_PLUGIN_PATH"}, "Gazebo looks for gz_ros2_control's library there"
+    create = system["create"]
+    assert create.must_end_well and not create.is_required
+    assert create.parameters == {"world": "thunder", "topic": "robot_description", "name": "panda"}
+    assert "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock" in system["parameter_bridge"].words
+    given = description(system)
+    assert (given["file"], given["namespace"], float(given["payload_mass"])) == ("panda.gazebo.urdf.xacro", "left", 1.5)
+    assert Path(given["controllers"]).name == "panda_gazebo.yaml"
+    for name in (names.REFERENCE, names.MODEL, "robot_state_publisher"):
+        assert system[name].parameters["use_sim_time"] is True
+    assert system["gz"].words == ("gz", "sim", "-g")
+    assert "gz" not in start(backend="gazebo")
+    assert "ros2_control_node" not in system, "it runs inside Gazebo"
+    assert system["spawner joint_state_broadcaster"].must_end_well
+
+
+def test_a_real_arm_waits_for_a_person_and_starts_from_its_own_model() -> None:
+    system = start(**ARM)
+    spawner = system["spawner adaptive_controller"]
+    assert "--inactive" in spawner.words
+    assert "estimates_file" not in values(spawner)
+    assert system[names.REFERENCE].parameters["autostart"] is False
+    assert names.BRINGUP not in start(**ARM, controller="node")
+    assert "--inactive" not in start(**ARM, autostart="true")["spawner adaptive_controller"].words
+
+
+def test_franka_ros2_is_started_with_address_kind_and_load_of_the_arm() -> None:
+    system = start(**ARM, arm_id="fp3", load="0.5+0+0.01+0.1")
+    given = description(system)
+    assert given["file"] == "franka_arm.urdf.xacro"
+    assert (given["robot_ip"], given["robot_type"], given["hand"]) == ("10.0.0.1", "fp3", "false")
+    assert (float(given["load_mass"]), given["load_com"]) == (0.5, "0 0.01 0.1")
+    assert system[names.SET_LOAD].parameters["load"] == [0.5, 0.0, 0.01, 0.1], "robot and model know the same"
+    spawner = system["spawner adaptive_controller"]
+    assert system.before(spawner) == ["set_load", "wait_for_library"], "a robot takes its load while nothing moves it"
+    assert [file.name for file in system["ros2_control_node"].files] == ["panda_franka.yaml"]
+    assert "--controller-ros-args=-p robot_type:=fp3" in system["spawner franka_robot_state_broadcaster"].words
+    generator = system[names.GENERATOR].parameters
+    assert (generator["robot"], generator["ee_link"]) == ("", "fp3_link8"), "the model is that of robot_description"
+    assert values(spawner)["robot"] == "fp3"
+    assert values(spawner)["joints"] == f"[{','.join(f'fp3_joint{k}' for k in range(1, 8))}]"
+    assert names.SET_LOAD not in start(**ARM)
+
+
+def test_everything_beside_a_franka_reads_its_states_at_the_full_rate() -> None:
+    system = start(**ARM, controller="node", model="true", autostart="true")
+    readers = (names.REFERENCE, names.MODEL, names.CONTROLLER, "robot_state_publisher")
+    readers_of = [system[name] for name in readers] + [p for p in system.processes if p.node == names.BRINGUP]
+    for process in readers_of:
+        assert "joint_states:=franka/joint_states" in process.remappings, process.program
+    words = system["spawner joint_state_broadcaster"].words
+    assert "--controller-ros-args=-r joint_states:=franka/joint_states" in words
+
+
+def test_the_node_on_a_franka_has_its_guard_and_the_names_of_its_joints() -> None:
+    system = start(**ARM, controller="node", autostart="true")
+    parameters = system[names.CONTROLLER].parameters
+    assert parameters["robot_interface"] == "franka"
+    assert parameters["gravity_compensated_by_robot"] is True
+    assert parameters["joints"][0] == "fr3_joint1"
+    assert parameters["robot"] == "fr3"
+    assert len(re.findall(r"fr3_joint\d", values(system["spawner effort_controller"])["joints"])) == 7
+
+
+def test_beside_a_running_franka_ros2_nothing_of_it_is_started() -> None:
+    system = start(backend="franka")
+    assert not has_started(system, "robot_state_publisher")
+    assert "ros2_control_node" not in system and "spawner joint_state_broadcaster" not in system
+    panda = start(backend="franka", arm_id="panda")[names.GENERATOR].parameters
+    assert panda["robot"].endswith("config/robots/panda.yaml") and panda["ee_link"] == ""
+
+
+@pytest.mark.parametrize("given", [{"backend": "ros2_control"}, {"backend": "gazebo"}, ARM], ids=lambda g: g["backend"])
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_the_spawner_understands_its_command_lines(given: dict[str, str], controller: str) -> None:
+    spawner = pytest.importorskip("controller_manager.spawner", reason="controller_manager is not installed")
+    system = start(**given, controller=controller, autostart="true")
+    lines = [process.words[1:] for process in system.processes if process.program == "spawner"]
+    assert len(lines) >= 2
+    for line in lines:
+        own = line[: line.index("--ros-args")]
+        _, (found,) = spawner.parse_native_args(own)
+        assert found["name"] == line[0]
+        words = [word.partition("=")[2] for word in own if word.startswith("--controller-ros-args")]
+        assert found["controller_ros_args"] == (words or None)

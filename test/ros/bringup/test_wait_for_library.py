@@ -1,0 +1,82 @@
+"""What runs before the ros2_control plugin is spawned, as real processes over DDS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from nodes import NodeProcess, Probe
+from std_msgs.msg import String
+
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
+from thunder_controllers.ros.common.qos import LATCHED
+
+Start = Callable[..., NodeProcess]
+LIBRARY = LibraryMessage("panda", "/cache/panda", "/cache/panda/libpanda.so", "panda.yaml", "3f", "0.1.0", (), {})
+
+
+@pytest.fixture
+def start(domain: int, tmp_path: Path) -> Any:
+    """Start a node that ends by itself."""
+    started: list[NodeProcess] = []
+
+    def begin(executable: str, parameters: dict[str, Any], **options: Any) -> NodeProcess:
+        started.append(NodeProcess(executable, parameters, tmp_path, **options))
+        return started[-1]
+
+    yield begin
+    for node in started:
+        node.kill()
+
+
+@pytest.fixture
+def announce(probe: Probe) -> Any:
+    """Say on the latched topic, in a namespace, where a library is."""
+    with ExitStack() as stack:
+
+        def say(text: str, namespace: str = "") -> None:
+            topic = f"{namespace}/{names.GENERATOR}/library"
+            stack.enter_context(probe.advertising(String, topic, LATCHED)).publish(String(data=text))
+
+        yield say
+
+
+def test_the_controller_is_given_the_library_in_any_namespace(start: Start, announce: Any, tmp_path: Path) -> None:
+    file = tmp_path / "library.yaml"
+    node = start("bringup.wait_for_library", {"file": str(file), "controller": "c"}, namespace="/arm")
+    announce(format_library_message(LIBRARY), "/arm")
+    assert node.wait() == 0, node.output
+    assert yaml.safe_load(file.read_text()) == {"/**/c": {"ros__parameters": {"library": LIBRARY.library}}}
+
+
+def test_without_a_library_in_time_there_is_no_file(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "library.yaml"
+    node = start("bringup.wait_for_library", {"file": str(file), "timeout": 1.0})
+    assert node.wait() == 1
+    assert "still waiting for a library after 1 s" in node.output
+    assert not file.exists()
+
+
+def test_what_is_announced_must_be_a_library(start: Start, announce: Any, tmp_path: Path) -> None:
+    node = start("bringup.wait_for_library", {"file": str(tmp_path / "library.yaml")})
+    announce("{robot: panda}")
+    assert node.wait() == 1
+    assert "library message" in node.output
+
+
+def test_a_file_that_cannot_be_written_is_named(start: Start, announce: Any, tmp_path: Path) -> None:
+    node = start("bringup.wait_for_library", {"file": str(tmp_path / "none/library.yaml")})
+    announce(format_library_message(LIBRARY))
+    assert node.wait() == 1
+    assert "none/library.yaml" in node.output
+
+
+def test_there_must_be_a_file_to_write(start: Start) -> None:
+    node = start("bringup.wait_for_library", {})
+    assert node.wait() == 1
+    assert "file: no file to write" in node.output
