@@ -148,10 +148,11 @@ class _Request:
 def _generate(request: _Request, digest: str, target: Path) -> None:
     """Make the whole folder under a temporary name, then put it in place."""
     from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
     package = Package(robot, request.built_laws(robot), digest, request.flags)
-    texts = package.files()
+    texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)
     try:

@@ -91,7 +91,8 @@ def test_descriptions_of_functions_come_out_as_text(tmp_path: Path, text: str) -
     model = load_robot("planar3r")
     from thunder_controllers.host import Library
     from thunder_dynamics.codegen import cpp_class, python_module
-    from thunder_dynamics.codegen.package import Package, readme_text
+    from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.codegen.package_files import readme_text
 
     robot = RobotExpressions(model)
     robot.add_function("mine", robot.symbol("q"), ["q"], text)
