@@ -13,7 +13,7 @@ from lxml import html
 from traces import TRUE_BODY, make_timing, make_trace
 
 from thunder_controllers.report.figures import make_figures, with_centre
-from thunder_controllers.report.page import html_table, result_rows, text_table, write_report
+from thunder_controllers.report.page import html_table, result_rows, write_report
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_dynamics.errors import ScenarioError
 
@@ -100,9 +100,8 @@ def test_result_rows_have_a_cell_per_run() -> None:
     assert cells["effort limits kept"] == "yes"
 
 
-def test_tables_escape_and_align() -> None:
+def test_tables_escape() -> None:
     assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
-    assert text_table([["", "run"], ["error", "1"]]) == "       run\n----------\nerror    1"
 
 
 def test_missing_files_are_one_typed_error(tmp_path: Path) -> None:

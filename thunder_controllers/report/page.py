@@ -164,16 +164,6 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
     return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def text_table(rows: Sequence[Sequence[str]]) -> str:
-    """Lay a table out for a terminal."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
-
-
 def _figure(name: str, image: bytes) -> str:
     caption = next((text for key, text in CAPTIONS.items() if name.startswith(key)), name)
     data = base64.b64encode(image).decode()
