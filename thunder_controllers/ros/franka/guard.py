@@ -300,7 +300,7 @@ class FrankaGuard:
 
     @property
     def _last_link(self) -> str:
-        return self._context.library.link_names[-1]
+        return str(self._context.library.link_names[-1])
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
