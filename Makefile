@@ -3,6 +3,7 @@
 #   make setup    the virtual environment with the package in it, editable
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
+#   make check    lint, types and the fast tests, in less than a minute
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench/bench.json
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds; results/soak/soak.json
@@ -83,6 +84,11 @@ lint-files:
 
 lint: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
+
+# What compiles robots or starts nodes is slow by nature; the rest says so with the marker.
+check: $(TEST_STAMP)
+	@$(MAKE) --no-print-directory lint-files
+	$(RUN) -m pytest -q -n $(JOBS) --dist loadgroup -m "not slow" --ignore test/ros --ignore test/ros2_control
 
 # Nodes are processes that talk in real time: their tests come last, with the machine to themselves.
 test: $(TEST_STAMP)

@@ -12,6 +12,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+COMPILED = {"panda_folder", "sea2_folder"}
+"""Fixtures that compile a robot: whatever uses them is slow."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what waits for the compiler."""
+    for item in items:
+        if COMPILED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folder that `build` caches in instead of the user's; the processes of a parallel run share it."""
