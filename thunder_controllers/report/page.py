@@ -1,4 +1,7 @@
-"""The report of a scenario: one self-contained HTML page, made from the files that the runs left in a folder."""
+"""The report of a scenario: one self-contained HTML page, made from the files that the runs left in a folder.
+
+One page and one table: `string.Template` and `html.escape` do, without a template engine.
+"""
 
 from __future__ import annotations
 
