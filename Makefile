@@ -85,10 +85,10 @@ lint-files:
 lint: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
 
-# What compiles robots or starts nodes is slow by nature; the rest says so with the marker.
+# Robots that were compiled stay in build/check for the next time.
 check: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
-	$(RUN) -m pytest -q -n $(JOBS) --dist loadgroup -m "not slow" --ignore test/ros --ignore test/ros2_control
+	THUNDER_TEST_CACHE=build/check $(RUN) -m pytest -q -n $(JOBS) --dist loadgroup -m "not slow" --ignore test/ros --ignore test/ros2_control
 
 # Nodes are processes that talk in real time: their tests come last, with the machine to themselves.
 test: $(TEST_STAMP)

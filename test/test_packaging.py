@@ -30,7 +30,7 @@ SHARE = "share/thunder_controllers"
 MARKER = "share/ament_index/resource_index/packages/thunder_controllers"
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "*_generatedFiles", "build", "*_cache")
 
-pytestmark = pytest.mark.xdist_group("packaging")  # one worker builds the wheel once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]  # one worker builds the wheel once
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

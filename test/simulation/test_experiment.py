@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 PAYLOAD = {"link": "panda_flange", "mass": 1.5, "com": [0.05, 0.03, 0.06], "inertia": [0.004, 0, 0, 0.004, 0, 0.003]}
 
 
+pytestmark = pytest.mark.slow
+
+
 def _document(**changes: Any) -> dict[str, Any]:
     """The demo cut to one second, with absolute paths."""
     path = ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml"
