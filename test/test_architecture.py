@@ -6,6 +6,7 @@ import ast
 import graphlib
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,8 @@ def file_of(module: str) -> Path | None:
     return next((file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()), None)
 
 
-def imports(file: Path, into_functions: bool = True) -> set[str]:
+@cache
+def imports(file: Path, into_functions: bool = True) -> frozenset[str]:
     """Dotted names of all modules that `file` imports."""
     found: set[str] = set()
     for node in walk(ast.parse(file.read_text(encoding="utf-8")), into_functions):
@@ -112,7 +114,7 @@ def imports(file: Path, into_functions: bool = True) -> set[str]:
                 base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
             members = {f"{base}.{alias.name}" for alias in node.names}
             found |= {base} | {member for member in members if file_of(member)}
-    return found
+    return frozenset(found)
 
 
 def top(module: str) -> str:
