@@ -3,10 +3,12 @@
 #   make setup    the virtual environment with the package in it, editable
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
+#   make check    lint, types and the fast tests, in less than a minute
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench/bench.json
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds; results/soak/soak.json
 #   make lint     ruff and mypy alone
+#   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
 #
 # ROS_DEMO_TIME is the length of ros-demo [s]. It runs in lock-step, which a loaded machine does not disturb;
@@ -20,6 +22,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 ROS_DEMO_TIME ?= 45
 SOAK_TIME ?= 600
+STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
 DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
 
@@ -39,7 +42,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo ros-demo test bench soak lint lint-files clean clean-venv
+.PHONY: help setup demo ros-demo check test stubs bench soak lint lint-files clean clean-venv
 
 help:
 	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
@@ -82,6 +85,11 @@ lint-files:
 lint: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
 
+# Robots that were compiled stay in build/check for the next time.
+check: $(TEST_STAMP)
+	@$(MAKE) --no-print-directory lint-files
+	THUNDER_TEST_CACHE=build/check $(RUN) -m pytest -q -n $(JOBS) --dist loadgroup -m "not slow" --ignore test/ros --ignore test/ros2_control
+
 # Nodes are processes that talk in real time: their tests come last, with the machine to themselves.
 test: $(TEST_STAMP)
 	@$(MAKE) --no-print-directory lint-files
@@ -91,6 +99,11 @@ ifeq ($(strip $(PYTEST_ARGS)),)
 else
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 endif
+
+# One parameter's default is an object, which no stub can write: it becomes `...`.
+stubs: $(TEST_STAMP)
+	$(RUN) -m pybind11_stubgen thunder_controllers.host._host --output-dir $(STUBS) \
+	    --ignore-invalid-expressions '<thunder_controllers.host._host.Options object at .*>'
 
 bench: $(TEST_STAMP)
 	$(RUN) benchmarks/run.py

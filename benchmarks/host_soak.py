@@ -38,7 +38,7 @@ def build_libraries() -> list[Path]:
 
 def compile_program(program: Path, flags: Sequence[str] = FLAGS) -> Path:
     """Compile host and soak into one program."""
-    sources = [str(path) for path in sorted(HOST.glob("*.cpp")) if not path.name.startswith("bindings")]
+    sources = [str(path) for path in sorted((HOST / "src").rglob("*.cpp"))]
     include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
     command = [*toolchain.compiler("c++"), *flags, *include, str(PROGRAM), *sources, "-o", str(program)]
     toolchain.run([*command, "-ldl", "-pthread"])

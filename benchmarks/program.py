@@ -98,7 +98,7 @@ def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> 
     headers = ["-isystem", str(include), "-isystem", str(toolchain.eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
     cpp = [*cxx, "-std=c++17", "-w", *flags, RELEASE, *own, *headers]
-    hosts = [path for path in sorted(HOST.glob("*.cpp")) if not path.name.startswith("bindings")]
+    hosts = sorted((HOST / "src").rglob("*.cpp"))
     table = [
         ([*cpp, *PINOCCHIO_DEFINES], HERE / "peer.cpp"),
         ([*cc, "-std=c99", *flags, *own], generated / f"{name}_gen.c"),

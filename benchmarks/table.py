@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+WIDTH = 160
+"""Room for the table [characters]."""
 PASSES = ("warm1", "warm2")
 COLD = "cold"
 REGRESSOR = "pinocchio Y: computeJointTorqueRegressor"
@@ -109,8 +114,7 @@ def text(document: Mapping[str, Any]) -> str:
         "versions    " + ", ".join(f"{k} {v}" for k, v in machine["versions"].items()),
         "agreement   " + ", ".join(f"{k} {v['deviation']:.0e}" for k, v in document["agreement"].items()),
         "",
-        *_timing_lines(document["timings"], document["instructions"]),
-        "",
+        _timing_table(document["timings"], document["instructions"]),
     ]
     for name, ways in document["builds"].items():
         for how, f in ways.items():
@@ -126,19 +130,21 @@ def text(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _timing_lines(rows: Mapping[str, Any], instructions: Mapping[str, float]) -> list[str]:
-    width = max(len(name) for name in rows)
-    titles = ("warm", "min", "max", "pass 2", "faster", "cold", "faster")
-    head = f"{'[ns per call]':{width}}  " + " ".join(f"{title:>7}" for title in titles)
-    lines = [head + (f" {'instr.':>8}" if instructions else "")]
+def _timing_table(rows: Mapping[str, Any], instructions: Mapping[str, float]) -> str:
+    titles = ["warm", "min", "max", "pass 2", "faster", "cold", "faster", *(["instr."] if instructions else [])]
+    table = Table("[ns per call]", box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, justify="right")
     for name, row in rows.items():
         first, again, cold, faster = (row.get(k) for k in (*PASSES, COLD, "times_faster"))
         warm_ratio, cold_ratio = (f"{faster[k]:.1f}x" if faster else "" for k in (PASSES[0], COLD))
-        cells = [f"{first[k]:7.0f}" for k in ("median", "min", "max")] + [f"{again['median']:7.0f}", f"{warm_ratio:>7}"]
-        cells += [f"{cold['median']:7.0f}", f"{cold_ratio:>7}"]
-        cells += [f"{instructions[name]:8.0f}"] if name in instructions else []
-        lines.append(f"{name:{width}}  " + " ".join(cells))
-    return lines
+        cells = [f"{first[k]:.0f}" for k in ("median", "min", "max")] + [f"{again['median']:.0f}", warm_ratio]
+        cells += [f"{cold['median']:.0f}", cold_ratio, *([f"{instructions[name]:.0f}"] if name in instructions else [])]
+        table.add_row(Text(name), *cells)
+    console = Console(width=WIDTH, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
 
 
 def _statistics(samples: Sequence[float]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 # with --once from the source tree, or `thunder gen` where there is no rclpy; both write the same library. The metadata
 # folder lets them find laws by their entry points before anything is installed.
 
-set(thunder_generator_modules casadi click lxml numpy pybind11 pydantic xacro yaml)
+set(thunder_generator_modules casadi click lxml numpy platformdirs pybind11 pydantic xacro yaml)
 
 function(thunder_check_generator)
   foreach(module IN LISTS thunder_generator_modules)

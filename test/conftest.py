@@ -14,9 +14,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(scope="session", autouse=True)
 def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Folder that `build` caches in instead of the user's; the processes of a parallel run share it."""
+    """Folder that `build` caches in instead of the user's; the processes of a parallel run share it.
+
+    THUNDER_TEST_CACHE names one that outlives the session: what did not change is then not compiled again.
+    """
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    temporary = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder = Path(os.environ.get("THUNDER_TEST_CACHE", temporary)).resolve()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder / "thunder"

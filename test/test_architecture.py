@@ -1,10 +1,12 @@
-"""Imports go one way, as docs/architecture.md draws them; checked on the source text, so nothing is executed."""
+"""Imports go one way and folders stay small, as docs/architecture.md has it; checked on the source text alone."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,44 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 LAWS = "laws"
 """Graph builders of thunder_controllers: the only ones that may import CasADi."""
+
+CONTROLLERS: dict[str, set[str]] = {
+    "resources": set(),
+    "package_uri": {"resources"},
+    "laws": set(),
+    "host": set(),
+    "references": {"host"},
+    "simulation": {"references", "host", "package_uri", "resources"},
+    "report": {"simulation"},
+    "commands": {"report", "simulation"},
+    "ros": {"references", "host", "simulation", "package_uri", "resources"},
+}
+"""Parts of thunder_controllers, and what each imports beside itself."""
+
+ROS: dict[str, set[str]] = {
+    "common": set(),
+    "franka": {"common"},
+    "controller": {"common", "franka"},
+    "generator": {"common"},
+    "model": {"common"},
+    "simulation": {"common"},
+    "reference": {"common", "controller", "simulation"},
+    "bringup": {"common"},
+    "interfaces": {"common", "controller", "generator", "reference", "simulation", "bringup"},
+    "tools": {"common", "bringup"},
+}
+"""Parts of thunder_controllers.ros: a folder per node, which knows no other but those it is listed with."""
+
+ONLY_IN = {
+    "rclpy": ("thunder_controllers.ros",),
+    "mujoco": ("thunder_controllers.simulation", "thunder_controllers.ros.simulation", "thunder_controllers.commands"),
+}
+"""Where alone a library may be imported."""
+
+PACKAGES = ("thunder_dynamics", "thunder_controllers")
+SOURCES = {".py", ".cpp", ".hpp", ".h", ".c"}
+LARGEST_FOLDER = 12
+"""Source files beside `__init__.py`: what a reader takes in at a glance."""
 
 
 def source_files(package: str) -> list[Path]:
@@ -59,7 +99,8 @@ def file_of(module: str) -> Path | None:
     return next((file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()), None)
 
 
-def imports(file: Path, into_functions: bool = True) -> set[str]:
+@cache
+def imports(file: Path, into_functions: bool = True) -> frozenset[str]:
     """Dotted names of all modules that `file` imports."""
     found: set[str] = set()
     for node in walk(ast.parse(file.read_text(encoding="utf-8")), into_functions):
@@ -73,7 +114,7 @@ def imports(file: Path, into_functions: bool = True) -> set[str]:
                 base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
             members = {f"{base}.{alias.name}" for alias in node.names}
             found |= {base} | {member for member in members if file_of(member)}
-    return found
+    return frozenset(found)
 
 
 def top(module: str) -> str:
@@ -153,15 +194,53 @@ def test_what_runs_laws_needs_no_casadi(file: Path) -> None:
     assert "casadi" not in reached, f"through {reached.get('casadi')}"
 
 
-@pytest.mark.parametrize("file", RUNTIME, ids=module_name)
-def test_what_runs_laws_does_not_import_them(file: Path) -> None:
-    used = {part(name) for name in imports(file) if top(name) == "thunder_controllers"}
-    assert LAWS not in used
+def parts_used(file: Path, package: str) -> set[str]:
+    """Parts of `package`, modules or folders right below it, that `file` imports, its own left out."""
+    depth = package.count(".") + 1
+    used = {name.split(".")[depth] for name in imports(file) if name.startswith(f"{package}.")}
+    return used - {module_name(file).split(".")[depth]}
 
 
-@pytest.mark.parametrize("file", RUNTIME, ids=module_name)
-def test_only_the_ros_part_imports_rclpy(file: Path) -> None:
-    assert "rclpy" not in {top(name) for name in imports(file)} or part(module_name(file)) == "ros"
+@pytest.mark.parametrize(
+    ("package", "table"), [("thunder_controllers", CONTROLLERS), ("thunder_controllers.ros", ROS)], ids=["all", "ros"]
+)
+def test_the_controllers_import_as_the_table_says(package: str, table: dict[str, set[str]]) -> None:
+    folder = ROOT.joinpath(*package.split("."))
+    wrong = []
+    for file in sorted(folder.rglob("*.py")):
+        if file.parent == folder and file.name == "__init__.py":
+            continue
+        own = file.relative_to(folder).with_suffix("").parts[0]
+        assert own in table, f"{own} has no place: give it one in the table and in docs/architecture.md"
+        wrong += [f"{module_name(file)} imports {name}" for name in sorted(parts_used(file, package) - table[own])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("library", ONLY_IN)
+def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
+    users = {module_name(f) for p in PACKAGES for f in source_files(p) if library in {top(n) for n in imports(f)}}
+    assert users, "nobody imports it: the test looks in the wrong place"
+    assert [name for name in sorted(users) if not name.startswith(ONLY_IN[library])] == []
+
+
+def test_no_import_goes_round() -> None:
+    """Imports inside functions count: they only postpone what a circle breaks."""
+    files = [file for package in PACKAGES for file in source_files(package)]
+    names = {module_name(file) for file in files}
+    graph = {module_name(file): (imports(file) & names) - {module_name(file)} for file in files}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+def test_folders_are_small() -> None:
+    counts: dict[str, int] = {}
+    for file in (file for package in PACKAGES for file in (ROOT / package).rglob("*")):
+        if file.suffix in SOURCES and file.name != "__init__.py":
+            folder = file.parent.relative_to(ROOT).as_posix()
+            counts[folder] = counts.get(folder, 0) + 1
+    assert {folder: count for folder, count in counts.items() if count > LARGEST_FOLDER} == {}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ import run  # noqa: E402
 import table  # noqa: E402
 from robot_text import robot_text  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("bench")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bench")]
 
 COMPARED = {"J_ee", "J_ee_dot", "M", "C", "G", "M_dot", "Y", "Yr"}
 

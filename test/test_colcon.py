@@ -43,6 +43,7 @@ def why_not() -> str | None:
 
 REASON = why_not()
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("packaging"),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]

@@ -30,7 +30,7 @@ SHARE = "share/thunder_controllers"
 MARKER = "share/ament_index/resource_index/packages/thunder_controllers"
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "*_generatedFiles", "build", "*_cache")
 
-pytestmark = pytest.mark.xdist_group("packaging")  # one worker builds the wheel once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]  # one worker builds the wheel once
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
@@ -43,7 +43,7 @@ def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | 
 
 def copy_tree(target: Path) -> Path:
     """The source tree without what was built in it."""
-    for name in (*PACKAGES, *SHARED, "resource", "cmake"):
+    for name in (*PACKAGES, *SHARED, "resource", "cmake", "test"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, target / name, ignore=NOT_SOURCE)
     for name in ("pyproject.toml", "setup.py", "package.xml", "CMakeLists.txt", "README.md", "LICENSE"):

@@ -1,4 +1,7 @@
-"""Paths as users write them in ROS parameters: plain, with ~, or package://<package>/<path in its share folder>."""
+"""Paths as users write them in ROS parameters: plain, with ~, or package://<package>/<path in its share folder>.
+
+ROS's own resolver, resource_retriever, comes with a distribution only.
+"""
 
 from __future__ import annotations
 

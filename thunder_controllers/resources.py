@@ -1,4 +1,7 @@
-"""Where the files that come with the package lie: robots, scenarios, URDF models."""
+"""Where the files that come with the package lie: robots, scenarios, URDF models.
+
+`importlib.resources` knows what lies inside a package; ROS looks for these under share/.
+"""
 
 from __future__ import annotations
 

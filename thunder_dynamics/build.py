@@ -18,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from platformdirs import user_cache_path
+
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
@@ -68,7 +70,7 @@ def build(
         None if user_functions is None else Path(user_functions),
     )
     digest = request.digest()
-    parent = _cache_folder() / f"{model.name}_{digest[:16]}" if folder is None else Path(folder)
+    parent = user_cache_path("thunder") / f"{model.name}_{digest[:16]}" if folder is None else Path(folder)
     target = parent.resolve() / f"{model.name}_generatedFiles"
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target, exclusive=True):
@@ -148,10 +150,11 @@ class _Request:
 def _generate(request: _Request, digest: str, target: Path) -> None:
     """Make the whole folder under a temporary name, then put it in place."""
     from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
     package = Package(robot, request.built_laws(robot), digest, request.flags)
-    texts = package.files()
+    texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)
     try:
@@ -222,10 +225,6 @@ def _apply_user_functions(file: Path, robot: RobotExpressions) -> None:
         raise
     except Exception as error:
         raise ExpressionError(f"{type(error).__name__}: {error}", where=str(file)) from error
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thunder"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 Vectors have three components; twists and wrenches are handled as their linear and angular halves, linear first.
 S(a) b = a × b. Angles in rad. CasADi is not imported here: its types are recognised when its user has imported it.
+Our own, because SciPy's `Rotation` takes no symbols.
 """
 
 from __future__ import annotations

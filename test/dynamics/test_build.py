@@ -25,6 +25,8 @@ from thunder_dynamics.errors import BuildError, ExpressionError, LawError, NameN
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Joint, JointKind, Link, RobotModel
 
+pytestmark = pytest.mark.slow
+
 
 def pendulum(mass: float = 1.0, name: str = "pendulum") -> RobotModel:
     """The smallest robot: one link about the horizontal x axis."""

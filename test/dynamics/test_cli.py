@@ -16,6 +16,9 @@ from thunder_dynamics.version import __version__
 URDF = Path(__file__).parents[1] / "data" / "arm.urdf"
 
 
+pytestmark = pytest.mark.slow
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of a call."""
     status = 0

@@ -72,6 +72,7 @@ def test_hostile_robot_names_are_refused(name: str) -> None:
         td.load_model(robot_file("planar3r"), name=name)
 
 
+@pytest.mark.slow
 def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_path: Path) -> None:
     text = robot_file("planar3r").read_text().replace("Planar arm of", "'*/ system() evil_marker' # ")
     file = tmp_path / "arm.yaml"
@@ -84,6 +85,7 @@ def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_pa
 DESCRIPTIONS = ['say "hi"', "*/ evil(); /*", "back\\slash", "??/ trigraph", "$robot %s {x}", "naïve → ok", '"""']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", DESCRIPTIONS)
 def test_descriptions_of_functions_come_out_as_text(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mine.py"
@@ -91,7 +93,8 @@ def test_descriptions_of_functions_come_out_as_text(tmp_path: Path, text: str) -
     model = load_robot("planar3r")
     from thunder_controllers.host import Library
     from thunder_dynamics.codegen import cpp_class, python_module
-    from thunder_dynamics.codegen.package import Package, readme_text
+    from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.codegen.package_files import readme_text
 
     robot = RobotExpressions(model)
     robot.add_function("mine", robot.symbol("q"), ["q"], text)

@@ -98,7 +98,7 @@ GROUPS = (
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("share", ["all", "half"])
+@pytest.mark.parametrize("share", [pytest.param("all", marks=pytest.mark.slow), "half"])
 def test_symbolic_entries_take_the_values_they_are_given(
     model: RobotModel, values: dict[str, np.ndarray], group: str, share: str
 ) -> None:

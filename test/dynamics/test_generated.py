@@ -98,7 +98,7 @@ def sea2(sea2_folder: Path) -> Any:
     return td.load(sea2_folder)
 
 
-pytestmark = pytest.mark.xdist_group("sea2")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sea2")]
 
 
 def test_parameters_start_at_the_files_values(sea2: Any) -> None:

@@ -19,7 +19,7 @@ from thunder_dynamics.model import RobotModel
 RELATIVE = 1e-12
 """One expression graph, compiled with other roundings."""
 
-pytestmark = pytest.mark.xdist_group("sea2")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sea2")]
 
 ESTIMATE = [1.3, 0.2, -0.1, 0.05, 0.3, 0.01, -0.02, 0.25, 0.03, 0.2]
 """m, m·c, I about the frame origin."""

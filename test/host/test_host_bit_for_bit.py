@@ -17,6 +17,8 @@ from thunder_controllers.simulation.preparation import Setup, build_library, pre
 from thunder_controllers.simulation.scenario import Run, Scenario, load_scenario
 from thunder_controllers.simulation.trace import Trace
 
+pytestmark = pytest.mark.slow
+
 ADAPTATION = 1
 """The scenarios' second run adapts."""
 

@@ -9,6 +9,8 @@ import pytest
 from host_programs import ADDRESS, THREAD, compile_program, run, run_with_thread_sanitizer
 from pendulum2 import compile_pendulum2
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Path:

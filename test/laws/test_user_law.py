@@ -19,6 +19,8 @@ from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1].parent
 EXAMPLE = ROOT / "docs/examples/user_law"
 LAW = "cartesian_impedance"

@@ -13,11 +13,13 @@ from lxml import html
 from traces import TRUE_BODY, make_timing, make_trace
 
 from thunder_controllers.report.figures import make_figures, with_centre
-from thunder_controllers.report.page import html_table, result_rows, text_table, write_report
+from thunder_controllers.report.page import html_table, result_rows, write_report
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_dynamics.errors import ScenarioError
 
 PNG = b"\x89PNG\r\n\x1a\n"
+pytestmark = pytest.mark.xdist_group("report")  # one worker draws the page once
+
 TEXT = "name: demo  # <script>alert(1)</script>\n"
 
 
@@ -41,9 +43,15 @@ def _fill(folder: Path) -> dict[str, object]:
     return metrics
 
 
-def test_page_holds_runs_figures_and_scenario(tmp_path: Path) -> None:
-    _fill(tmp_path)
-    page = html.document_fromstring(write_report(tmp_path, "what <it> shows").read_bytes())
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    _fill(folder)
+    return write_report(folder, "what <it> shows")
+
+
+def test_page_holds_runs_figures_and_scenario(report: Path) -> None:
+    page = html.document_fromstring(report.read_bytes())
     header = page.xpath("//thead//th/text()")
     assert header == ["no_adaptation", "adaptation"]
     names = page.xpath("//figure/img/@alt")
@@ -54,9 +62,8 @@ def test_page_holds_runs_figures_and_scenario(tmp_path: Path) -> None:
     assert "100" in page.text_content()
 
 
-def test_page_needs_nothing_but_itself_and_runs_no_script(tmp_path: Path) -> None:
-    _fill(tmp_path)
-    text = write_report(tmp_path).read_text()
+def test_page_needs_nothing_but_itself_and_runs_no_script(report: Path) -> None:
+    text = report.read_text()
     assert "<script" not in text
     sources = re.findall(r'src="([^"]*)"', text)
     assert len(sources) == 6
@@ -64,13 +71,12 @@ def test_page_needs_nothing_but_itself_and_runs_no_script(tmp_path: Path) -> Non
     assert "href=" not in text and "url(" not in text
 
 
-def test_figures_are_saved_as_embedded(tmp_path: Path) -> None:
-    _fill(tmp_path)
-    page = html.document_fromstring(write_report(tmp_path).read_bytes())
+def test_figures_are_saved_as_embedded(report: Path) -> None:
+    page = html.document_fromstring(report.read_bytes())
     for image in page.xpath("//figure/img"):
         data = base64.b64decode(image.get("src").split(",")[1])
         assert data.startswith(PNG)
-        assert (tmp_path / f"{image.get('alt')}.png").read_bytes() == data
+        assert (report.parent / f"{image.get('alt')}.png").read_bytes() == data
 
 
 def test_error_figure_shows_every_run_on_a_logarithmic_axis() -> None:
@@ -100,9 +106,8 @@ def test_result_rows_have_a_cell_per_run() -> None:
     assert cells["effort limits kept"] == "yes"
 
 
-def test_tables_escape_and_align() -> None:
+def test_tables_escape() -> None:
     assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
-    assert text_table([["", "run"], ["error", "1"]]) == "       run\n----------\nerror    1"
 
 
 def test_missing_files_are_one_typed_error(tmp_path: Path) -> None:

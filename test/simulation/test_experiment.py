@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 PAYLOAD = {"link": "panda_flange", "mass": 1.5, "com": [0.05, 0.03, 0.06], "inertia": [0.004, 0, 0, 0.004, 0, 0.003]}
 
 
+pytestmark = pytest.mark.slow
+
+
 def _document(**changes: Any) -> dict[str, Any]:
     """The demo cut to one second, with absolute paths."""
     path = ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml"
@@ -238,7 +241,8 @@ def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) 
     assert result.exit_code == 0, result.output
     assert "final error norm" in result.output
     assert f"report: {tmp_path / 'out' / 'report.html'}" in result.output
-    assert "run adaptation: done" in result.output
+    assert re.search(r"^adaptation +\S+ +100%$", result.output, re.MULTILINE)
+    assert "\x1b" not in result.output
     assert (tmp_path / "out" / "report.html").stat().st_size > 100_000
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["runs"]["adaptation"]["seed"] == 5
 
@@ -248,6 +252,10 @@ def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.output.strip().count("\n") == 0
     assert result.output.startswith("thunder run: ") and "none.yaml: the file cannot be read" in result.output
+    path = tmp_path / "misfit.yaml"
+    path.write_text(yaml.safe_dump(_document(robot="none.yaml")))
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    assert result.output.count("\n") == 1 and result.output.startswith("thunder run: ")
 
 
 @pytest.mark.parametrize("delay", [0.001, 0.002, 0.003])

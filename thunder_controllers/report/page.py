@@ -1,4 +1,7 @@
-"""The report of a scenario: one self-contained HTML page, made from the files that the runs left in a folder."""
+"""The report of a scenario: one self-contained HTML page, made from the files that the runs left in a folder.
+
+One page and one table: `string.Template` and `html.escape` do, without a template engine.
+"""
 
 from __future__ import annotations
 
@@ -162,16 +165,6 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
 
     body = "\n".join(row(cells, "td") for cells in rows[1:])
     return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-
-
-def text_table(rows: Sequence[Sequence[str]]) -> str:
-    """Lay a table out for a terminal."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
 def _figure(name: str, image: bytes) -> str:

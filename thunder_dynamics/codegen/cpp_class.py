@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thunder_dynamics.codegen import estimates
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
+from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, comment_text, template
 
 
@@ -69,7 +69,7 @@ def source(package: Package) -> str:
             f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
         ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
-        **estimates.parts(package),
+        **saved_estimates_parts(package),
     )
 
 

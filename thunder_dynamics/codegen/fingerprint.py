@@ -1,4 +1,8 @@
-"""The content hash of a build: everything that can change what comes out, and nothing else."""
+"""The content hash of a build: everything that can change what comes out, and nothing else.
+
+What a law imports is followed by our own walk over the source text: `modulefinder` follows the standard library and
+installed packages as well, whose versions stand in the hash anyway.
+"""
 
 from __future__ import annotations
 

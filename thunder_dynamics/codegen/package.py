@@ -1,20 +1,17 @@
-"""What a generated package holds: the functions, laws and parameter groups of one robot, and the text of every file."""
+"""What a generated package holds: the functions, laws and parameter groups of one robot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 
 import casadi as ca
 import numpy as np
 
 from thunder_dynamics.codegen.c_core import CCore, generate_c_core
-from thunder_dynamics.codegen.text import comment_text, template
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Entry, Law, make_entry
-from thunder_dynamics.version import __version__
 
 
 @dataclass(frozen=True)
@@ -101,77 +98,3 @@ class Package:
 
     def _symbolic_values(self, group: str, mask_of: str) -> np.ndarray:
         return np.array(self.model.parameters(group))[list(self.model.symbolic[mask_of])][:, None]
-
-    def files(self) -> dict[str, str]:
-        """Text of every file of the package, by name."""
-        from thunder_dynamics.codegen import cpp_class, manifest, python_module
-
-        name = self.name
-        header = files("thunder_dynamics").joinpath("include", "thunder", "thunder_abi.h").read_text(encoding="utf-8")
-        return {
-            f"{name}_gen.c": self.core.source,
-            f"{name}_gen.h": self.core.header,
-            f"{name}_library.c": manifest.library_source(self),
-            "thunder/thunder_abi.h": header,
-            f"thunder_{name}.h": cpp_class.header(self),
-            f"thunder_{name}.cpp": cpp_class.source(self),
-            f"test_{name}.cpp": cpp_class.self_test(self),
-            f"{name}_conf.yaml": conf_text(self),
-            f"thunder_{name}_py.cpp": python_module.source(self),
-            f"thunder_{name}.pyi": python_module.stub(self),
-            "CMakeLists.txt": cmake_text(self),
-            "README.md": readme_text(self),
-        }
-
-
-def conf_text(package: Package) -> str:
-    """<robot>_conf.yaml: the run-time parameters, one flow list a line, as load_conf and save_conf have them."""
-    lines = [
-        f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.",
-        f"robot: {package.name}",
-    ]
-    lines += [f"{name}: [{', '.join(repr(float(v)) for v in e.default.ravel())}]" for name, e in package.groups.items()]
-    return "\n".join(lines) + "\n"
-
-
-def cmake_text(package: Package) -> str:
-    """CMakeLists.txt of the package."""
-    return template("CMakeLists.txt").substitute(robot=package.name, flags=" ".join(package.flags))
-
-
-def readme_text(package: Package) -> str:
-    """README.md of the package: what it holds and how to use it."""
-    rows = [
-        f"| `get_{f.name}` | {', '.join(f.arguments)} | {f.rows}×{f.cols} | {comment_text(f.description)} |"
-        for f in package.functions
-    ]
-    laws = [
-        f"## Law `{law.name}`\n\n{comment_text(law.description)} Reference: {law.reference_kind.name.lower()}.\n\n"
-        + _law_table(law)
-        for law in package.laws
-    ]
-    groups = [f"| `{name}` | {entry.size} |" for name, entry in package.groups.items()]
-    return template("README.md").substitute(
-        robot=package.name,
-        version=__version__,
-        joints=", ".join(package.model.joint_names),
-        hash=package.content_hash,
-        functions="\n".join(rows),
-        groups="\n".join(["| group | entries |", "|---|---|", *groups])
-        if groups
-        else "None: every parameter is numeric.",
-        laws="\n".join(laws) or "No law was compiled in.",
-    )
-
-
-def _law_table(law: Law) -> str:
-    rows = ["| signal | entry | shape | unit | default | meaning |", "|---|---|---|---|---|---|"]
-    for kind in ("reference", "state", "gains", "telemetry"):
-        for entry in getattr(law, kind):
-            values = np.unique(entry.default)
-            default = f"{values[0]:g}" if values.size == 1 else "per element"
-            shape = "×".join(str(k) for k in entry.shape)
-            rows.append(
-                f"| {kind} | `{entry.name}` | {shape} | {entry.unit} | {default} | {comment_text(entry.description)} |"
-            )
-    return "\n".join(rows) + "\n"

@@ -1,4 +1,7 @@
-"""Small pieces of text that every generated file needs: literals, templates, shapes."""
+"""Small pieces of text that every generated file needs: literals and templates.
+
+`string.Template`, no template engine: C and CMake are full of the braces of others, and loops are plainer in Python.
+"""
 
 from __future__ import annotations
 

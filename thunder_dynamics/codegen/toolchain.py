@@ -1,4 +1,7 @@
-"""The compilers and headers that a build uses, and how they are called."""
+"""The compilers and headers that a build uses, and how they are called.
+
+Called directly: what setuptools builds are extensions of Python, not a library with C, C++ and a module beside it.
+"""
 
 from __future__ import annotations
 

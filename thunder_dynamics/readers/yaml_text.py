@@ -2,7 +2,8 @@
 
 PyYAML scans, parses and composes; nothing is constructed but None, booleans, numbers, texts, lists and mappings, by
 the rules of the YAML 1.2 core schema (so that 1e-3 is a number, and 1:30 and `on` are texts). Object tags, duplicate
-keys, recursive aliases and documents that aliases blow up are errors.
+keys, recursive aliases and documents that aliases blow up are errors. Its own loaders follow YAML 1.1, take the last
+of two equal keys and forget the lines.
 """
 
 from __future__ import annotations

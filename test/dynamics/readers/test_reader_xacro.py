@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-import xacro
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.readers import load_model
@@ -62,6 +61,20 @@ def test_doctypes_are_refused_in_the_file_and_in_what_it_includes(tmp_path: Path
     assert "part.xacro:1: a DOCTYPE is not allowed" in xacro_message(write_xacro(tmp_path, part=ENTITY + PART))
 
 
+def test_a_package_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ament_index_python")
+    marker = tmp_path / "share/ament_index/resource_index/packages/arm_description"
+    share = tmp_path / "share/arm_description"
+    for folder in (marker.parent, share):
+        folder.mkdir(parents=True)
+    marker.touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    write_xacro(share)
+    assert (
+        load_model(write_xacro(tmp_path, XACRO.replace('"part.xacro"', '"$(find arm_description)/part.xacro"'))).n == 1
+    )
+
+
 def test_a_missing_include_is_named_unless_it_is_optional(tmp_path: Path) -> None:
     path = write_xacro(tmp_path, XACRO.replace("part.xacro", "absent.xacro"))
     message = xacro_message(path)
@@ -107,11 +120,26 @@ def test_lines_of_an_expanded_file_are_said_to_be_so(tmp_path: Path) -> None:
     assert "robot.urdf.xacro (expanded):" in message and "missing link 'b'" in message
 
 
-def test_expansion_leaves_the_xacro_package_as_it_was(tmp_path: Path) -> None:
-    before = (xacro.parse, xacro.safe_eval, xacro.eval_extension, xacro.verbosity)
-    expand_xacro(write_xacro(tmp_path))
-    xacro_message(write_xacro(tmp_path, XACRO.replace("${2 * length}", "${nothing}")))
-    assert (xacro.parse, xacro.safe_eval, xacro.eval_extension, xacro.verbosity) == before
+def test_an_expression_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thunder_dynamics.readers.xacro.TIME_LIMIT", 2.0)
+    message = xacro_message(
+        write_xacro(tmp_path, XACRO.replace("${2 * length}", "${python.sum(python.range(10**15))}"))
+    )
+    assert "robot.urdf.xacro: its expansion takes longer than 2 s" in message
+
+
+def test_an_expression_cannot_exhaust_the_memory(tmp_path: Path) -> None:
+    message = xacro_message(write_xacro(tmp_path, XACRO.replace("${2 * length}", "${len('x' * 2 * 10**9)}")))
+    assert "it takes more than 1024 MiB of memory" in message
+
+
+def test_modules_beside_the_file_and_in_the_current_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("open('mark', 'w')")
+    monkeypatch.chdir(tmp_path)
+    assert load_model(write_xacro(tmp_path)).n == 1
+    assert not (tmp_path / "mark").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

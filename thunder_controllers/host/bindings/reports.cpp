@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, Value>> pairs_of(const py::dict& items) {
   return pairs;
 }
 
-HealthReport report(HealthReporter& reporter, const std::string& state, const PySnapshot* snapshot,
+HealthReport report(HealthReporter& reporter, const std::string& state, const std::optional<PySnapshot>& snapshot,
                     const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
                     const std::string& silence, const py::dict& counters, const py::dict& extra,
                     const Numbers& latencies, const Numbers& intervals) {

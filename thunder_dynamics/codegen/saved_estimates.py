@@ -20,7 +20,7 @@ _SET = """\
 """
 
 
-def parts(package: Package) -> dict[str, str]:
+def saved_estimates_parts(package: Package) -> dict[str, str]:
     """Pieces of the template class.cpp: what is defined, declared, read and set.
 
     The symbolic entries of par_DYN are set so that the parameters in REG form at these places are the estimates;
@@ -29,7 +29,7 @@ def parts(package: Package) -> dict[str, str]:
     symbolic = [k for k, is_symbolic in enumerate(package.model.symbolic.get("par_DYN", ())) if is_symbolic]
     if not symbolic:
         return dict.fromkeys(("estimates_parts", "estimates_declared", "estimates_read", "estimates_set"), "")
-    defined = template("estimates.cpp").substitute(
+    defined = template("saved_estimates.cpp").substitute(
         link_names=", ".join(c_string(name) for name in package.model.link_names),
         symbolic=", ".join(map(str, symbolic)),
     )

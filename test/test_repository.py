@@ -1,0 +1,55 @@
+"""What continuous integration and editors read is valid, and says the same as the rest of the repository."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+WORKFLOW = ROOT / ".github/workflows/ci.yml"
+
+
+def tool(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    program = shutil.which(name, path=str(BIN))
+    if program is None:
+        pytest.skip(f"{name} is not installed: pip install '.[test]'")
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def check_workflow(file: Path) -> subprocess.CompletedProcess[str]:
+    return tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", file)
+
+
+def test_the_workflow_keeps_the_schema() -> None:
+    result = check_workflow(WORKFLOW)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_fault_in_the_workflow_is_found(tmp_path: Path) -> None:
+    text = WORKFLOW.read_text()
+    assert "runs-on:" in text
+    (tmp_path / "ci.yml").write_text(text.replace("runs-on:", "run-on:"))
+    assert check_workflow(tmp_path / "ci.yml").returncode != 0
+
+
+def test_the_workflow_names_what_exists() -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    text = "\n".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+    named = [name.removeprefix("src/thunder_controllers/") for name in re.findall(r"(?:src/|\.ci/)[\w./-]+", text)]
+    assert {".ci/run", "docker/requirements.txt"} <= set(named)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_hooks_of_pre_commit_are_valid_and_pinned() -> None:
+    file = ROOT / ".pre-commit-config.yaml"
+    result = tool("pre-commit", "validate-config", str(file))
+    assert result.returncode == 0, result.stdout + result.stderr
+    repositories = [entry for entry in yaml.safe_load(file.read_text())["repos"] if entry["repo"] != "local"]
+    assert all(re.fullmatch(r"v\d+\.\d+\.\d+", entry["rev"]) for entry in repositories)

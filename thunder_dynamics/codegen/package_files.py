@@ -1,0 +1,86 @@
+"""The text of every file of a generated package."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+
+from thunder_dynamics.codegen import cpp_class, library_metadata, python_module
+from thunder_dynamics.codegen.package import Package
+from thunder_dynamics.codegen.text import comment_text, template
+from thunder_dynamics.law import Law
+from thunder_dynamics.version import __version__
+
+
+def package_files(package: Package) -> dict[str, str]:
+    """Text of every file of the package, by name."""
+    name = package.name
+    header = files("thunder_dynamics").joinpath("include", "thunder", "thunder_abi.h").read_text(encoding="utf-8")
+    return {
+        f"{name}_gen.c": package.core.source,
+        f"{name}_gen.h": package.core.header,
+        f"{name}_library.c": library_metadata.library_source(package),
+        "thunder/thunder_abi.h": header,
+        f"thunder_{name}.h": cpp_class.header(package),
+        f"thunder_{name}.cpp": cpp_class.source(package),
+        f"test_{name}.cpp": cpp_class.self_test(package),
+        f"{name}_conf.yaml": conf_text(package),
+        f"thunder_{name}_py.cpp": python_module.source(package),
+        f"thunder_{name}.pyi": python_module.stub(package),
+        "CMakeLists.txt": cmake_text(package),
+        "README.md": readme_text(package),
+    }
+
+
+def conf_text(package: Package) -> str:
+    """<robot>_conf.yaml: the run-time parameters, one flow list a line, as load_conf and save_conf have them."""
+    lines = [
+        f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.",
+        f"robot: {package.name}",
+    ]
+    lines += [f"{name}: [{', '.join(repr(float(v)) for v in e.default.ravel())}]" for name, e in package.groups.items()]
+    return "\n".join(lines) + "\n"
+
+
+def cmake_text(package: Package) -> str:
+    """CMakeLists.txt of the package."""
+    return template("CMakeLists.txt").substitute(robot=package.name, flags=" ".join(package.flags))
+
+
+def readme_text(package: Package) -> str:
+    """README.md of the package: what it holds and how to use it."""
+    rows = [
+        f"| `get_{f.name}` | {', '.join(f.arguments)} | {f.rows}×{f.cols} | {comment_text(f.description)} |"
+        for f in package.functions
+    ]
+    laws = [
+        f"## Law `{law.name}`\n\n{comment_text(law.description)} Reference: {law.reference_kind.name.lower()}.\n\n"
+        + _law_table(law)
+        for law in package.laws
+    ]
+    groups = [f"| `{name}` | {entry.size} |" for name, entry in package.groups.items()]
+    return template("README.md").substitute(
+        robot=package.name,
+        version=__version__,
+        joints=", ".join(package.model.joint_names),
+        hash=package.content_hash,
+        functions="\n".join(rows),
+        groups="\n".join(["| group | entries |", "|---|---|", *groups])
+        if groups
+        else "None: every parameter is numeric.",
+        laws="\n".join(laws) or "No law was compiled in.",
+    )
+
+
+def _law_table(law: Law) -> str:
+    rows = ["| signal | entry | shape | unit | default | meaning |", "|---|---|---|---|---|---|"]
+    for kind in ("reference", "state", "gains", "telemetry"):
+        for entry in getattr(law, kind):
+            values = np.unique(entry.default)
+            default = f"{values[0]:g}" if values.size == 1 else "per element"
+            shape = "×".join(str(k) for k in entry.shape)
+            rows.append(
+                f"| {kind} | `{entry.name}` | {shape} | {entry.unit} | {default} | {comment_text(entry.description)} |"
+            )
+    return "\n".join(rows) + "\n"
