@@ -43,8 +43,8 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   /// One step: states in, law, efforts out, and a copy of the step for those who publish it. Real-time safe: no
   /// allocation, no waiting for a lock, no log, no system call of its own. Does nothing, not even to the interfaces,
   /// during and after a transition that another thread makes: at the end of the process the controller manager
-  /// deactivates and shuts down while its real-time thread goes on. What is wrong with a measurement makes the host ramp to
-  /// the safe effort, and shows on /diagnostics. ERROR only where an arm that ran away has been braked to rest.
+  /// deactivates and shuts down while its real-time thread goes on. What is wrong with a measurement makes the host
+  /// ramp to the safe effort, and shows on /diagnostics. ERROR only where an arm that ran away has been braked to rest.
   controller_interface::return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
