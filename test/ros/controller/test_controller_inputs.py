@@ -23,7 +23,7 @@ from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.ros.controller.inputs import Input, joint_point, pose_point, stream_input, target_inputs
 from thunder_dynamics.errors import LawError
 
-TURN = Rotation.from_euler("xyz", [2.7, 0.1, -0.3])
+TURN = Rotation.from_euler("xyz", [0.7, 0.1, -0.3])
 PLACE = np.array([0.5, 0.0, 0.45])
 VELOCITY, ACCELERATION = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
 START, REST = np.array([0.1, 0.2]), np.zeros(2)
@@ -162,7 +162,7 @@ def goal(frame: str = "world") -> PoseStamped:
 def test_a_target_pose_is_moved_to(cartesian: Shell) -> None:
     assert {target.topic for target in cartesian.targets} == {"~/target_pose", "~/trajectory"}
     cartesian.target(PoseStamped).follow(goal())
-    reference, source = cartesian.reference_after(10_000)
+    reference, source = cartesian.reference_after(15_000)
     np.testing.assert_allclose(reference[POSITION], PLACE, rtol=0, atol=1e-12)
     assert source == "hold"
     with pytest.raises(LawError, match="target_pose: frame_id 'camera'; valid: 'world'"):
