@@ -218,13 +218,11 @@ class ControlLoop:
 
     def _watch(self) -> None:
         """Ramp where joint_states have stopped coming, at the rate of this thread's wake-ups."""
-        session = self._session
-        if not session.is_commanding:
-            return
-        now = time.monotonic()
-        silence = STOP_SILENCE if session.is_stopping else self._times.watchdog
+        now, session = time.monotonic(), self._session
         since_command = now - self._commanded_at
-        if now - self._usable_at > silence and since_command >= 0.5 * WATCH_PERIOD:
+        if since_command < 0.5 * WATCH_PERIOD or not session.is_commanding:
+            return
+        if now - self._usable_at > (STOP_SILENCE if session.is_stopping else self._times.watchdog):
             self.monitor.silent_ramps += 1
             self._send(min(since_command, self._times.longest))
 
