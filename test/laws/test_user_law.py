@@ -1,4 +1,4 @@
-"""The law of docs/examples/user_law: a package of a user's own, found by its entry point, compiled and run as any."""
+"""The law of examples/user_law: a package of a user's own, found by its entry point, compiled and run as any."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FloatArray = NDArray[np.float64]
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[1].parent
-EXAMPLE = ROOT / "docs/examples/user_law"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/user_law"
 LAW = "cartesian_impedance"
 STEP = 1e-3
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
