@@ -26,8 +26,8 @@ from thunder_controllers.host import Library
 from thunder_controllers.host.inertia_estimate import LinkEstimate
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
-from thunder_controllers.ros.controller.robot_guard import make_guard
-from thunder_controllers.ros.franka.services import destroy_services, destroy_services_later
+from thunder_controllers.ros.controller.session import make_guard
+from thunder_controllers.ros.franka.services import destroy_services
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia
 
@@ -96,8 +96,7 @@ class Robot:
             self.silence.set_result(None)
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
-        destroy = destroy_services if self.silence is None else destroy_services_later
-        destroy(self._node, self._services)
+        destroy_services(self._node, self._services, is_answering=self.silence is not None)
 
 
 class Guarded:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_dynamics.errors import ThunderError
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -100,6 +101,11 @@ def plugin_parameters() -> tuple[Parameter, ...]:
     """Parameters of the ros2_control plugin, all of which the controller node has too."""
     file = PACKAGE / "ros2_control" / "plugin" / "parameters.yaml"
     return read_parameters(file, "thunder_adaptive_controller")
+
+
+def controller_parameters() -> tuple[Parameter, ...]:
+    """Parameters of the controller node without those of the law: the plugin's, then its own."""
+    return (*plugin_parameters(), *node_parameters("controller", CONTROLLER))
 
 
 def read_parameters(file: Path, root: str) -> tuple[Parameter, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy import Parameter as RosParameter
@@ -17,9 +17,6 @@ from rclpy.node import Node
 
 from thunder_controllers.ros.common.declarations import Kind, Parameter, Value
 from thunder_dynamics.errors import ThunderError
-
-if TYPE_CHECKING:  # the generator declares parameters where the host is not compiled yet: while the package is built
-    from thunder_controllers.host import Entry
 
 _EMPTY = {Kind.DOUBLES: RosParameter.Type.DOUBLE_ARRAY, Kind.STRINGS: RosParameter.Type.STRING_ARRAY}
 
@@ -139,22 +136,6 @@ def python_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return tuple(value)
-
-
-def gain_parameter(prefix: str, entry: Entry) -> Parameter:
-    """Describe a gain of a law as a parameter; an array's elements may have narrower bounds than the widest ones."""
-    scalar = entry.size == 1
-    values = tuple(float(v) for v in entry.defaults.ravel(order="F"))
-    return Parameter(
-        prefix + entry.name,
-        Kind.DOUBLE if scalar else Kind.DOUBLES,
-        values[0] if scalar else values,
-        entry.description,
-        unit=entry.unit,
-        lower=float(entry.lower.min()),
-        upper=float(entry.upper.max()),
-        size=None if scalar else entry.size,
-    )
 
 
 def _is_inside(parameter: Parameter, number: float) -> bool:

@@ -33,8 +33,7 @@ class RobotGuard:
     """A robot that only takes efforts and gives joint states; one with a mind of its own overrides what it has to say.
 
     Every method returns at once: none may wait for an answer. Order of the calls: made while the controller is
-    configured; `before_activation`, `check_activation`, …, `after_deactivation` for every activation; `close` at the
-    clean-up.
+    configured; `before_activation`, `check_activation` for every activation; `close` at the clean-up.
     """
 
     gravity_compensated: bool | None = None
@@ -60,9 +59,6 @@ class RobotGuard:
     def fault(self) -> str | None:
         """Why the controller must stop now; None: no reason."""
         return None
-
-    def after_deactivation(self) -> None:
-        """Called once no more commands are sent."""
 
     def diagnostics(self) -> Mapping[str, str]:
         """Report key and value pairs for /diagnostics."""

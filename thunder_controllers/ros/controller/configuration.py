@@ -10,15 +10,25 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Configuration, ControlSession, Library, MotionLimits, Options, read_estimates
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Entry,
+    Library,
+    MotionLimits,
+    Options,
+    read_estimates,
+)
 from thunder_controllers.package_uri import resolve
-from thunder_controllers.ros.common.declarations import Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
-from thunder_controllers.ros.common.parameters import DeclaredParameters, gain_parameter
-from thunder_controllers.ros.controller.parameters import GAIN_PREFIX
+from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
 
 FloatArray = NDArray[np.float64]
+
+GAIN_PREFIX = "gains."
+"""Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
 
 OPTIONS = (
     "gravity_compensated_by_robot",
@@ -51,8 +61,23 @@ def load_configuration(parameters: DeclaredParameters, announced: str | None) ->
 
 
 def gain_parameters(configuration: Configuration) -> tuple[Parameter, ...]:
-    """Describe the law's gains as parameters."""
-    return tuple(gain_parameter(GAIN_PREFIX, entry) for entry in configuration.law.gains)
+    """Describe the law's gains as parameters; an array's elements may have narrower bounds than the widest ones."""
+    return tuple(_gain_parameter(entry) for entry in configuration.law.gains)
+
+
+def _gain_parameter(entry: Entry) -> Parameter:
+    scalar = entry.size == 1
+    values = tuple(entry.defaults.ravel(order="F").tolist())
+    return Parameter(
+        GAIN_PREFIX + entry.name,
+        Kind.DOUBLE if scalar else Kind.DOUBLES,
+        values[0] if scalar else values,
+        entry.description,
+        unit=entry.unit,
+        lower=float(entry.lower.min()),
+        upper=float(entry.upper.max()),
+        size=None if scalar else entry.size,
+    )
 
 
 def make_session(
@@ -83,19 +108,16 @@ def make_session(
 
 def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | None = None) -> MotionLimits:
     """Read the bounds of the controller's own motions from its parameters, those of `values` first."""
-    linear, angular, joints = (
-        (values or {}).get(name, parameters[name])
-        for name in ("path.linear_limits", "path.angular_limits", "path.joint_acceleration")
-    )
-    return MotionLimits(
-        linear_velocity=linear[0],
-        linear_acceleration=linear[1],
-        linear_jerk=linear[2],
-        angular_velocity=angular[0],
-        angular_acceleration=angular[1],
-        angular_jerk=angular[2],
-        joint_acceleration=joints,
-    )
+
+    def get(name: str) -> Any:
+        return values[name] if values and name in values else parameters[name]
+
+    bounds = {
+        f"{way}_{what}": bound
+        for way in ("linear", "angular")
+        for what, bound in zip(("velocity", "acceleration", "jerk"), get(f"path.{way}_limits"), strict=True)
+    }
+    return MotionLimits(**bounds, joint_acceleration=get("path.joint_acceleration"))
 
 
 def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatArray]:
