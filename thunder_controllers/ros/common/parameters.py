@@ -25,9 +25,6 @@ class ParameterError(ThunderError):
     """A parameter has a value that is not valid."""
 
 
-Change = Callable[[Mapping[str, Value]], None]
-
-
 class DeclaredParameters:
     """The parameters of a node that were declared from data.
 
@@ -39,7 +36,7 @@ class DeclaredParameters:
             or raise `ThunderError` to refuse them all. Not called for first values.
     """
 
-    def __init__(self, node: Node, on_change: Change | None = None) -> None:
+    def __init__(self, node: Node, on_change: Callable[[Mapping[str, Value]], None] | None = None) -> None:
         self._node = node
         self._on_change = on_change
         self._table: dict[str, Parameter] = {}
@@ -126,7 +123,8 @@ def reason_against(parameter: Parameter, value: Any) -> str | None:
         return _reason(parameter, f"{len(value)} values", str(parameter.size))
     if parameter.kind in (Kind.DOUBLE, Kind.DOUBLES, Kind.INTEGER):
         for number in value if parameter.kind is Kind.DOUBLES else (value,):
-            if not _is_inside(parameter, number):
+            above = number > parameter.lower if parameter.positive else number >= parameter.lower
+            if not (above and number <= parameter.upper):  # NaN neither
                 return _reason(parameter, f"{number:g}", _bounds(parameter) or "a number")
     return None
 
@@ -136,11 +134,6 @@ def python_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return tuple(value)
-
-
-def _is_inside(parameter: Parameter, number: float) -> bool:
-    above = number > parameter.lower if parameter.positive else number >= parameter.lower
-    return above and number <= parameter.upper and not math.isnan(number)
 
 
 def _bounds(parameter: Parameter) -> str:

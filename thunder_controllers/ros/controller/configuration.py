@@ -10,15 +10,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from thunder_controllers.host import (
-    Configuration,
-    ControlSession,
-    Entry,
-    Library,
-    MotionLimits,
-    Options,
-    read_estimates,
-)
+from thunder_controllers.host import Configuration, ControlSession, Library, MotionLimits, Options, read_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
@@ -56,27 +48,34 @@ def load_configuration(parameters: DeclaredParameters, announced: str | None) ->
     Raises:
         ThunderError: if there is none, it is of another robot, or lacks the law or as many joints.
     """
-    library = Library(_library_path(parameters, announced))
+    if parameters["library"]:
+        path = find_library(parameters["library"])
+    elif announced is not None:
+        path = Path(parse_library_message(announced).library)
+    else:
+        raise ConfigurationError(
+            f"no library was announced within {parameters['library_timeout']:g} s",
+            where=f"topic {parameters['library_topic']}",
+            valid="start the generator and wait for it, or set the parameter library",
+        )
+    library = Library(path)
     return Configuration(library, robot=parameters["robot"], law=parameters["law"], joints=parameters["joints"])
 
 
 def gain_parameters(configuration: Configuration) -> tuple[Parameter, ...]:
     """Describe the law's gains as parameters; an array's elements may have narrower bounds than the widest ones."""
-    return tuple(_gain_parameter(entry) for entry in configuration.law.gains)
-
-
-def _gain_parameter(entry: Entry) -> Parameter:
-    scalar = entry.size == 1
-    values = tuple(entry.defaults.ravel(order="F").tolist())
-    return Parameter(
-        GAIN_PREFIX + entry.name,
-        Kind.DOUBLE if scalar else Kind.DOUBLES,
-        values[0] if scalar else values,
-        entry.description,
-        unit=entry.unit,
-        lower=float(entry.lower.min()),
-        upper=float(entry.upper.max()),
-        size=None if scalar else entry.size,
+    return tuple(
+        Parameter(
+            GAIN_PREFIX + gain.name,
+            Kind.DOUBLE if gain.size == 1 else Kind.DOUBLES,
+            gain.defaults.item() if gain.size == 1 else tuple(gain.defaults.ravel(order="F").tolist()),
+            gain.description,
+            unit=gain.unit,
+            lower=float(gain.lower.min()),
+            upper=float(gain.upper.max()),
+            size=None if gain.size == 1 else gain.size,
+        )
+        for gain in configuration.law.gains
     )
 
 
@@ -140,15 +139,3 @@ def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatAr
     if not isinstance(document, dict):
         raise ConfigurationError("no mapping", where=where, valid=valid)
     return read_estimates(document, configuration, where)
-
-
-def _library_path(parameters: DeclaredParameters, announced: str | None) -> Path:
-    if parameters["library"]:
-        return find_library(parameters["library"])
-    if announced is None:
-        raise ConfigurationError(
-            f"no library was announced within {parameters['library_timeout']:g} s",
-            where=f"topic {parameters['library_topic']}",
-            valid="start the generator and wait for it, or set the parameter library",
-        )
-    return Path(parse_library_message(announced).library)

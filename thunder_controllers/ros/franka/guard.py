@@ -226,24 +226,27 @@ class FrankaGuard(RobotGuard):
         try:
             payload = self._payload()
         except ThunderError as error:
-            return _answer(response, str(error))
+            response.message = str(error)
+            return response
         load = self._modelled_load + payload  # SetLoad replaces what was set before, it does not add
         done = f"load of {load.mass:.4g} kg set; adaptation is held while the model does not contain it"
-        return _answer(response, await self._set_load(load), f"{done}; call ~/reset_estimates before activation")
+        return await self._set_load(load, response, f"{done}; call ~/reset_estimates before activation")
 
     async def _reset_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         load = self._modelled_load
-        return _answer(response, await self._set_load(load), f"load of {load.mass:.4g} kg set, as in the model")
+        return await self._set_load(load, response, f"load of {load.mass:.4g} kg set, as in the model")
 
-    async def _set_load(self, load: Inertia) -> str | None:
-        """Set the robot's load; the reason why it was not set, or None."""
+    async def _set_load(self, load: Inertia, response: Trigger.Response, done: str) -> Trigger.Response:
+        """Set the robot's load, and answer `done`, or the reason why it was not set."""
         state = self._fresh_state()
         if state is None:
-            return self._silence()
-        if state.mode is not Mode.IDLE:
-            return f"the robot is in mode {state.mode.text}; it accepts a load only while idle"
-        reason: str | None = await self._load.request(lambda request: load_request(request, load))
-        return reason
+            error: str | None = self._silence()
+        elif state.mode is not Mode.IDLE:
+            error = f"the robot is in mode {state.mode.text}; it accepts a load only while idle"
+        else:
+            error = await self._load.request(lambda request: load_request(request, load))
+        response.success, response.message = error is None, error or done
+        return response
 
     def _payload(self) -> Inertia:
         """Identify the payload of the last link from the estimates.
@@ -284,9 +287,3 @@ class FrankaGuard(RobotGuard):
             largest_mass=get("payload_limits.largest_mass"),
             largest_distance=get("payload_limits.largest_distance"),
         )
-
-
-def _answer(response: Trigger.Response, error: str | None, success: str = "") -> Trigger.Response:
-    response.success = error is None
-    response.message = success if error is None else error
-    return response
