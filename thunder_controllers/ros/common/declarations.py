@@ -160,10 +160,10 @@ def _read_parameter(name: str, declared: Mapping[str, Any], where: str) -> Param
         raise DeclarationError(f"unknown key {', '.join(sorted(wrong))}", where=where, valid=valid)
     if missing := _REQUIRED - declared.keys():
         raise DeclarationError(f"{', '.join(sorted(missing))} is missing", where=where, valid="all of these keys")
-    if declared["type"] not in [kind.value for kind in Kind]:
-        valid = ", ".join(kind.value for kind in Kind)
-        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=valid)
-    kind = Kind(declared["type"])
+    kinds = {kind.value: kind for kind in Kind}
+    if declared["type"] not in kinds:
+        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=", ".join(kinds))
+    kind = kinds[declared["type"]]
     default = declared["default_value"]
     is_array = isinstance(default, list)
     elements = default if is_array else [default]

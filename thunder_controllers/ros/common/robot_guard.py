@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from rclpy.node import Node
-
-from thunder_controllers.host import Library
 from thunder_controllers.host.inertia_estimate import LinkEstimate
-from thunder_controllers.ros.common.parameters import DeclaredParameters
 
-
-@dataclass(frozen=True)
-class GuardContext:
-    """What a guard may use.
-
-    Attributes:
-        node: The controller node, for subscriptions, clients, services and its logger.
-        parameters: Through which the guard declares parameters of its own.
-        library: The compiled robot.
-        estimates: Gives the current estimates of the adapted links.
-    """
-
-    node: Node
-    parameters: DeclaredParameters
-    library: Library
-    estimates: Callable[[], tuple[LinkEstimate, ...]]
+Estimates = Callable[[], tuple[LinkEstimate, ...]]
+"""Gives the current estimates of the adapted links."""
 
 
 class RobotGuard:

@@ -101,9 +101,7 @@ class ControlLoop:
     def silence(self) -> str:
         """Why the last measurement is too old, empty if it is not."""
         age = self.state_age
-        if age <= self._watchdog:
-            return ""
-        return f"no usable joint_states for {age:.2f} s: the effort is the safe one"
+        return "" if age <= self._watchdog else f"no usable joint_states for {age:.2f} s: the effort is the safe one"
 
     def activate(self, zero_start: bool, max_error: float) -> None:
         """Activate the session at the last measurement and send the first command.
@@ -144,7 +142,8 @@ class ControlLoop:
     def refuse(self, error: ThunderError) -> None:
         """Count a refused reference and warn of it."""
         with self._lock:
-            self.monitor.refuse(str(error))
+            self.monitor.refused_references += 1
+            self.monitor.last_refusal = str(error)
         self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     # --- in the loop's thread --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
-from thunder_controllers.host import HealthReporter
+from thunder_controllers.host import HealthReporter, save_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import controller_parameters
@@ -191,7 +191,7 @@ class AdaptiveController(LifecycleNode):
     def _save_estimates(self) -> str:
         session = self._configured()
         path = resolve(self._settings["estimates_file"] or session.configuration.estimates_file_name)
-        session.save_estimates(path)
+        save_estimates(path, session.configuration, session.control.snapshot())
         return str(path)
 
     # --- supervision -------------------------------------------------------------------------------------------------

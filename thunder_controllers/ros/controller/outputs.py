@@ -64,7 +64,9 @@ class ControllerOutputs:
             message = inertia_message(estimate, Header(stamp=stamp, frame_id=estimate.link))
             self._estimates[estimate.link].publish(message)
         if self._friction is not None:
-            self._friction.publish(friction_message(snapshot.state(FRICTION), configuration.joints))
+            rows = snapshot.state(FRICTION).reshape(-1, len(configuration.joints))
+            table = table_message(rows, "coefficient", ("viscous", "coulomb"), configuration.joints)
+            self._friction.publish(table)
         if self._pose is not None and np.isfinite(q).all():
             T = np.asarray(configuration.library.evaluate("T_0_ee", q))
             self._pose.publish(pose_message(T, header))
@@ -96,11 +98,6 @@ def inertia_message(estimate: LinkEstimate, header: Header) -> InertiaStamped:
     inertia.m, inertia.com.x, inertia.com.y, inertia.com.z = values[:4]
     inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz = values[4:]
     return message
-
-
-def friction_message(values: FloatArray, joints: Sequence[str]) -> Float64MultiArray:
-    """Write friction estimates, coefficient (viscous, Coulomb) by joint."""
-    return table_message(np.ravel(values).reshape(-1, len(joints)), "coefficient", ("viscous", "coulomb"), joints)
 
 
 def table_message(values: FloatArray, name: str, rows: Sequence[str], columns: Sequence[str]) -> Float64MultiArray:

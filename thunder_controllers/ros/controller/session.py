@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 
-from thunder_controllers.host import Configuration, ControlSession, Excitation, ReferenceReader, save_estimates
+from thunder_controllers.host import Configuration, ControlSession, Excitation, Library, ReferenceReader
 from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import REQUEST
-from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
+from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
 from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.controller.configuration import GAIN_PREFIX, gain_parameters, make_session, motion_limits
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs
@@ -25,8 +25,10 @@ STOP_LIMIT = 1.5
 """How long the ramp to the safe effort may take before commanding ends all the same [s]."""
 
 
-def make_guard(interface: str, context: GuardContext) -> RobotGuard:
-    """Make the guard of a robot interface, a value of the parameter robot_interface.
+def make_guard(
+    interface: str, node: Node, parameters: DeclaredParameters, library: Library, estimates: Estimates
+) -> RobotGuard:
+    """Make the guard of a robot interface, a value of the parameter robot_interface; the rest is what it may use.
 
     Raises:
         ThunderError: if what it needs is not installed.
@@ -34,7 +36,7 @@ def make_guard(interface: str, context: GuardContext) -> RobotGuard:
     if interface == "franka":
         from thunder_controllers.ros.franka.guard import FrankaGuard  # only here: its messages are optional
 
-        return FrankaGuard(context)
+        return FrankaGuard(node, parameters, library, estimates)
     return RobotGuard()
 
 
@@ -72,8 +74,8 @@ class Session:
         gains = gain_parameters(configuration)
         self._closers.append(lambda: parameters.undeclare(gains))
         parameters.declare(gains)
-        context = GuardContext(node, parameters, configuration.library, self._estimates)
-        self._guard = make_guard(parameters["robot_interface"], context)
+        interface = parameters["robot_interface"]
+        self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
         self._closers.append(self._guard.close)
         self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
         self._excitation = Excitation(configuration)
@@ -149,14 +151,6 @@ class Session:
     def watch_contact(self) -> None:
         """Freeze or adapt as request and contact say."""
         self.control.freeze_adaptation(self._frozen_by_request or self._guard.contact)
-
-    def save_estimates(self, path: Path) -> None:
-        """Write the estimates.
-
-        Raises:
-            LawError: if the file cannot be written.
-        """
-        save_estimates(path, self.configuration, self.control.snapshot())
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Take over parameters that are about to be set: gains, all or none, and bounds of the motions from now on.

@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import SENSOR
-from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
+from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
 from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.franka.payload import PayloadError, identified_payload
 from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactMonitor, mode_reason
@@ -37,9 +40,6 @@ from thunder_controllers.ros.franka.state import N_JOINTS, Body, FrankaError, Fr
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, symmetric_from_six
 
-PREFIX = "franka."
-"""Of its parameters."""
-
 RETRY_TIME = 1.0
 """Between two attempts to set the collision behaviour [s]."""
 
@@ -53,28 +53,33 @@ class FrankaGuard(RobotGuard):
     Nothing waits: services are asked asynchronously, the state is looked at by a timer. `contact` and `fault` read what
     the timer left, so another thread may ask for them.
 
+    Args:
+        node: The controller node, for subscriptions, clients, services and its logger.
+        parameters: Through which the guard declares parameters of its own.
+        library: The compiled robot.
+        estimates: Gives the current estimates of the adapted links.
+
     Raises:
         ThunderError: if franka_msgs is not installed, a parameter is wrong, or the robot has not seven joints.
     """
 
     gravity_compensated = True
 
-    def __init__(self, context: GuardContext) -> None:
+    def __init__(self, node: Node, parameters: DeclaredParameters, library: Library, estimates: Estimates) -> None:
         messages, services = import_franka_msgs("robot_interface franka", "set robot_interface to generic")
-        if context.library.n_joints != N_JOINTS:
-            what = f"{context.library.robot} has {context.library.n_joints} joints"
+        if library.n_joints != N_JOINTS:
+            what = f"{library.robot} has {library.n_joints} joints"
             raise FrankaError(what, where="robot_interface franka", valid=f"a library of {N_JOINTS} joints")
-        self._context = context
-        self._node = node = context.node
+        self._node, self._parameters, self._estimates = node, parameters, estimates
         self._declared = node_parameters("franka", names.CONTROLLER)
-        context.parameters.declare(self._declared)
+        parameters.declare(self._declared)
         try:
             self._read_parameters()
         except ThunderError:
-            context.parameters.undeclare(self._declared)
+            parameters.undeclare(self._declared)
             raise
-        self._last_link: str = context.library.link_names[-1]
-        self._nominal = context.library.pi[-N_PARAMETERS:]
+        self._last_link: str = library.link_names[-1]
+        self._nominal = library.pi[-N_PARAMETERS:]
         self._state: FrankaState | None = None
         self._seen = -math.inf
         self._retry = -math.inf
@@ -83,15 +88,12 @@ class FrankaGuard(RobotGuard):
         self._behavior_error = "the robot has not been seen idle since this node was configured"
         # A message comes every millisecond and takes half of one to convert: the timer takes the newest, no more.
         self._states = HotSubscription(node, messages.FrankaRobotState, self._parameter("state_topic"), SENSOR)
-        group = MutuallyExclusiveCallbackGroup()
-        self._timer = node.create_timer(
-            1.0 / float(self._parameter("state_rate")), self._look, callback_group=group, clock=STEADY
-        )
-        prefix, limit = self._parameter("service_node") + "/", float(self._parameter("service_timeout"))
-        self._load = SettingClient(node, services.SetLoad, prefix + "set_load", limit)
-        self._behavior = SettingClient(
-            node, services.SetFullCollisionBehavior, prefix + "set_full_collision_behavior", limit
-        )
+        group, period = MutuallyExclusiveCallbackGroup(), 1.0 / self._parameter("state_rate")
+        self._timer = node.create_timer(period, self._look, callback_group=group, clock=STEADY)
+        robot, limit = self._parameter("service_node"), self._parameter("service_timeout")
+        self._load = SettingClient(node, services.SetLoad, f"{robot}/set_load", limit)
+        name = f"{robot}/set_full_collision_behavior"
+        self._behavior = SettingClient(node, services.SetFullCollisionBehavior, name, limit)
         # A group of their own: while one awaits the robot's answer, everything else of the node goes on.
         asking = MutuallyExclusiveCallbackGroup()
         self._services = [
@@ -148,7 +150,7 @@ class FrankaGuard(RobotGuard):
         for client in (self._load, self._behavior):
             client.close()
         destroy_services(self._node, self._services, is_answering)
-        self._context.parameters.undeclare(self._declared)
+        self._parameters.undeclare(self._declared)
 
     # --- state -------------------------------------------------------------------------------------------------------
 
@@ -170,7 +172,9 @@ class FrankaGuard(RobotGuard):
         wanted = state.mode is Mode.IDLE and not self._behavior_is_set
         if wanted and now >= self._retry and not self._behavior.is_busy:
             self._retry = now + RETRY_TIME
-            self._request_behavior()
+            torque, force = self._parameter("collision_torque"), self._parameter("collision_force")
+            outcome = self._behavior.request(lambda request: collision_request(request, torque, force))
+            outcome.add_done_callback(self._behavior_answered)
 
     def _fresh_state(self) -> FrankaState | None:
         return self._state if time.monotonic() - self._seen <= self._state_timeout else None
@@ -198,14 +202,9 @@ class FrankaGuard(RobotGuard):
 
     def _estimate(self) -> Any:
         """Estimate of the last link, REG order, shape (10,); None if it is not adapted."""
-        return next((estimate.pi for estimate in self._context.estimates() if estimate.link == self._last_link), None)
+        return next((estimate.pi for estimate in self._estimates() if estimate.link == self._last_link), None)
 
     # --- settings ----------------------------------------------------------------------------------------------------
-
-    def _request_behavior(self) -> None:
-        torque, force = self._parameter("collision_torque"), self._parameter("collision_force")
-        outcome = self._behavior.request(lambda request: collision_request(request, torque, force))
-        outcome.add_done_callback(self._behavior_answered)
 
     def _behavior_answered(self, outcome: Future) -> None:
         error = outcome.result()
@@ -256,7 +255,7 @@ class FrankaGuard(RobotGuard):
         """
         estimate = self._estimate()
         if estimate is None:
-            adapted = ", ".join(estimate.link for estimate in self._context.estimates()) or "none"
+            adapted = ", ".join(estimate.link for estimate in self._estimates()) or "none"
             what, valid = f"the link {self._last_link} is not adapted", f"its name among them; now {adapted}"
             raise PayloadError(what, where="adapted links", valid=valid)
         return self._identified_payload(estimate, self._nominal)
@@ -264,7 +263,7 @@ class FrankaGuard(RobotGuard):
     # --- parameters --------------------------------------------------------------------------------------------------
 
     def _parameter(self, name: str) -> Any:
-        return self._context.parameters[PREFIX + name]
+        return self._parameters[f"franka.{name}"]
 
     def _read_parameters(self) -> None:
         get = self._parameter
@@ -272,7 +271,7 @@ class FrankaGuard(RobotGuard):
         self._contact = ContactMonitor(get("contact_torque"), get("contact_release"), get("contact_release_time"))
         mass, com = get("modelled_load.mass"), get("modelled_load.com")
         self._modelled_load = Inertia(mass, np.array(com), np.array(symmetric_from_six(get("modelled_load.inertia"))))
-        self._modelled_load.check_consistent(f"{PREFIX}modelled_load")
+        self._modelled_load.check_consistent("franka.modelled_load")
         self._bodies = CompensatedBodies(
             Body(mass, com),
             Body(get("modelled_end_effector.mass"), get("modelled_end_effector.com")),

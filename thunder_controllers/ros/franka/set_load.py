@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import numpy as np
 from rclpy.node import Node
@@ -12,8 +11,9 @@ from rclpy.task import Future
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
+from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, run
 from thunder_controllers.ros.franka.services import SettingClient, import_franka_msgs, load_request
+from thunder_controllers.ros.franka.state import FrankaError
 from thunder_dynamics.inertia import Inertia
 
 SERVICE = "service_server/set_load"
@@ -31,8 +31,8 @@ class SetLoadNode(Node):
 
     Raises:
         ParameterError: if `load` is not four numbers with a mass.
-        FrankaError: if franka_msgs is not installed.
-        SystemExit: while it spins: 0 once the robot has its load, 1 if it refuses or takes too long.
+        FrankaError: if franka_msgs is not installed; while it spins, if the robot refuses or takes too long.
+        SystemExit: while it spins, once the robot has its load.
     """
 
     def __init__(self) -> None:
@@ -56,14 +56,10 @@ class SetLoadNode(Node):
         if reason is None:
             self.get_logger().info("the robot has its load")
             raise SystemExit(EXIT_SUCCESS)
-        self._end(f"the load was not set: {reason}")
+        raise FrankaError(f"the load was not set: {reason}")
 
     def _give_up(self) -> None:
-        self._end(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
-
-    def _end(self, reason: str) -> NoReturn:
-        self.get_logger().fatal(reason)
-        raise SystemExit(EXIT_FAILURE)
+        raise FrankaError(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
 
 
 def _parse_load(numbers: tuple[float, ...]) -> Inertia:
