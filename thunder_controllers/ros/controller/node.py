@@ -160,7 +160,7 @@ class AdaptiveController(LifecycleNode):
             raise ConfigurationError("the controller is not configured", valid="configure it first")
         return self._session
 
-    # --- end of the process, see runtime.py --------------------------------------------------------------------
+    # --- end of the process, see runtime.py --------------------------------------------------------------------------
 
     def begin_stop(self) -> None:
         """Ramp the effort down; the node must be spun until `is_stopped`."""

@@ -82,7 +82,6 @@ class ControllerOutputs:
         """Destroy the publishers."""
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
-        self._publishers.clear()
 
     def _publisher(self, kind: Any, topic: str) -> Publisher:
         publisher = self._node.create_publisher(kind, topic, MONITOR)

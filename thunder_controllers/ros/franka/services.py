@@ -121,11 +121,7 @@ def collision_request(request: Any, torque: Sequence[float], force: Sequence[flo
 
     Lower limits, where the robot reports contact, equal the upper ones, where it stops: contact that matters to the
     adaptation is judged from the external torque.
-
-    Args:
-        request: To fill.
-        torque: Per joint, shape (7,), [N·m].
-        force: Force and torque at the end effector, shape (6,), [N], [N·m].
+    `torque` is per joint, shape (7,), [N·m]; `force` at the end effector, force and torque, shape (6,), [N], [N·m].
     """
     for phase in ("acceleration", "nominal"):
         for side in ("lower", "upper"):
