@@ -9,8 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.declarations import Parameter, node_parameters
-from thunder_controllers.ros.controller.parameters import controller_parameters
+from thunder_controllers.ros.common.declarations import Parameter, controller_parameters, node_parameters
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_controllers.host.inertia_estimate import LinkEstimate
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
-from thunder_controllers.ros.controller.robot_guard import make_guard
-from thunder_controllers.ros.franka.services import destroy_services, destroy_services_later
+from thunder_controllers.ros.common.robot_guard import RobotGuard
+from thunder_controllers.ros.controller.session import make_guard
+from thunder_controllers.ros.franka.services import destroy_services
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia
 
@@ -96,8 +96,7 @@ class Robot:
             self.silence.set_result(None)
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
-        destroy = destroy_services if self.silence is None else destroy_services_later
-        destroy(self._node, self._services)
+        destroy_services(self._node, self._services, is_answering=self.silence is not None)
 
 
 class Guarded:
@@ -112,8 +111,8 @@ class Guarded:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         estimates = lambda: (LinkEstimate(library.link_names[-1], self.pi),)  # noqa: E731
-        context = GuardContext(self.node, DeclaredParameters(self.node), library, estimates)
-        self.guard: RobotGuard = make_guard("franka", context)
+        parameters = DeclaredParameters(self.node)
+        self.guard: RobotGuard = make_guard("franka", self.node, parameters, library, estimates)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
 
@@ -171,7 +170,7 @@ def test_absence_of_the_messages_is_one_clear_error(
     node = rclpy.create_node("adaptive_controller", context=node_context)
     try:
         with pytest.raises(ThunderError, match="franka_msgs cannot be imported; valid: source a workspace"):
-            make_guard("franka", GuardContext(node, DeclaredParameters(node), library, lambda: ()))
+            make_guard("franka", node, DeclaredParameters(node), library, lambda: ())
         assert not node.has_parameter("franka.state_topic")
     finally:
         node.destroy_node()

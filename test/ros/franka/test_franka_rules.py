@@ -9,29 +9,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from thunder_controllers.ros.franka.payload import (
-    FlangePose,
-    PayloadError,
-    PayloadLimits,
-    identified_payload,
-)
-from thunder_controllers.ros.franka.rules import (
-    CompensatedBodies,
-    ContactLimits,
-    ContactMonitor,
-    mode_reason,
-)
+from thunder_controllers.ros.franka.payload import PayloadError, identified_payload
+from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import collision_request, load_request
 from thunder_controllers.ros.franka.state import Body, FrankaState, Mode
 from thunder_dynamics.inertia import Inertia
 
 MOVING = FrankaState(Mode.MOVE, (), (0.0,) * 7, False, Body(), Body())
-LIMITS = ContactLimits((15.0,) * 7, 0.7, 0.5)
+LIMITS = {"torque": (15.0,) * 7, "release_ratio": 0.7, "release_time": 0.5}
 LINK7 = Inertia(0.7355, [0.0105, -0.0043, 0.0616], np.diag([0.0125, 0.0100, 0.0048]))
 TOOL = Inertia(1.2, [0.01, -0.02, 0.15], np.diag([0.004, 0.005, 0.003]))
 """A drill, in the frame of the last link."""
-FLANGE = FlangePose.from_values((0.0, 0.0, 0.107), (0.0, 0.0, -math.pi / 4))
-BELIEVED = PayloadLimits(0.05, 3.0, 0.4)
+FLANGE = {"xyz": (0.0, 0.0, 0.107), "rpy": (0.0, 0.0, -math.pi / 4)}
+BELIEVED = {"smallest_mass": 0.05, "largest_mass": 3.0, "largest_distance": 0.4}
 
 
 def _torque(joint: int, value: float) -> FrankaState:
@@ -65,19 +55,19 @@ def test_an_error_is_named_before_the_mode() -> None:
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_contact_begins_above_the_threshold_of_any_joint(joint: int, sign: float) -> None:
     limits = tuple(10.0 + k for k in range(7))
-    monitor = ContactMonitor(replace(LIMITS, torque=limits))
+    monitor = ContactMonitor(**{**LIMITS, "torque": limits})
     assert not monitor.update(0.0, _torque(joint, sign * limits[joint]))
     assert monitor.update(0.1, _torque(joint, sign * (limits[joint] + 0.1)))
 
 
 def test_contact_lasts_while_the_torque_is_between_release_and_threshold() -> None:
-    monitor = ContactMonitor(LIMITS)
+    monitor = ContactMonitor(**LIMITS)
     monitor.update(0.0, _torque(1, 20.0))
     assert all(monitor.update(t, _torque(1, 12.0)) for t in np.arange(0.1, 10.0, 0.1))
 
 
 def test_contact_ends_only_after_an_uninterrupted_calm() -> None:
-    monitor = ContactMonitor(LIMITS)
+    monitor = ContactMonitor(**LIMITS)
     monitor.update(0.0, _torque(1, 20.0))
     assert monitor.update(1.0, MOVING)
     assert monitor.update(1.4, _torque(1, 11.0)), "above 0.7 of 15 N·m the calm starts anew"
@@ -88,12 +78,12 @@ def test_contact_ends_only_after_an_uninterrupted_calm() -> None:
 
 
 def test_the_robots_own_flag_is_contact() -> None:
-    assert ContactMonitor(LIMITS).update(0.0, replace(MOVING, flags=True))
+    assert ContactMonitor(**LIMITS).update(0.0, replace(MOVING, flags=True))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_torque_that_is_no_number_is_contact(value: float) -> None:
-    monitor = ContactMonitor(LIMITS)
+    monitor = ContactMonitor(**LIMITS)
     assert monitor.update(0.0, _torque(3, value))
     assert monitor.update(1.0, _torque(3, value))
 
@@ -131,7 +121,7 @@ def test_rounding_of_a_load_is_no_difference() -> None:
 
 
 def test_the_identified_payload_is_the_tool_in_the_flange_frame() -> None:
-    payload = identified_payload((LINK7 + TOOL).pi, LINK7.pi, FLANGE, BELIEVED)
+    payload = identified_payload((LINK7 + TOOL).pi, LINK7.pi, **FLANGE, **BELIEVED)
     c, s = math.cos(math.pi / 4), math.sin(math.pi / 4)
     rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])  # of link axes in flange axes: Rz(+45°), written out
     # Rounding: sums of ten numbers of order one.
@@ -155,7 +145,7 @@ def test_the_identified_payload_is_the_tool_in_the_flange_frame() -> None:
 )
 def test_estimates_that_are_no_payload_are_refused(pi: np.ndarray, reason: str) -> None:
     with pytest.raises(PayloadError, match=reason):
-        identified_payload(pi, LINK7.pi, FLANGE, BELIEVED)
+        identified_payload(pi, LINK7.pi, **FLANGE, **BELIEVED)
 
 
 def test_nominal_estimates_are_those_with_the_weight_of_the_model() -> None:

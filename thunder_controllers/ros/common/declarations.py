@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_dynamics.errors import ThunderError
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -102,6 +103,11 @@ def plugin_parameters() -> tuple[Parameter, ...]:
     return read_parameters(file, "thunder_adaptive_controller")
 
 
+def controller_parameters() -> tuple[Parameter, ...]:
+    """Parameters of the controller node without those of the law: the plugin's, then its own."""
+    return (*plugin_parameters(), *node_parameters("controller", CONTROLLER))
+
+
 def read_parameters(file: Path, root: str) -> tuple[Parameter, ...]:
     """Read the table `root` of a file of parameters.
 
@@ -154,10 +160,10 @@ def _read_parameter(name: str, declared: Mapping[str, Any], where: str) -> Param
         raise DeclarationError(f"unknown key {', '.join(sorted(wrong))}", where=where, valid=valid)
     if missing := _REQUIRED - declared.keys():
         raise DeclarationError(f"{', '.join(sorted(missing))} is missing", where=where, valid="all of these keys")
-    if declared["type"] not in [kind.value for kind in Kind]:
-        valid = ", ".join(kind.value for kind in Kind)
-        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=valid)
-    kind = Kind(declared["type"])
+    kinds = {kind.value: kind for kind in Kind}
+    if declared["type"] not in kinds:
+        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=", ".join(kinds))
+    kind = kinds[declared["type"]]
     default = declared["default_value"]
     is_array = isinstance(default, list)
     elements = default if is_array else [default]

@@ -47,7 +47,8 @@ class HotSubscription(Generic[Message]):
     def __init__(self, node: Node, kind: type[Message], topic: str, qos: QoSProfile) -> None:
         self._node = node
         self._kind = kind
-        self._subscription = node.create_subscription(kind, topic, _never, qos, callback_group=OutsideExecutor())
+        uncalled = lambda message: None  # noqa: E731 # no executor ever calls it, but rclpy wants a callback
+        self._subscription = node.create_subscription(kind, topic, uncalled, qos, callback_group=OutsideExecutor())
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
 
     def wait(self, timeout: float) -> bool:
@@ -77,7 +78,3 @@ class HotSubscription(Generic[Message]):
     def close(self) -> None:
         """Give the subscription back; nothing may be taken any more."""
         self._node.destroy_subscription(self._subscription)
-
-
-def _never(message: Any) -> None:
-    """Stand where rclpy wants a callback; no executor ever calls it."""

@@ -1,16 +1,4 @@
-"""What the generator tells others about a library: one YAML document, latched on `~/library` as std_msgs/String.
-
-    robot: panda
-    folder: /…/panda_generatedFiles
-    library: /…/panda_generatedFiles/libpanda.so
-    robot_file: /…/panda.yaml
-    hash: 3f…
-    generator: 0.1.0
-    functions: [T_0_1, …]
-    laws: {cartesian_backstepping: {adapted_links: [panda_link7]}}
-
-Paths are absolute; `robot_file` is the name of a topic where the description came from one.
-"""
+"""What the generator tells others about a library: one YAML document, latched on `~/library` as std_msgs/String."""
 
 from __future__ import annotations
 
@@ -120,9 +108,8 @@ def find_library(text: str) -> Path:
     if path.is_dir():
         path = path / _read_manifest(path)["library"]
     if not path.is_file():
-        raise LibraryMessageError(
-            "no such library", where=str(path), valid="lib<robot>.so, or the folder that holds it"
-        )
+        valid = "lib<robot>.so, or the folder that holds it"
+        raise LibraryMessageError("no such library", where=str(path), valid=valid)
     return path
 
 
@@ -131,9 +118,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         missing = {"robot", "library", "hash", "generator", "functions", "laws"} - set(manifest)
     except (OSError, ValueError, TypeError):
-        raise LibraryMessageError(
-            "no generated library", where=str(folder), valid=f"a folder with {MANIFEST}"
-        ) from None
+        valid = f"a folder with {MANIFEST}"
+        raise LibraryMessageError("no generated library", where=str(folder), valid=valid) from None
     if missing:
         what = f"{MANIFEST} lacks {', '.join(sorted(missing))}"
         raise LibraryMessageError(what, where=str(folder), valid="a folder of this version; generate it again")

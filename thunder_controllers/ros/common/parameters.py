@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy import Parameter as RosParameter
@@ -18,17 +18,11 @@ from rclpy.node import Node
 from thunder_controllers.ros.common.declarations import Kind, Parameter, Value
 from thunder_dynamics.errors import ThunderError
 
-if TYPE_CHECKING:  # the generator declares parameters where the host is not compiled yet: while the package is built
-    from thunder_controllers.host import Entry
-
 _EMPTY = {Kind.DOUBLES: RosParameter.Type.DOUBLE_ARRAY, Kind.STRINGS: RosParameter.Type.STRING_ARRAY}
 
 
 class ParameterError(ThunderError):
     """A parameter has a value that is not valid."""
-
-
-Change = Callable[[Mapping[str, Value]], None]
 
 
 class DeclaredParameters:
@@ -42,7 +36,7 @@ class DeclaredParameters:
             or raise `ThunderError` to refuse them all. Not called for first values.
     """
 
-    def __init__(self, node: Node, on_change: Change | None = None) -> None:
+    def __init__(self, node: Node, on_change: Callable[[Mapping[str, Value]], None] | None = None) -> None:
         self._node = node
         self._on_change = on_change
         self._table: dict[str, Parameter] = {}
@@ -129,7 +123,8 @@ def reason_against(parameter: Parameter, value: Any) -> str | None:
         return _reason(parameter, f"{len(value)} values", str(parameter.size))
     if parameter.kind in (Kind.DOUBLE, Kind.DOUBLES, Kind.INTEGER):
         for number in value if parameter.kind is Kind.DOUBLES else (value,):
-            if not _is_inside(parameter, number):
+            above = number > parameter.lower if parameter.positive else number >= parameter.lower
+            if not (above and number <= parameter.upper):  # NaN neither
                 return _reason(parameter, f"{number:g}", _bounds(parameter) or "a number")
     return None
 
@@ -139,27 +134,6 @@ def python_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return tuple(value)
-
-
-def gain_parameter(prefix: str, entry: Entry) -> Parameter:
-    """Describe a gain of a law as a parameter; an array's elements may have narrower bounds than the widest ones."""
-    scalar = entry.size == 1
-    values = tuple(float(v) for v in entry.defaults.ravel(order="F"))
-    return Parameter(
-        prefix + entry.name,
-        Kind.DOUBLE if scalar else Kind.DOUBLES,
-        values[0] if scalar else values,
-        entry.description,
-        unit=entry.unit,
-        lower=float(entry.lower.min()),
-        upper=float(entry.upper.max()),
-        size=None if scalar else entry.size,
-    )
-
-
-def _is_inside(parameter: Parameter, number: float) -> bool:
-    above = number > parameter.lower if parameter.positive else number >= parameter.lower
-    return above and number <= parameter.upper and not math.isnan(number)
 
 
 def _bounds(parameter: Parameter) -> str:

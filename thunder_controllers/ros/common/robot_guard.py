@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from rclpy.node import Node
-
-from thunder_controllers.host import Library
 from thunder_controllers.host.inertia_estimate import LinkEstimate
-from thunder_controllers.ros.common.parameters import DeclaredParameters
 
-
-@dataclass(frozen=True)
-class GuardContext:
-    """What a guard may use.
-
-    Attributes:
-        node: The controller node, for subscriptions, clients, services and its logger.
-        parameters: Through which the guard declares parameters of its own.
-        library: The compiled robot.
-        estimates: Gives the current estimates of the adapted links.
-    """
-
-    node: Node
-    parameters: DeclaredParameters
-    library: Library
-    estimates: Callable[[], tuple[LinkEstimate, ...]]
+Estimates = Callable[[], tuple[LinkEstimate, ...]]
+"""Gives the current estimates of the adapted links."""
 
 
 class RobotGuard:
     """A robot that only takes efforts and gives joint states; one with a mind of its own overrides what it has to say.
 
     Every method returns at once: none may wait for an answer. Order of the calls: made while the controller is
-    configured; `before_activation`, `check_activation`, …, `after_deactivation` for every activation; `close` at the
-    clean-up.
+    configured; `before_activation`, `check_activation` for every activation; `close` at the clean-up.
     """
 
     gravity_compensated: bool | None = None
@@ -60,9 +40,6 @@ class RobotGuard:
     def fault(self) -> str | None:
         """Why the controller must stop now; None: no reason."""
         return None
-
-    def after_deactivation(self) -> None:
-        """Called once no more commands are sent."""
 
     def diagnostics(self) -> Mapping[str, str]:
         """Report key and value pairs for /diagnostics."""

@@ -3,9 +3,10 @@
     def main() -> None:
         sys.exit(run(ControllerNode))
 
-SIGINT and SIGTERM end the spinning, not the context: a node that has `begin_stop()` and `is_stopped` goes on
-receiving and publishing until it says that it has stopped, at most `STOP_TIME_LIMIT` seconds. A second signal ends
-it at once. No signal raises KeyboardInterrupt: no callback is left half done, and no traceback appears.
+SIGINT and SIGTERM end the spinning, not the context: a node that needs time to end, such as one that ramps an effort
+down, has `begin_stop()`, which returns at once and is called in the thread that spins, and `is_stopped`, whether it
+may be destroyed. It goes on receiving and publishing until then, at most `STOP_TIME_LIMIT` seconds. A second signal
+ends it at once. No signal raises KeyboardInterrupt: no callback is left half done, and no traceback appears.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import Any, Protocol, cast
+from typing import Any
 
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -40,19 +40,6 @@ STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 """For timers that must run while simulated time stands still."""
 
 NodeFactory = Callable[[], Node]
-
-
-class Stoppable(Protocol):
-    """A node that needs to spin on for a while before it may end, such as one that ramps an effort down."""
-
-    def begin_stop(self) -> None:
-        """Start to stop; returns at once. Called in the thread that spins."""
-        ...
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the node may be destroyed now."""
-        ...
 
 
 class ArgumentError(ThunderError):
@@ -95,9 +82,8 @@ def initialise(arguments: Sequence[str] | None = None) -> None:
     Raises:
         ArgumentError: if the ROS arguments cannot be parsed.
     """
-    given = None if arguments is None else list(arguments)
     with _argument_errors():
-        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=None if arguments is None else list(arguments), signal_handler_options=SignalHandlerOptions.NO)
 
 
 def own_arguments() -> list[str]:
@@ -142,8 +128,8 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
 
 
 def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
-    """Spin on until every stoppable node has stopped, the time limit or a second signal."""
-    stopping = [cast(Stoppable, node) for node in nodes if hasattr(node, "begin_stop")]
+    """Spin on until every node that needs time has stopped, the time limit or a second signal."""
+    stopping: list[Any] = [node for node in nodes if hasattr(node, "begin_stop")]
     for node in stopping:
         node.begin_stop()
     end = time.monotonic() + STOP_TIME_LIMIT
@@ -170,8 +156,6 @@ class StopSignals:
         self._callback: Callable[[], None] | None = None
         self._reader, self._writer = socket.socketpair()
         self._thread = threading.Thread(target=self._read, name="stop_signals", daemon=True)
-        self._previous: dict[signal.Signals, Any] = {}
-        self._previous_fd = -1
 
     def on_first(self, callback: Callable[[], None]) -> None:
         """Call `callback` once, in another thread: at the first signal, or now if there has been one."""
@@ -189,13 +173,12 @@ class StopSignals:
     def __enter__(self) -> StopSignals:
         self._writer.setblocking(False)  # a requirement of set_wakeup_fd
         self._previous_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        self._previous = {number: signal.signal(number, _ignore) for number in self.SIGNALS}
+        # A handler in Python that does nothing: without one, no byte is written.
+        self._previous = {number: signal.signal(number, lambda *_: None) for number in self.SIGNALS}
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         signal.set_wakeup_fd(self._previous_fd)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
@@ -211,7 +194,3 @@ class StopSignals:
                 if self.count and self._callback is not None:
                     self._callback()
                     self._callback = None
-
-
-def _ignore(number: int, frame: FrameType | None) -> None:
-    """Handle a signal by nothing: the wake-up file descriptor has told the thread."""

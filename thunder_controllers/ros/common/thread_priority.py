@@ -8,6 +8,7 @@ the middleware, which hold the locks of its subscriptions, and those that hold t
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 THREADS = Path("/proc/self/task")
@@ -28,15 +29,8 @@ def raise_priority(priority: int) -> str:
         return "normal: this system is no Linux"
     try:
         for thread in THREADS.iterdir():
-            _raise(int(thread.name), priority)
+            with suppress(ProcessLookupError):  # a thread that has ended meanwhile
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(priority))
     except OSError as error:
         return f"normal: {os.strerror(error.errno or 0)}"
     return f"fifo {priority}"
-
-
-def _raise(thread: int, priority: int) -> None:
-    """Raise one thread; one that has ended meanwhile is passed over."""
-    try:
-        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
-    except ProcessLookupError:
-        return

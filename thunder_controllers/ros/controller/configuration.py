@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Configuration, ControlSession, Library, MotionLimits, Options, read_estimates
 from thunder_controllers.package_uri import resolve
-from thunder_controllers.ros.common.declarations import Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
-from thunder_controllers.ros.common.parameters import DeclaredParameters, gain_parameter
-from thunder_controllers.ros.controller.parameters import GAIN_PREFIX
+from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
 
 FloatArray = NDArray[np.float64]
+
+GAIN_PREFIX = "gains."
+"""Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
 
 OPTIONS = (
     "gravity_compensated_by_robot",
@@ -46,13 +48,35 @@ def load_configuration(parameters: DeclaredParameters, announced: str | None) ->
     Raises:
         ThunderError: if there is none, it is of another robot, or lacks the law or as many joints.
     """
-    library = Library(_library_path(parameters, announced))
+    if parameters["library"]:
+        path = find_library(parameters["library"])
+    elif announced is not None:
+        path = Path(parse_library_message(announced).library)
+    else:
+        raise ConfigurationError(
+            f"no library was announced within {parameters['library_timeout']:g} s",
+            where=f"topic {parameters['library_topic']}",
+            valid="start the generator and wait for it, or set the parameter library",
+        )
+    library = Library(path)
     return Configuration(library, robot=parameters["robot"], law=parameters["law"], joints=parameters["joints"])
 
 
 def gain_parameters(configuration: Configuration) -> tuple[Parameter, ...]:
-    """Describe the law's gains as parameters."""
-    return tuple(gain_parameter(GAIN_PREFIX, entry) for entry in configuration.law.gains)
+    """Describe the law's gains as parameters; an array's elements may have narrower bounds than the widest ones."""
+    return tuple(
+        Parameter(
+            GAIN_PREFIX + gain.name,
+            Kind.DOUBLE if gain.size == 1 else Kind.DOUBLES,
+            gain.defaults.item() if gain.size == 1 else tuple(gain.defaults.ravel(order="F").tolist()),
+            gain.description,
+            unit=gain.unit,
+            lower=float(gain.lower.min()),
+            upper=float(gain.upper.max()),
+            size=None if gain.size == 1 else gain.size,
+        )
+        for gain in configuration.law.gains
+    )
 
 
 def make_session(
@@ -83,19 +107,16 @@ def make_session(
 
 def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | None = None) -> MotionLimits:
     """Read the bounds of the controller's own motions from its parameters, those of `values` first."""
-    linear, angular, joints = (
-        (values or {}).get(name, parameters[name])
-        for name in ("path.linear_limits", "path.angular_limits", "path.joint_acceleration")
-    )
-    return MotionLimits(
-        linear_velocity=linear[0],
-        linear_acceleration=linear[1],
-        linear_jerk=linear[2],
-        angular_velocity=angular[0],
-        angular_acceleration=angular[1],
-        angular_jerk=angular[2],
-        joint_acceleration=joints,
-    )
+
+    def get(name: str) -> Any:
+        return values[name] if values and name in values else parameters[name]
+
+    bounds = {
+        f"{way}_{what}": bound
+        for way in ("linear", "angular")
+        for what, bound in zip(("velocity", "acceleration", "jerk"), get(f"path.{way}_limits"), strict=True)
+    }
+    return MotionLimits(**bounds, joint_acceleration=get("path.joint_acceleration"))
 
 
 def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatArray]:
@@ -118,15 +139,3 @@ def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatAr
     if not isinstance(document, dict):
         raise ConfigurationError("no mapping", where=where, valid=valid)
     return read_estimates(document, configuration, where)
-
-
-def _library_path(parameters: DeclaredParameters, announced: str | None) -> Path:
-    if parameters["library"]:
-        return find_library(parameters["library"])
-    if announced is None:
-        raise ConfigurationError(
-            f"no library was announced within {parameters['library_timeout']:g} s",
-            where=f"topic {parameters['library_topic']}",
-            valid="start the generator and wait for it, or set the parameter library",
-        )
-    return Path(parse_library_message(announced).library)

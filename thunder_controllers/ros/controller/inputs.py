@@ -36,15 +36,9 @@ def stream_input(configuration: Configuration, session: ControlSession, reader: 
     """Streamed references that the law takes, each followed from the next step on."""
     if configuration.is_cartesian:
         return Input(
-            MultiDOFJointTrajectoryPoint,
-            "~/reference",
-            lambda message: session.stream(reader.sample(pose_point(message))),
+            MultiDOFJointTrajectoryPoint, "~/reference", lambda m: session.stream(reader.sample(pose_point(m)))
         )
-    return Input(
-        JointTrajectoryPoint,
-        "~/joint_reference",
-        lambda message: session.stream(reader.sample(joint_point(message))),
-    )
+    return Input(JointTrajectoryPoint, "~/joint_reference", lambda m: session.stream(reader.sample(joint_point(m))))
 
 
 def target_inputs(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> tuple[Input, ...]:

@@ -12,17 +12,18 @@ import array
 import sys
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from rclpy.publisher import Publisher
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from thunder_controllers.host import ControlSession, Guard
+from thunder_controllers.host import Configuration, ControlSession
+from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.qos import STREAM
+from thunder_controllers.ros.controller.inputs import Input
 from thunder_controllers.ros.controller.loop_monitor import LoopMonitor
 from thunder_controllers.ros.controller.measurement import JointStateReader, Verdict
 from thunder_dynamics.errors import LawError, ThunderError
@@ -36,55 +37,40 @@ STOP_SILENCE = 0.02
 SWITCH_INTERVAL = 0.0002
 """How long the executor's thread may keep the interpreter from the loop [s]; Python's default of 5 ms is five steps."""
 
-_RUNAWAY = int(Guard.RUNAWAY)
-
-
-@dataclass
-class LoopPorts:
-    """What the loop reads and writes; `follow` lets the session follow a reference message, or refuses it."""
-
-    states: HotSubscription[JointState]
-    references: HotSubscription[Any]
-    follow: Callable[[Any], None]
-    commands: Publisher
-
-
-@dataclass(frozen=True)
-class LoopTimes:
-    """Nominal period, the longest period of a ramp's step, and the wall-clock limit without usable joint_states [s]."""
-
-    nominal: float
-    longest: float
-    watchdog: float
-
 
 class ControlLoop:
     """Runs a session on messages; starts inactive.
 
     Args:
+        node: Owns subscriptions and publisher.
+        parameters: Of the node: command_topic and watchdog_timeout.
+        configuration: Names the joints.
         session: Whose updating thread the loop's thread is.
-        reader: Of joint_states.
-        ports: Messages in and out.
-        times: Periods and limits.
-        on_refused: Called with the reason when a reference is refused, also in the loop's thread; must return soon.
+        stream: Streamed references.
     """
 
     def __init__(
         self,
+        node: Node,
+        parameters: DeclaredParameters,
+        configuration: Configuration,
         session: ControlSession,
-        reader: JointStateReader,
-        ports: LoopPorts,
-        times: LoopTimes,
-        on_refused: Callable[[ThunderError], None],
+        stream: Input,
     ) -> None:
         self.monitor = LoopMonitor()
         self.has_failed = False
         """Whether the thread ended by an error of ours; the effort was ramped down then."""
         self.has_run_away = False
         """Whether the host has stopped the arm, since activation, because it was far too fast for too long."""
-        self._session, self._reader, self._ports, self._times = session, reader, ports, times
-        self._on_refused = on_refused
-        self._message = Float64MultiArray(data=array.array("d", bytes(8 * len(reader.q))))
+        options = session.options
+        self._node, self._session, self._follow = node, session, stream.follow
+        self._reader = JointStateReader(configuration.joints, options.nominal_dt, options.measurement_timeout)
+        self._nominal_dt, self._longest_dt = options.nominal_dt, options.nominal_dt * options.max_dt_ratio
+        self._watchdog = parameters["watchdog_timeout"]
+        self._commands = node.create_publisher(Float64MultiArray, parameters["command_topic"], STREAM)
+        self._states: HotSubscription[JointState] = HotSubscription(node, JointState, names.JOINT_STATES, STREAM)
+        self._references = HotSubscription(node, stream.kind, stream.topic, STREAM)
+        self._message = Float64MultiArray(data=array.array("d", bytes(8 * len(configuration.joints))))
         self._effort = np.frombuffer(self._message.data)  # the host writes into the message itself
         self._usable_at = self._commanded_at = -np.inf
         self._is_ending = False
@@ -98,10 +84,13 @@ class ControlLoop:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; no command is sent from here on."""
+        """End the thread, no command is sent from here on, and destroy subscriptions and publisher."""
         self._is_ending = True
         if self._thread.is_alive():
             self._thread.join()
+        self._states.close()
+        self._references.close()
+        self._node.destroy_publisher(self._commands)
 
     @property
     def state_age(self) -> float:
@@ -112,9 +101,7 @@ class ControlLoop:
     def silence(self) -> str:
         """Why the last measurement is too old, empty if it is not."""
         age = self.state_age
-        if age <= self._times.watchdog:
-            return ""
-        return f"no usable joint_states for {age:.2f} s: the effort is the safe one"
+        return "" if age <= self._watchdog else f"no usable joint_states for {age:.2f} s: the effort is the safe one"
 
     def activate(self, zero_start: bool, max_error: float) -> None:
         """Activate the session at the last measurement and send the first command.
@@ -130,18 +117,16 @@ class ControlLoop:
         """
         with self._lock:
             age = self.state_age
-            if age > self._times.watchdog:
-                seen = (
-                    f"the last usable joint_states came {age:.3g} s ago" if np.isfinite(age) else "no joint_states yet"
-                )
+            if age > self._watchdog:
+                last = f"the last usable joint_states came {age:.3g} s ago"
+                seen = last if np.isfinite(age) else "no joint_states yet"
                 if self._reader.missing:
                     seen += f" (they lack {', '.join(self._reader.missing)})"
-                raise LawError(seen, where="activate", valid=f"joint_states younger than {self._times.watchdog:g} s")
+                raise LawError(seen, where="activate", valid=f"joint_states younger than {self._watchdog:g} s")
             held = np.zeros_like(self._reader.q) if zero_start else None
             self._session.activate(self._reader.q, self._reader.qd, held, max_error)
-            self.has_run_away = False
             self._stopped.clear()
-            self._send(self._times.nominal)
+            self._send(self._nominal_dt)
 
     def stop(self, limit: float) -> bool:
         """Stop and wait for the ramp's end, at most `limit` seconds; whether it ended in time."""
@@ -155,10 +140,11 @@ class ControlLoop:
         return in_time
 
     def refuse(self, error: ThunderError) -> None:
-        """Count a refused reference and tell of it."""
+        """Count a refused reference and warn of it."""
         with self._lock:
-            self.monitor.refuse(str(error))
-        self._on_refused(error)
+            self.monitor.refused_references += 1
+            self.monitor.last_refusal = str(error)
+        self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     # --- in the loop's thread --------------------------------------------------------------------------------------
 
@@ -174,10 +160,9 @@ class ControlLoop:
                 self._ramp_down()
 
     def _turn(self) -> None:
-        states = self._ports.states
-        arrived = states.wait(WATCH_PERIOD)
+        arrived = self._states.wait(WATCH_PERIOD)
         self._take_references()
-        while arrived and (taken := states.take_received()) is not None:
+        while arrived and (taken := self._states.take_received()) is not None:
             with self._lock:
                 self._on_state(*taken)
         with self._lock:
@@ -194,7 +179,7 @@ class ControlLoop:
                 return
             if verdict is Verdict.WRONG_NAMES or verdict is Verdict.WRONG_SIZE:
                 if is_commanding:
-                    self._send(self._times.nominal)  # with the old stamp, which the host takes as stale
+                    self._send(self._nominal_dt)  # with the old stamp, which the host takes as stale
                 return
             if verdict is Verdict.CLOCK_RESTARTED and is_commanding:
                 session.hold_reference()
@@ -208,11 +193,10 @@ class ControlLoop:
 
     def _send(self, dt: float) -> None:
         reader, session = self._reader, self._session
-        guards = session.update(reader.stamp_ns, reader.time, reader.q, reader.qd, dt, self._effort)
-        self._ports.commands.publish(self._message)
+        session.update(reader.stamp_ns, reader.time, reader.q, reader.qd, dt, self._effort)
+        self._commands.publish(self._message)
         self._commanded_at = time.monotonic()
-        if guards & _RUNAWAY:
-            self.has_run_away = True
+        self.has_run_away = session.has_run_away
         if session.advance_stop():
             self._stopped.set()
 
@@ -222,9 +206,9 @@ class ControlLoop:
         since_command = now - self._commanded_at
         if since_command < 0.5 * WATCH_PERIOD or not session.is_commanding:
             return
-        if now - self._usable_at > (STOP_SILENCE if session.is_stopping else self._times.watchdog):
+        if now - self._usable_at > (STOP_SILENCE if session.is_stopping else self._watchdog):
             self.monitor.silent_ramps += 1
-            self._send(min(since_command, self._times.longest))
+            self._send(min(since_command, self._longest_dt))
 
     def _ramp_down(self) -> None:
         """Last resort of a thread that ends by an error: ramp without any message, for a second at most."""
@@ -235,12 +219,12 @@ class ControlLoop:
                 if not session.is_commanding:
                     return
                 time.sleep(WATCH_PERIOD)
-                self._send(min(WATCH_PERIOD, self._times.longest))
+                self._send(min(WATCH_PERIOD, self._longest_dt))
             session.deactivate()
 
     def _take_references(self) -> None:
-        while (message := self._ports.references.take()) is not None:
+        while (message := self._references.take()) is not None:
             try:
-                self._ports.follow(message)
+                self._follow(message)
             except ThunderError as error:
                 self.refuse(error)

@@ -27,11 +27,6 @@ class LoopMonitor:
         self._intervals: deque[float] = deque(maxlen=WINDOW)
         self._arrival_ns = 0
 
-    def refuse(self, reason: str) -> None:
-        """Count a refused reference."""
-        self.refused_references += 1
-        self.last_refusal = reason
-
     def record_arrival(self, received_ns: int) -> None:
         """Note when a usable joint_states was received [ns]."""
         if self._arrival_ns:

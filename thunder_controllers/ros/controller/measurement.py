@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+
 FloatArray = NDArray[np.float64]
-NANOSECONDS = 1_000_000_000
 
 
 class Verdict(Enum):

@@ -10,27 +10,27 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
-from thunder_controllers.host import HealthReporter
+from thunder_controllers.host import HealthReporter, save_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import controller_parameters
 from thunder_controllers.ros.common.diagnostics import diagnostic
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import STEADY, run
 from thunder_controllers.ros.common.thread_priority import raise_priority
+from thunder_controllers.ros.common.trigger import answer, create_trigger
 from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration
-from thunder_controllers.ros.controller.parameters import GAIN_PREFIX, PATH_PREFIX, controller_parameters
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
 from thunder_dynamics.errors import ThunderError
 
@@ -40,13 +40,8 @@ SUPERVISION_PERIOD = 0.02
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
-class _Answer(Protocol):
-    success: bool
-    message: str
-
-
 class AdaptiveController(LifecycleNode):
-    """The controller node; see names.py for its interface."""
+    """The controller node; see interfaces.yaml for its topics and services."""
 
     def __init__(self) -> None:
         super().__init__(names.CONTROLLER)
@@ -59,20 +54,20 @@ class AdaptiveController(LifecycleNode):
         self._settings.declare(controller_parameters())
         self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
-        self._publishing: Any = None
         self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=STEADY)
         self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=STEADY)
         self.create_service(SetBool, "~/freeze_adaptation", self._on_freeze)
-        self.create_service(Trigger, "~/reset_estimates", self._on_reset)
-        self.create_service(Trigger, "~/save_estimates", self._on_save)
-        self.create_service(Trigger, "~/stop", self._on_stop)
+        reset, done = lambda: self._configured().control.reset_estimates(), "estimates are the first ones again"
+        create_trigger(self, "~/reset_estimates", reset, done)
+        create_trigger(self, "~/save_estimates", self._save_estimates)
+        create_trigger(self, "~/stop", lambda: self._configured().control.stop_motion(), "coming to rest")
         self._refuse_impossible_transitions()
 
     def _refuse_impossible_transitions(self) -> None:
         """Answer a request that the present state does not allow: rclpy raises there, which would end the node."""
         change = self._service_change_state.callback
 
-        def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+        def change_or_refuse(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
             try:
                 return change(request, response)
             except rclpy_implementation.RCLError:
@@ -81,7 +76,7 @@ class AdaptiveController(LifecycleNode):
                 response.success = False
                 return response
 
-        self._service_change_state.callback = answer
+        self._service_change_state.callback = change_or_refuse
 
     @property
     def _state_name(self) -> str:
@@ -95,7 +90,7 @@ class AdaptiveController(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start commanding from the measured place; fails with the reason in the log."""
-        result = self._attempt(self._active_session().activate, "activate")
+        result = self._attempt(self._configured().activate, "activate")
         return super().on_activate(state) if result is SUCCESS else result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -133,11 +128,8 @@ class AdaptiveController(LifecycleNode):
 
     def _configure(self) -> None:
         self._read_announcement()
-        session = Session(self, self._settings, load_configuration(self._settings, self._announced))
-        self._session = session
-        period = 1.0 / self._settings["publish_rate"]
-        self._publishing = self.create_timer(period, session.publish, clock=STEADY)
-        configuration = session.configuration
+        configuration = load_configuration(self._settings, self._announced)
+        self._session = Session(self, self._settings, configuration)
         law, library, links = configuration.law.name, configuration.library.path, ", ".join(configuration.links)
         self.get_logger().info(f"{configuration.robot}: law {law} of {library}, adapts {links or 'nothing'}")
         self._scheduling = raise_priority(self._settings["realtime_priority"])
@@ -158,30 +150,27 @@ class AdaptiveController(LifecycleNode):
             self.get_logger().error(f"the effort was not at the safe one after {STOP_LIMIT} s; commanding has ended")
 
     def _close(self) -> None:
-        if self._publishing is not None:
-            self.destroy_timer(self._publishing)
-            self._publishing = None
         if self._session is not None:
             self._session.close()
             self._session = None
             gc.unfreeze()
 
-    def _active_session(self) -> Session:
+    def _configured(self) -> Session:
         if self._session is None:
             raise ConfigurationError("the controller is not configured", valid="configure it first")
         return self._session
 
-    # --- end of the process, see runtime.Stoppable -------------------------------------------------------------------
+    # --- end of the process, see runtime.py --------------------------------------------------------------------------
 
     def begin_stop(self) -> None:
         """Ramp the effort down; the node must be spun until `is_stopped`."""
         if self._session is not None:
-            self._session.begin_stop()
+            self._session.control.begin_stop()
 
     @property
     def is_stopped(self) -> bool:
         """Whether no effort is commanded."""
-        return self._session is None or not self._session.is_commanding
+        return self._session is None or not self._session.control.is_commanding
 
     def destroy_node(self) -> None:
         """Ramp down if that has not been done, end the control loop, then the node."""
@@ -192,44 +181,24 @@ class AdaptiveController(LifecycleNode):
     # --- parameters and services -------------------------------------------------------------------------------------
 
     def _on_change(self, values: Mapping[str, Any]) -> None:
-        gains = {name[len(GAIN_PREFIX) :]: value for name, value in values.items() if name.startswith(GAIN_PREFIX)}
-        if gains and self._session is not None:
-            self._session.set_gains(gains)
-        limits = {name: value for name, value in values.items() if name.startswith(PATH_PREFIX)}
-        if limits and self._session is not None:
-            self._session.set_motion_limits(limits)
+        if self._session is not None:
+            self._session.change(values)
 
     def _on_freeze(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         done = "estimates are kept" if request.data else "estimates adapt"
-        return self._serve(response, lambda session: session.freeze(request.data), done)
+        return answer(response, lambda: self._configured().freeze(request.data), done)
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._serve(response, lambda session: session.reset_estimates(), "estimates are the first ones again")
-
-    def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        session = self._session
-        path = Path()
-        if session is not None:
-            path = resolve(self._settings["estimates_file"] or session.configuration.estimates_file_name)
-        return self._serve(response, lambda session: session.save_estimates(path), str(path))
-
-    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._serve(response, lambda session: session.stop_motion(), "coming to rest")
-
-    def _serve(self, response: Any, action: Callable[[Session], None], done: str) -> Any:
-        answer: _Answer = response
-        try:
-            action(self._active_session())
-            answer.success, answer.message = True, done
-        except ThunderError as error:
-            answer.success, answer.message = False, str(error)
-        return response
+    def _save_estimates(self) -> str:
+        session = self._configured()
+        path = resolve(self._settings["estimates_file"] or session.configuration.estimates_file_name)
+        save_estimates(path, session.configuration, session.control.snapshot())
+        return str(path)
 
     # --- supervision -------------------------------------------------------------------------------------------------
 
     def _supervise(self) -> None:
         session = self._session
-        if session is None or not session.is_commanding and self._state_name != "active":
+        if session is None or not session.control.is_commanding and self._state_name != "active":
             return
         session.watch_contact()
         fault = session.fault

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import array
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,13 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from thunder_controllers.host import Configuration, Snapshot, about_com
 from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 from thunder_controllers.ros.common.qos import MONITOR
-from thunder_controllers.ros.controller.measurement import NANOSECONDS
 
 FloatArray = NDArray[np.float64]
 
 FRICTION = "friction_hat"
 POSE_ERROR = "pose_error"
-COEFFICIENTS = "coefficient"
 
 
 class ControllerOutputs:
@@ -52,8 +52,8 @@ class ControllerOutputs:
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
         has_friction = FRICTION in [entry.name for entry in law.state]
         self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
-        self._state = state_format(configuration)
-        self._state_publisher = self._publisher(self._state.kind, "~/controller_state")
+        state_kind, self._write_state = state_format()
+        self._state = self._publisher(state_kind, "~/controller_state")
 
     def publish(self, snapshot: Snapshot) -> None:
         """Publish the measured pose and the estimates always, errors and state while active."""
@@ -64,7 +64,9 @@ class ControllerOutputs:
             message = inertia_message(estimate, Header(stamp=stamp, frame_id=estimate.link))
             self._estimates[estimate.link].publish(message)
         if self._friction is not None:
-            self._friction.publish(friction_message(snapshot.state(FRICTION), configuration.joints))
+            rows = snapshot.state(FRICTION).reshape(-1, len(configuration.joints))
+            table = table_message(rows, "coefficient", ("viscous", "coulomb"), configuration.joints)
+            self._friction.publish(table)
         if self._pose is not None and np.isfinite(q).all():
             T = np.asarray(configuration.library.evaluate("T_0_ee", q))
             self._pose.publish(pose_message(T, header))
@@ -74,13 +76,12 @@ class ControllerOutputs:
             self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), header))
         if self._joint_error is not None:
             self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
-        self._state_publisher.publish(self._state.message(snapshot, header))
+        self._state.publish(self._write_state(configuration, snapshot, header))
 
     def close(self) -> None:
         """Destroy the publishers."""
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
-        self._publishers.clear()
 
     def _publisher(self, kind: Any, topic: str) -> Publisher:
         publisher = self._node.create_publisher(kind, topic, MONITOR)
@@ -92,27 +93,17 @@ def inertia_message(estimate: LinkEstimate, header: Header) -> InertiaStamped:
     """Write an estimate as m [kg], com [m] and inertia about the CoM [kg·m²], in the link's frame."""
     message = InertiaStamped(header=header)
     inertia = message.inertia
-    m, cx, cy, cz, ixx, ixy, ixz, iyy, iyz, izz = (float(value) for value in about_com(estimate.pi))
-    inertia.m = m
-    inertia.com.x, inertia.com.y, inertia.com.z = cx, cy, cz
-    inertia.ixx, inertia.ixy, inertia.ixz = ixx, ixy, ixz
-    inertia.iyy, inertia.iyz, inertia.izz = iyy, iyz, izz
+    values = about_com(estimate.pi).tolist()
+    inertia.m, inertia.com.x, inertia.com.y, inertia.com.z = values[:4]
+    inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz = values[4:]
     return message
-
-
-def friction_message(values: FloatArray, joints: Sequence[str]) -> Float64MultiArray:
-    """Write friction estimates, coefficient (viscous, Coulomb) by joint."""
-    return table_message(np.ravel(values).reshape(-1, len(joints)), COEFFICIENTS, ("viscous", "coulomb"), joints)
 
 
 def table_message(values: FloatArray, name: str, rows: Sequence[str], columns: Sequence[str]) -> Float64MultiArray:
     """Write a table, row by row; the labels are `name:row,row,…` and `joint:column,column,…`."""
-    layout = MultiArrayLayout(
-        dim=[
-            MultiArrayDimension(label=f"{name}:{','.join(rows)}", size=values.shape[0], stride=values.size),
-            MultiArrayDimension(label=f"joint:{','.join(columns)}", size=values.shape[1], stride=values.shape[1]),
-        ]
-    )
+    row = MultiArrayDimension(label=f"{name}:{','.join(rows)}", size=values.shape[0], stride=values.size)
+    column = MultiArrayDimension(label=f"joint:{','.join(columns)}", size=values.shape[1], stride=values.shape[1])
+    layout = MultiArrayLayout(dim=[row, column])
     return Float64MultiArray(layout=layout, data=array.array("d", np.ascontiguousarray(values, dtype=float).tobytes()))
 
 
@@ -140,51 +131,34 @@ def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Heade
     return JointState(header=header, name=list(joints), position=position, velocity=velocity)
 
 
-class ArrayState:
-    """Controller state as a table: rows position, velocity, effort, and the reference of joint laws."""
-
-    kind: Any = Float64MultiArray
-
-    def __init__(self, configuration: Configuration) -> None:
-        self._configuration = configuration
-
-    def message(self, snapshot: Snapshot, header: Header) -> Float64MultiArray:
-        """Write a step."""
-        rows = {"position": snapshot.q, "velocity": snapshot.qd, "effort": snapshot.effort}
-        if not self._configuration.is_cartesian:
-            rows["reference_position"], rows["reference_velocity"], _ = np.split(snapshot.reference_vector, 3)
-        return table_message(np.array(list(rows.values())), "quantity", list(rows), self._configuration.joints)
+def array_state(configuration: Configuration, snapshot: Snapshot, header: Header) -> Float64MultiArray:
+    """Write a step as a table: rows position, velocity, effort, and the reference of joint laws."""
+    rows = {"position": snapshot.q, "velocity": snapshot.qd, "effort": snapshot.effort}
+    if not configuration.is_cartesian:
+        rows["reference_position"], rows["reference_velocity"], _ = np.split(snapshot.reference_vector, 3)
+    return table_message(np.array(list(rows.values())), "quantity", list(rows), configuration.joints)
 
 
-class ControlMessageState:
-    """Controller state as control_msgs/JointTrajectoryControllerState."""
-
-    def __init__(self, configuration: Configuration, kind: Any) -> None:
-        self._configuration, self.kind = configuration, kind
-
-    def message(self, snapshot: Snapshot, header: Header) -> Any:
-        """Write a step."""
-        message = self.kind(header=header, joint_names=list(self._configuration.joints))
-        message.feedback = _point(snapshot.q, snapshot.qd)
-        message.output = JointTrajectoryPoint(effort=snapshot.effort.tolist())
-        if not self._configuration.is_cartesian:
-            q, qd, qdd = np.split(snapshot.reference_vector, 3)
-            message.reference = _point(q, qd, qdd)
-            message.error = _point(q - snapshot.q, qd - snapshot.qd)
-        return message
+def control_message_state(kind: Any, configuration: Configuration, snapshot: Snapshot, header: Header) -> Any:
+    """Write a step as `kind`, control_msgs/JointTrajectoryControllerState."""
+    message = kind(header=header, joint_names=list(configuration.joints))
+    message.feedback = _point(snapshot.q, snapshot.qd)
+    message.output = JointTrajectoryPoint(effort=snapshot.effort.tolist())
+    if not configuration.is_cartesian:
+        q, qd, qdd = np.split(snapshot.reference_vector, 3)
+        message.reference = _point(q, qd, qdd.tolist())
+        message.error = _point(q - snapshot.q, qd - snapshot.qd)
+    return message
 
 
-def _point(q: FloatArray, qd: FloatArray, qdd: FloatArray | None = None) -> JointTrajectoryPoint:
-    point = JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist())
-    if qdd is not None:
-        point.accelerations = qdd.tolist()
-    return point
+def _point(q: FloatArray, qd: FloatArray, qdd: Sequence[float] = ()) -> JointTrajectoryPoint:
+    return JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist(), accelerations=list(qdd))
 
 
-def state_format(configuration: Configuration) -> ArrayState | ControlMessageState:
-    """Choose control_msgs where it is installed."""
+def state_format() -> tuple[Any, Callable[[Configuration, Snapshot, Header], Any]]:
+    """Choose the message class of ~/controller_state, control_msgs where it is installed, and what writes it."""
     try:
-        messages = importlib.import_module("control_msgs.msg")
+        kind = importlib.import_module("control_msgs.msg").JointTrajectoryControllerState
     except ImportError:
-        return ArrayState(configuration)
-    return ControlMessageState(configuration, messages.JointTrajectoryControllerState)
+        return Float64MultiArray, array_state
+    return kind, partial(control_message_state, kind)

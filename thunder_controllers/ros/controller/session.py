@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from rclpy.node import Node
 
-from thunder_controllers.host import Configuration, Excitation, ReferenceReader, save_estimates
+from thunder_controllers.host import Configuration, ControlSession, Excitation, Library, ReferenceReader
 from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
-from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import REQUEST, STREAM
-from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
-from thunder_controllers.ros.controller.configuration import gain_parameters, make_session, motion_limits
+from thunder_controllers.ros.common.qos import REQUEST
+from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
+from thunder_controllers.ros.common.runtime import STEADY
+from thunder_controllers.ros.controller.configuration import GAIN_PREFIX, gain_parameters, make_session, motion_limits
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs
-from thunder_controllers.ros.controller.loop import ControlLoop, LoopPorts, LoopTimes
-from thunder_controllers.ros.controller.measurement import JointStateReader
+from thunder_controllers.ros.controller.loop import ControlLoop
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
-from thunder_controllers.ros.controller.robot_guard import make_guard
 from thunder_dynamics.errors import LawError, ThunderError
 
 STOP_LIMIT = 1.5
 """How long the ramp to the safe effort may take before commanding ends all the same [s]."""
+
+
+def make_guard(
+    interface: str, node: Node, parameters: DeclaredParameters, library: Library, estimates: Estimates
+) -> RobotGuard:
+    """Make the guard of a robot interface, a value of the parameter robot_interface; the rest is what it may use.
+
+    Raises:
+        ThunderError: if what it needs is not installed.
+    """
+    if interface == "franka":
+        from thunder_controllers.ros.franka.guard import FrankaGuard  # only here: its messages are optional
+
+        return FrankaGuard(node, parameters, library, estimates)
+    return RobotGuard()
 
 
 class Session:
@@ -38,9 +48,15 @@ class Session:
         parameters: Of the node; the gains are declared here.
         configuration: What to run.
 
+    Attributes:
+        configuration: The same.
+        control: The host's session, which what needs nothing else is asked of.
+
     Raises:
         ThunderError: if it cannot be configured; nothing is left behind then.
     """
+
+    control: ControlSession
 
     def __init__(self, node: LifecycleNode, parameters: DeclaredParameters, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -58,35 +74,25 @@ class Session:
         gains = gain_parameters(configuration)
         self._closers.append(lambda: parameters.undeclare(gains))
         parameters.declare(gains)
-        context = GuardContext(node, parameters, configuration.library, self.estimates)
-        self._guard: RobotGuard = make_guard(parameters["robot_interface"], context)
+        interface = parameters["robot_interface"]
+        self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
         self._closers.append(self._guard.close)
-        self._control = make_session(configuration, parameters, self._guard.gravity_compensated)
+        self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
         self._excitation = Excitation(configuration)
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
         self._closers.append(self._outputs.close)
         reader = ReferenceReader(configuration, parameters["base_frame"], parameters["ee_frame"])
-        self._loop = self._make_loop(stream_input(configuration, self._control, reader))
+        stream = stream_input(configuration, self.control, reader)
+        self._loop = ControlLoop(node, parameters, configuration, self.control, stream)
         self._closers.append(self._loop.close)
-        for target in target_inputs(configuration, self._control, reader):
+        for target in target_inputs(configuration, self.control, reader):
             self._subscribe(target)
         self._loop.start()
+        timer = node.create_timer(1.0 / parameters["publish_rate"], self._publish, clock=STEADY)
+        self._closers.append(lambda: node.destroy_timer(timer))
 
-    def _make_loop(self, stream: Input) -> ControlLoop:
-        node, parameters, options = self._node, self._parameters, self._control.options
-        states = HotSubscription(node, JointState, names.JOINT_STATES, STREAM)
-        self._closers.append(states.close)
-        references = HotSubscription(node, stream.kind, stream.topic, STREAM)
-        self._closers.append(references.close)
-        commands = node.create_publisher(Float64MultiArray, parameters["command_topic"], STREAM)
-        self._closers.append(lambda: node.destroy_publisher(commands))
-        return ControlLoop(
-            self._control,
-            JointStateReader(self.configuration.joints, options.nominal_dt, options.measurement_timeout),
-            LoopPorts(states, references, stream.follow, commands),
-            LoopTimes(options.nominal_dt, options.nominal_dt * options.max_dt_ratio, parameters["watchdog_timeout"]),
-            self._warn,
-        )
+    def _estimates(self) -> tuple[LinkEstimate, ...]:
+        return link_estimates(self.configuration, self.control.snapshot())
 
     def _subscribe(self, target: Input) -> None:
         def follow(message: Any) -> None:
@@ -98,20 +104,12 @@ class Session:
         subscription = self._node.create_subscription(target.kind, target.topic, follow, REQUEST)
         self._closers.append(lambda: self._node.destroy_subscription(subscription))
 
-    def _warn(self, error: ThunderError) -> None:
-        self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
-
     def close(self) -> None:
         """Stop at once and give everything back; call `stop` before, so that the effort is ramped down."""
         while self._closers:
             self._closers.pop()()
 
     # --- activation --------------------------------------------------------------------------------------------------
-
-    @property
-    def is_commanding(self) -> bool:
-        """Whether efforts are sent."""
-        return self._control.is_commanding
 
     def activate(self) -> None:
         """Start commanding.
@@ -130,15 +128,9 @@ class Session:
         self.freeze(self._parameters["freeze_on_start"])
         self._loop.activate(self._parameters["zero_start"], self._parameters["max_activation_error"])
 
-    def begin_stop(self) -> None:
-        """Ramp down; returns at once."""
-        self._control.begin_stop()
-
     def stop(self) -> bool:
         """Ramp down and wait for the end, `STOP_LIMIT` at most; whether it came in time."""
-        in_time = self._loop.stop(STOP_LIMIT)
-        self._guard.after_deactivation()
-        return in_time
+        return self._loop.stop(STOP_LIMIT)
 
     @property
     def fault(self) -> str | None:
@@ -158,54 +150,26 @@ class Session:
 
     def watch_contact(self) -> None:
         """Freeze or adapt as request and contact say."""
-        self._control.freeze_adaptation(self._frozen_by_request or self._guard.contact)
+        self.control.freeze_adaptation(self._frozen_by_request or self._guard.contact)
 
-    def reset_estimates(self) -> None:
-        """Back to the first estimates."""
-        self._control.reset_estimates()
-
-    def save_estimates(self, path: Path) -> None:
-        """Write the estimates.
+    def change(self, values: Mapping[str, Any]) -> None:
+        """Take over parameters that are about to be set: gains, all or none, and bounds of the motions from now on.
 
         Raises:
-            LawError: if the file cannot be written.
+            ThunderError: for a value that the law or the host refuses.
         """
-        save_estimates(path, self.configuration, self._control.snapshot())
-
-    def estimates(self) -> tuple[LinkEstimate, ...]:
-        """Estimates of the adapted links."""
-        return link_estimates(self.configuration, self._control.snapshot())
-
-    def set_gains(self, values: Mapping[str, Any]) -> None:
-        """Change gains, all or none.
-
-        Raises:
-            ThunderError: with the reason.
-        """
-        self._control.set_gains(dict(values))
-
-    def set_motion_limits(self, values: Mapping[str, Any]) -> None:
-        """Bound the motions that begin from now on; parameters that `values` lacks are as they are.
-
-        Raises:
-            LawError: for a bound that is not positive and finite.
-        """
-        self._control.set_motion_limits(motion_limits(self._parameters, values))
-
-    def stop_motion(self) -> None:
-        """Come to rest and hold that place, whatever is followed now.
-
-        Raises:
-            LawError: if the controller is not active.
-        """
-        self._control.stop_motion()
+        gains = {name[len(GAIN_PREFIX) :]: value for name, value in values.items() if name.startswith(GAIN_PREFIX)}
+        if gains:
+            self.control.set_gains(gains)
+        if any(name.startswith("path.") for name in values):
+            self.control.set_motion_limits(motion_limits(self._parameters, values))
 
     # --- reports -----------------------------------------------------------------------------------------------------
 
-    def publish(self) -> None:
+    def _publish(self) -> None:
         """Publish estimates, errors, state and pose, once there is a measurement."""
         if np.isfinite(self._loop.state_age):
-            snapshot = self._control.snapshot()
+            snapshot = self.control.snapshot()
             self._outputs.publish(snapshot)
             self._excitation.add(snapshot)
 
@@ -215,7 +179,7 @@ class Session:
         latencies, intervals = monitor.take_times()
         texts = {"joint_states age [s]": f"{self._loop.state_age:g}", "last refused reference": monitor.last_refusal}
         return {
-            "snapshot": self._control.snapshot(),
+            "snapshot": self.control.snapshot(),
             "excitation": self._excitation.report(),
             "silence": self._loop.silence,
             "counters": monitor.faults(),

@@ -7,48 +7,38 @@ robot is seen idle, and activation waits for `move`.
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import SENSOR
-from thunder_controllers.ros.common.robot_guard import GuardContext, RobotGuard
+from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
 from thunder_controllers.ros.common.runtime import STEADY
-from thunder_controllers.ros.franka.payload import (
-    FlangePose,
-    PayloadError,
-    PayloadLimits,
-    identified_payload,
-)
-from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactLimits, ContactMonitor, mode_reason
+from thunder_controllers.ros.franka.payload import PayloadError, identified_payload
+from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import (
     SettingClient,
     collision_request,
     destroy_services,
-    destroy_services_later,
+    import_franka_msgs,
     load_request,
 )
-from thunder_controllers.ros.franka.state import (
-    N_JOINTS,
-    Body,
-    FrankaError,
-    FrankaState,
-    Mode,
-    state_from_message,
-)
+from thunder_controllers.ros.franka.state import N_JOINTS, Body, FrankaError, FrankaState, Mode, state_from_message
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, symmetric_from_six
-
-PREFIX = "franka."
-"""Of its parameters."""
 
 RETRY_TIME = 1.0
 """Between two attempts to set the collision behaviour [s]."""
@@ -57,31 +47,17 @@ RESTART_GAP = 2.0
 """A robot that was silent for longer may have forgotten what was set [s]."""
 
 
-class FrankaMessagesError(FrankaError):
-    """franka_msgs is not installed."""
-
-
-def import_franka_msgs() -> tuple[Any, Any]:
-    """Import the modules franka_msgs.msg and franka_msgs.srv.
-
-    Raises:
-        FrankaMessagesError: if they are not there.
-    """
-    try:
-        return importlib.import_module("franka_msgs.msg"), importlib.import_module("franka_msgs.srv")
-    except ImportError as error:
-        raise FrankaMessagesError(
-            "franka_msgs cannot be imported",
-            where="robot_interface franka",
-            valid="source a workspace with franka_ros2 (branch jazzy), or set robot_interface to generic",
-        ) from error
-
-
 class FrankaGuard(RobotGuard):
     """Watches a Franka through franka_robot_state_broadcaster; see `RobotGuard` for the calls.
 
     Nothing waits: services are asked asynchronously, the state is looked at by a timer. `contact` and `fault` read what
     the timer left, so another thread may ask for them.
+
+    Args:
+        node: The controller node, for subscriptions, clients, services and its logger.
+        parameters: Through which the guard declares parameters of its own.
+        library: The compiled robot.
+        estimates: Gives the current estimates of the adapted links.
 
     Raises:
         ThunderError: if franka_msgs is not installed, a parameter is wrong, or the robot has not seven joints.
@@ -89,20 +65,21 @@ class FrankaGuard(RobotGuard):
 
     gravity_compensated = True
 
-    def __init__(self, context: GuardContext) -> None:
-        messages, services = import_franka_msgs()
-        if context.library.n_joints != N_JOINTS:
-            what = f"{context.library.robot} has {context.library.n_joints} joints"
+    def __init__(self, node: Node, parameters: DeclaredParameters, library: Library, estimates: Estimates) -> None:
+        messages, services = import_franka_msgs("robot_interface franka", "set robot_interface to generic")
+        if library.n_joints != N_JOINTS:
+            what = f"{library.robot} has {library.n_joints} joints"
             raise FrankaError(what, where="robot_interface franka", valid=f"a library of {N_JOINTS} joints")
-        self._context = context
-        self._node = node = context.node
+        self._node, self._parameters, self._estimates = node, parameters, estimates
         self._declared = node_parameters("franka", names.CONTROLLER)
-        context.parameters.declare(self._declared)
+        parameters.declare(self._declared)
         try:
             self._read_parameters()
         except ThunderError:
-            context.parameters.undeclare(self._declared)
+            parameters.undeclare(self._declared)
             raise
+        self._last_link: str = library.link_names[-1]
+        self._nominal = library.pi[-N_PARAMETERS:]
         self._state: FrankaState | None = None
         self._seen = -math.inf
         self._retry = -math.inf
@@ -111,15 +88,12 @@ class FrankaGuard(RobotGuard):
         self._behavior_error = "the robot has not been seen idle since this node was configured"
         # A message comes every millisecond and takes half of one to convert: the timer takes the newest, no more.
         self._states = HotSubscription(node, messages.FrankaRobotState, self._parameter("state_topic"), SENSOR)
-        group = MutuallyExclusiveCallbackGroup()
-        self._timer = node.create_timer(
-            1.0 / float(self._parameter("state_rate")), self._look, callback_group=group, clock=STEADY
-        )
-        prefix, limit = self._parameter("service_node") + "/", float(self._parameter("service_timeout"))
-        self._load = SettingClient(node, services.SetLoad, prefix + "set_load", limit)
-        self._behavior = SettingClient(
-            node, services.SetFullCollisionBehavior, prefix + "set_full_collision_behavior", limit
-        )
+        group, period = MutuallyExclusiveCallbackGroup(), 1.0 / self._parameter("state_rate")
+        self._timer = node.create_timer(period, self._look, callback_group=group, clock=STEADY)
+        robot, limit = self._parameter("service_node"), self._parameter("service_timeout")
+        self._load = SettingClient(node, services.SetLoad, f"{robot}/set_load", limit)
+        name = f"{robot}/set_full_collision_behavior"
+        self._behavior = SettingClient(node, services.SetFullCollisionBehavior, name, limit)
         # A group of their own: while one awaits the robot's answer, everything else of the node goes on.
         asking = MutuallyExclusiveCallbackGroup()
         self._services = [
@@ -172,11 +146,11 @@ class FrankaGuard(RobotGuard):
         """Destroy timer, subscription, clients and services, and undeclare the parameters."""
         self._node.destroy_timer(self._timer)
         self._states.close()
-        destroy = destroy_services_later if self._load.is_busy else destroy_services
+        is_answering = self._load.is_busy
         for client in (self._load, self._behavior):
             client.close()
-        destroy(self._node, self._services)
-        self._context.parameters.undeclare(self._declared)
+        destroy_services(self._node, self._services, is_answering)
+        self._parameters.undeclare(self._declared)
 
     # --- state -------------------------------------------------------------------------------------------------------
 
@@ -198,7 +172,9 @@ class FrankaGuard(RobotGuard):
         wanted = state.mode is Mode.IDLE and not self._behavior_is_set
         if wanted and now >= self._retry and not self._behavior.is_busy:
             self._retry = now + RETRY_TIME
-            self._request_behavior()
+            torque, force = self._parameter("collision_torque"), self._parameter("collision_force")
+            outcome = self._behavior.request(lambda request: collision_request(request, torque, force))
+            outcome.add_done_callback(self._behavior_answered)
 
     def _fresh_state(self) -> FrankaState | None:
         return self._state if time.monotonic() - self._seen <= self._state_timeout else None
@@ -219,22 +195,19 @@ class FrankaGuard(RobotGuard):
 
     def _doubled_load(self, state: FrankaState) -> str | None:
         """Say whether the robot and the estimates both hold up a load."""
-        difference = self._bodies.difference(state)
-        if difference is None:
+        difference, estimate = self._bodies.difference(state), self._estimate()
+        if difference is None or estimate is None or self._bodies.is_nominal(estimate, self._nominal):
             return None
-        for estimate in self._context.estimates():
-            is_last = estimate.link == self._last_link
-            if is_last and not self._bodies.is_nominal(estimate.pi, self._nominal()):
-                return f"{difference}, and the estimates differ from the model too; call ~/reset_estimates"
-        return None
+        return f"{difference}, and the estimates differ from the model too; call ~/reset_estimates"
+
+    def _estimate(self) -> Any:
+        """Estimate of the last link, REG order, shape (10,); None if it is not adapted."""
+        return next((estimate.pi for estimate in self._estimates() if estimate.link == self._last_link), None)
 
     # --- settings ----------------------------------------------------------------------------------------------------
 
-    def _request_behavior(self) -> None:
-        torque, force = self._parameter("collision_torque"), self._parameter("collision_force")
-        self._behavior.request(lambda request: collision_request(request, torque, force), self._behavior_answered)
-
-    def _behavior_answered(self, error: str | None) -> None:
+    def _behavior_answered(self, outcome: Future) -> None:
+        error = outcome.result()
         if error == self._behavior_error:
             return
         self._behavior_is_set, self._behavior_error = error is None, error or ""
@@ -252,23 +225,27 @@ class FrankaGuard(RobotGuard):
         try:
             payload = self._payload()
         except ThunderError as error:
-            return _answer(response, str(error))
+            response.message = str(error)
+            return response
         load = self._modelled_load + payload  # SetLoad replaces what was set before, it does not add
         done = f"load of {load.mass:.4g} kg set; adaptation is held while the model does not contain it"
-        return _answer(response, await self._set_load(load), f"{done}; call ~/reset_estimates before activation")
+        return await self._set_load(load, response, f"{done}; call ~/reset_estimates before activation")
 
     async def _reset_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         load = self._modelled_load
-        return _answer(response, await self._set_load(load), f"load of {load.mass:.4g} kg set, as in the model")
+        return await self._set_load(load, response, f"load of {load.mass:.4g} kg set, as in the model")
 
-    async def _set_load(self, load: Inertia) -> str | None:
-        """Set the robot's load; the reason why it was not set, or None."""
+    async def _set_load(self, load: Inertia, response: Trigger.Response, done: str) -> Trigger.Response:
+        """Set the robot's load, and answer `done`, or the reason why it was not set."""
         state = self._fresh_state()
         if state is None:
-            return self._silence()
-        if state.mode is not Mode.IDLE:
-            return f"the robot is in mode {state.mode.text}; it accepts a load only while idle"
-        return await self._load.ask(lambda request: load_request(request, load))
+            error: str | None = self._silence()
+        elif state.mode is not Mode.IDLE:
+            error = f"the robot is in mode {state.mode.text}; it accepts a load only while idle"
+        else:
+            error = await self._load.request(lambda request: load_request(request, load))
+        response.success, response.message = error is None, error or done
+        return response
 
     def _payload(self) -> Inertia:
         """Identify the payload of the last link from the estimates.
@@ -276,53 +253,36 @@ class FrankaGuard(RobotGuard):
         Raises:
             PayloadError: if the last link is not adapted, or its estimates are no payload.
         """
-        for estimate in self._context.estimates():
-            if estimate.link == self._last_link:
-                return identified_payload(estimate.pi, self._nominal(), self._flange, self._payload_limits)
-        adapted = ", ".join(estimate.link for estimate in self._context.estimates()) or "none"
-        raise PayloadError(
-            f"the link {self._last_link} is not adapted",
-            where="adapted links",
-            valid=f"its name among them; now {adapted}",
-        )
-
-    def _nominal(self) -> Any:
-        return self._context.library.pi[-N_PARAMETERS:]
-
-    @property
-    def _last_link(self) -> str:
-        return str(self._context.library.link_names[-1])
+        estimate = self._estimate()
+        if estimate is None:
+            adapted = ", ".join(estimate.link for estimate in self._estimates()) or "none"
+            what, valid = f"the link {self._last_link} is not adapted", f"its name among them; now {adapted}"
+            raise PayloadError(what, where="adapted links", valid=valid)
+        return self._identified_payload(estimate, self._nominal)
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
     def _parameter(self, name: str) -> Any:
-        return self._context.parameters[PREFIX + name]
+        return self._parameters[f"franka.{name}"]
 
     def _read_parameters(self) -> None:
         get = self._parameter
         self._state_timeout = float(get("state_timeout"))
-        limits = ContactLimits(get("contact_torque"), get("contact_release"), get("contact_release_time"))
-        self._contact = ContactMonitor(limits)
-        self._modelled_load = _modelled_load(get)
+        self._contact = ContactMonitor(get("contact_torque"), get("contact_release"), get("contact_release_time"))
+        mass, com = get("modelled_load.mass"), get("modelled_load.com")
+        self._modelled_load = Inertia(mass, np.array(com), np.array(symmetric_from_six(get("modelled_load.inertia"))))
+        self._modelled_load.check_consistent("franka.modelled_load")
         self._bodies = CompensatedBodies(
-            Body(get("modelled_load.mass"), get("modelled_load.com")),
+            Body(mass, com),
             Body(get("modelled_end_effector.mass"), get("modelled_end_effector.com")),
             get("load_tolerance.mass"),
             get("load_tolerance.first_moment"),
         )
-        self._flange = FlangePose.from_values(get("flange.xyz"), get("flange.rpy"))
-        names = ("smallest_mass", "largest_mass", "largest_distance")
-        self._payload_limits = PayloadLimits(*(get(f"payload_limits.{name}") for name in names))
-
-
-def _modelled_load(get: Any) -> Inertia:
-    tensor = symmetric_from_six(get("modelled_load.inertia"))
-    body = Inertia(get("modelled_load.mass"), get("modelled_load.com"), tensor)  # type: ignore[arg-type]
-    body.check_consistent(f"{PREFIX}modelled_load")
-    return body
-
-
-def _answer(response: Trigger.Response, error: str | None, success: str = "") -> Trigger.Response:
-    response.success = error is None
-    response.message = success if error is None else error
-    return response
+        self._identified_payload = partial(
+            identified_payload,
+            xyz=get("flange.xyz"),
+            rpy=get("flange.rpy"),
+            smallest_mass=get("payload_limits.smallest_mass"),
+            largest_mass=get("payload_limits.largest_mass"),
+            largest_distance=get("payload_limits.largest_distance"),
+        )

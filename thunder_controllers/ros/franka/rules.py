@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,46 +37,33 @@ def mode_reason(state: FrankaState) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class ContactLimits:
-    """When an external torque counts as contact.
+class ContactMonitor:
+    """Contact with hysteresis, in torque and in time; a torque that is no number counts as contact.
 
-    Attributes:
+    Args:
         torque: Contact begins above this, per joint, [N·m].
         release_ratio: It can end below this part of `torque`, [1].
         release_time: For this long without interruption, [s].
     """
 
-    torque: tuple[float, ...]
-    release_ratio: float
-    release_time: float
-
-
-class ContactMonitor:
-    """Contact with hysteresis, in torque and in time; a torque that is no number counts as contact."""
-
-    def __init__(self, limits: ContactLimits) -> None:
-        self._limits = limits
-        self._active = False
-        self._calm_since = math.inf
-
-    @property
-    def active(self) -> bool:
+    def __init__(self, torque: Sequence[float], release_ratio: float, release_time: float) -> None:
+        self._torque, self._release_ratio, self._release_time = torque, release_ratio, release_time
+        self.active = False
         """Whether there is contact."""
-        return self._active
+        self._calm_since = math.inf
 
     def update(self, now: float, state: FrankaState) -> bool:
         """Take a state at the time `now` [s]; whether there is contact."""
         if state.flags or not self._below(state, 1.0):
-            self._active, self._calm_since = True, math.inf
-        elif self._active:
-            is_calm = self._below(state, self._limits.release_ratio)
+            self.active, self._calm_since = True, math.inf
+        elif self.active:
+            is_calm = self._below(state, self._release_ratio)
             self._calm_since = min(self._calm_since, now) if is_calm else math.inf
-            self._active = now - self._calm_since < self._limits.release_time
-        return self._active
+            self.active = now - self._calm_since < self._release_time
+        return self.active
 
     def _below(self, state: FrankaState, ratio: float) -> bool:
-        pairs = zip(state.external_torque, self._limits.torque, strict=True)
+        pairs = zip(state.external_torque, self._torque, strict=True)
         return all(abs(torque) <= ratio * limit for torque, limit in pairs)  # false for NaN
 
 

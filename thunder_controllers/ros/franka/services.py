@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +11,28 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from thunder_controllers.ros.common.runtime import STEADY
+from thunder_controllers.ros.franka.state import FrankaError
 from thunder_dynamics.inertia import Inertia
-
-Fill = Callable[[Any], None]
 
 ANSWER_TIME = 0.5
 """Far more than an answer that is ready needs to be sent [s]."""
+
+
+def import_franka_msgs(where: str, otherwise: str) -> tuple[Any, Any]:
+    """Import the modules franka_msgs.msg and franka_msgs.srv.
+
+    Args:
+        where: What needs them.
+        otherwise: What can be done without them.
+
+    Raises:
+        FrankaError: if they are not there.
+    """
+    try:
+        return importlib.import_module("franka_msgs.msg"), importlib.import_module("franka_msgs.srv")
+    except ImportError as error:
+        valid = f"source a workspace with franka_ros2 (branch jazzy), or {otherwise}"
+        raise FrankaError("franka_msgs cannot be imported", where=where, valid=valid) from error
 
 
 class SettingClient:
@@ -47,28 +64,18 @@ class SettingClient:
         """Whether the service is."""
         return bool(self._client.service_is_ready())
 
-    def request(self, fill: Fill, done: Callable[[str | None], None]) -> None:
-        """Send a request and call `done` with the reason of a failure, or None; never while `is_busy`."""
-        self._send(fill).add_done_callback(lambda future: done(future.result()))
-
-    async def ask(self, fill: Fill) -> str | None:
-        """Send a request and await its end: the reason of a failure, or None."""
-        if self.is_busy:
-            return f"{self._name} is still busy with another request"
-        reason: str | None = await self._send(fill)
-        return reason
-
     def close(self) -> None:
         """Give up what is awaited and destroy the client."""
         if self._end is not None:
             self._end("the node is being cleaned up")
         self._node.destroy_client(self._client)
 
-    def _send(self, fill: Fill) -> Future:
+    def request(self, fill: Callable[[Any], None]) -> Future:
         """Send a request; the future gets the reason of a failure, or None, by the time limit."""
         outcome = Future(executor=self._node.executor)
-        if not self.is_there:
-            outcome.set_result(f"there is no service {self._name}; is franka_hardware running?")
+        if self.is_busy or not self.is_there:
+            absent = f"there is no service {self._name}; is franka_hardware running?"
+            outcome.set_result(f"{self._name} is still busy with another request" if self.is_busy else absent)
             return outcome
         request = self._kind.Request()
         fill(request)
@@ -95,20 +102,18 @@ class SettingClient:
         return outcome
 
 
-def destroy_services(node: Node, services: Sequence[Any]) -> None:
-    """Destroy services at once."""
-    for service in services:
-        node.destroy_service(service)
-
-
-def destroy_services_later(node: Node, services: Sequence[Any]) -> None:
-    """Destroy services of which one is just answering: rclpy fails where it answers with a destroyed one."""
+def destroy_services(node: Node, services: Sequence[Any], is_answering: bool) -> None:
+    """Destroy services; later where one is just answering, as rclpy fails where it answers with a destroyed one."""
 
     def destroy() -> None:
         node.destroy_timer(timer)
-        destroy_services(node, services)
+        destroy_services(node, services, is_answering=False)
 
-    timer = node.create_timer(ANSWER_TIME, destroy, callback_group=ReentrantCallbackGroup(), clock=STEADY)
+    if is_answering:
+        timer = node.create_timer(ANSWER_TIME, destroy, callback_group=ReentrantCallbackGroup(), clock=STEADY)
+        return
+    for service in services:
+        node.destroy_service(service)
 
 
 def collision_request(request: Any, torque: Sequence[float], force: Sequence[float]) -> None:
@@ -116,11 +121,7 @@ def collision_request(request: Any, torque: Sequence[float], force: Sequence[flo
 
     Lower limits, where the robot reports contact, equal the upper ones, where it stops: contact that matters to the
     adaptation is judged from the external torque.
-
-    Args:
-        request: To fill.
-        torque: Per joint, shape (7,), [N·m].
-        force: Force and torque at the end effector, shape (6,), [N], [N·m].
+    `torque` is per joint, shape (7,), [N·m]; `force` at the end effector, force and torque, shape (6,), [N], [N·m].
     """
     for phase in ("acceleration", "nominal"):
         for side in ("lower", "upper"):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.task import Future
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
-from thunder_controllers.ros.franka.services import SettingClient, load_request
+from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, run
+from thunder_controllers.ros.franka.services import SettingClient, import_franka_msgs, load_request
+from thunder_controllers.ros.franka.state import FrankaError
 from thunder_dynamics.inertia import Inertia
 
 SERVICE = "service_server/set_load"
@@ -29,8 +30,9 @@ class SetLoadNode(Node):
     """Asks the robot once, as soon as its service is there.
 
     Raises:
-        ParameterError: if `load` is not four numbers with a mass, or franka_msgs is not installed.
-        SystemExit: while it spins: 0 once the robot has its load, 1 if it refuses or takes too long.
+        ParameterError: if `load` is not four numbers with a mass.
+        FrankaError: if franka_msgs is not installed; while it spins, if the robot refuses or takes too long.
+        SystemExit: while it spins, once the robot has its load.
     """
 
     def __init__(self) -> None:
@@ -39,37 +41,25 @@ class SetLoadNode(Node):
         given.declare(node_parameters("franka", names.SET_LOAD))
         self._load = _parse_load(given["load"])
         self._timeout = given["timeout"]
-        self._service = self._make_client()
+        _, services = import_franka_msgs("load", "start without a load")
+        self._service = SettingClient(self, services.SetLoad, SERVICE, ANSWER_TIMEOUT)
         self._asks = self.create_timer(PERIOD, self._ask, clock=STEADY)
         self.create_timer(self._timeout, self._give_up, clock=STEADY)
-
-    def _make_client(self) -> SettingClient:
-        try:
-            from franka_msgs.srv import SetLoad
-        except ImportError:
-            valid = "a workspace with franka_ros2"
-            raise ParameterError(
-                "a load needs franka_msgs, which is not installed", where="load", valid=valid
-            ) from None
-        return SettingClient(self, SetLoad, SERVICE, ANSWER_TIMEOUT)
 
     def _ask(self) -> None:
         if self._service.is_there:
             self._asks.cancel()
-            self._service.request(lambda request: load_request(request, self._load), self._on_answer)
+            self._service.request(lambda request: load_request(request, self._load)).add_done_callback(self._on_answer)
 
-    def _on_answer(self, reason: str | None) -> None:
+    def _on_answer(self, outcome: Future) -> None:
+        reason = outcome.result()
         if reason is None:
             self.get_logger().info("the robot has its load")
             raise SystemExit(EXIT_SUCCESS)
-        self._end(f"the load was not set: {reason}")
+        raise FrankaError(f"the load was not set: {reason}")
 
     def _give_up(self) -> None:
-        self._end(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
-
-    def _end(self, reason: str) -> NoReturn:
-        self.get_logger().fatal(reason)
-        raise SystemExit(EXIT_FAILURE)
+        raise FrankaError(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
 
 
 def _parse_load(numbers: tuple[float, ...]) -> Inertia:
