@@ -64,11 +64,8 @@ def panda_adaptive(given: Values) -> list[NodeEntry]:
 def robot_adaptive(given: Values) -> list[NodeEntry]:
     """List the nodes of launch/robot_adaptive.launch.py."""
     check_robot(given["robot"])
-    texts = {name: given[name] for name in ("robot", "name", "base_link", "ee_link")}
-    return [
-        _generator(given, **texts),
-        *_simulated(given, given["robot"], given["ee_link"], [], given["estimates_file"]),
-    ]
+    simulated = _simulated(given, given["robot"], given["ee_link"], [], given["estimates_file"])
+    return [_generator(given, **{name: given[name] for name in ("robot", "name", "base_link", "ee_link")}), *simulated]
 
 
 def generator(given: Values) -> list[NodeEntry]:
@@ -126,8 +123,7 @@ def _parse(words: Sequence[str]) -> dict[str, str]:
 
 def _generator(given: Values, **texts: str) -> NodeEntry:
     links = [link for link in given["adapted_links"].split("+") if link]
-    none = dict.fromkeys(("name", "base_link", "ee_link", "output"), "")
-    parameters = {**none, **texts, "laws": [given["law"]], "adapted_links": links}
+    parameters = {**texts, "laws": [given["law"]], "adapted_links": links}
     return NodeEntry("generator.node", "make_node", names.GENERATOR, parameters)
 
 
