@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
@@ -13,8 +12,7 @@ from thunder_controllers.ros.common.declarations import Parameter, node_paramete
 from thunder_controllers.ros.controller.parameters import controller_parameters
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(NamedTuple):
     """A topic of a node; `qos` names a profile of qos.py. A parameter in braces stands for its value."""
 
     name: str
@@ -24,8 +22,7 @@ class Topic:
     description: str
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(NamedTuple):
     """A service that a node offers."""
 
     name: str
@@ -33,8 +30,7 @@ class Service:
     description: str
 
 
-@dataclass(frozen=True)
-class NodeInterface:
+class NodeInterface(NamedTuple):
     """Everything that a node shows to others."""
 
     name: str

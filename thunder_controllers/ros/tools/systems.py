@@ -123,7 +123,8 @@ def _parse(words: Sequence[str]) -> dict[str, str]:
 
 def _generator(given: Values, **texts: str) -> NodeEntry:
     links = [link for link in given["adapted_links"].split("+") if link]
-    parameters = {**texts, "laws": [given["law"]], "adapted_links": links}
+    none = dict.fromkeys(("name", "base_link", "ee_link", "output"), "")
+    parameters = {**none, **texts, "laws": [given["law"]], "adapted_links": links}
     return NodeEntry("generator.node", "make_node", names.GENERATOR, parameters)
 
 
