@@ -19,7 +19,6 @@ from thunder_controllers.references.trajectories import (
     JointLissajous,
     JointPath,
     Lissajous,
-    PathLimits,
     PoseToPose,
     Reference,
     common_period,
@@ -134,13 +133,13 @@ def test_paths_start_and_end_at_rest_and_stay_there(build: Callable[[], PoseToPo
 
 
 def test_path_passes_every_pose_and_keeps_its_bounds() -> None:
-    limits = PathLimits(linear=(0.1, 0.5, 5.0), angular=(0.3, 1.0, 10.0))
-    path = PoseToPose([[0, 0, 0], [0.3, 0, 0]], [R_A, R_B], limits)
+    linear, angular = (0.1, 0.5, 5.0), (0.3, 1.0, 10.0)
+    path = PoseToPose([[0, 0, 0], [0.3, 0, 0]], [R_A, R_B], linear, angular)
     rows = path.sample(np.linspace(0.0, path.duration, 2001))
     np.testing.assert_allclose(_matrices(rows)[0], R_A, atol=1e-12)
     np.testing.assert_allclose(_matrices(rows)[-1], R_B, atol=1e-7)
     np.testing.assert_allclose(rows[-1, POSITION], [0.3, 0, 0], atol=1e-8)
-    for part, bounds in ((slice(0, 3), limits.linear), (slice(3, 6), limits.angular)):
+    for part, bounds in ((slice(0, 3), linear), (slice(3, 6), angular)):
         assert np.linalg.norm(rows[:, TWIST][:, part], axis=1).max() <= bounds[0] * (1 + 1e-9)
         assert np.linalg.norm(rows[:, ACCELERATION][:, part], axis=1).max() <= bounds[1] * (1 + 1e-9)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.host import MotionLimits
 from thunder_controllers.references.time_law import RestToRest
 from thunder_dynamics.errors import DimensionError
 
@@ -31,6 +31,13 @@ TWIST = slice(12, 18)
 ACCELERATION = slice(18, 24)
 CARTESIAN_SIZE = 24
 """Length of a Cartesian sample."""
+
+_HOST = MotionLimits()
+LINEAR = (_HOST.linear_velocity, _HOST.linear_acceleration, _HOST.linear_jerk)
+"""Bounds of straight motion where none are given, those of the host's motions [m/s, m/s², m/s³]."""
+
+ANGULAR = (_HOST.angular_velocity, _HOST.angular_acceleration, _HOST.angular_jerk)
+"""The same of turning [rad/s, rad/s², rad/s³]."""
 
 
 class Reference(Protocol):
@@ -149,17 +156,6 @@ class Hold(Lissajous):
         super().__init__(position, 0.0, 0.0, rotation=rotation)
 
 
-@dataclass(frozen=True)
-class PathLimits:
-    """Bounds of a time law along a Cartesian path, of the linear and the angular motion each.
-
-    Units: m/s, m/s², m/s³ and rad/s, rad/s², rad/s³.
-    """
-
-    linear: tuple[float, float, float] = (0.25, 1.0, 10.0)
-    angular: tuple[float, float, float] = (1.0, 4.0, 40.0)
-
-
 class PoseToPose:
     """Rest to rest through a list of poses, on straight lines and geodesics of SO(3).
 
@@ -169,7 +165,8 @@ class PoseToPose:
     Args:
         positions: Shape (K, 3) [m], K ≥ 2.
         rotations: K rotation matrices; identities by default.
-        limits: Of the motion on each segment.
+        linear: Bounds of velocity, acceleration and jerk of the motion on each segment [m/s, m/s², m/s³].
+        angular: The same of turning [rad/s, rad/s², rad/s³].
         dwell: Rest at every pose after the first [s].
     """
 
@@ -179,7 +176,8 @@ class PoseToPose:
         self,
         positions: ArrayLike,
         rotations: Sequence[ArrayLike] | None = None,
-        limits: PathLimits | None = None,
+        linear: Sequence[float] = LINEAR,
+        angular: Sequence[float] = ANGULAR,
         dwell: float = 0.0,
     ) -> None:
         points = np.array(positions, dtype=float)
@@ -195,8 +193,7 @@ class PoseToPose:
         relative = np.matmul(self._matrices[:-1].transpose(0, 2, 1), self._matrices[1:])
         self._angles = Rotation.from_matrix(relative).as_rotvec()
         lengths = np.linalg.norm([self._lines, self._angles], axis=2).T
-        limits = limits or PathLimits()
-        self._law = RestToRest(lengths, tuple(zip(limits.linear, limits.angular, strict=True)), dwell)
+        self._law = RestToRest(lengths, tuple(zip(linear, angular, strict=True)), dwell)
 
     @property
     def duration(self) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
@@ -12,8 +11,7 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import Parameter, controller_parameters, node_parameters
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(NamedTuple):
     """A topic of a node; `qos` names a profile of qos.py. A parameter in braces stands for its value."""
 
     name: str
@@ -23,8 +21,7 @@ class Topic:
     description: str
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(NamedTuple):
     """A service that a node offers."""
 
     name: str
@@ -32,8 +29,7 @@ class Service:
     description: str
 
 
-@dataclass(frozen=True)
-class NodeInterface:
+class NodeInterface(NamedTuple):
     """Everything that a node shows to others."""
 
     name: str

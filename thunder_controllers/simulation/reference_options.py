@@ -63,15 +63,14 @@ class PosesOptions(Strict):
 
     type: Literal["poses"]
     poses: Annotated[tuple[PoseOptions, ...], Field(min_length=2)]
-    linear: Bounds = trajectories.PathLimits.linear
-    angular: Bounds = trajectories.PathLimits.angular
+    linear: Bounds = trajectories.LINEAR
+    angular: Bounds = trajectories.ANGULAR
     dwell: NonNegative = 0.0
 
     def build(self) -> trajectories.Reference:
         """Make the trajectory."""
-        limits = trajectories.PathLimits(self.linear, self.angular)
-        positions = [pose.position for pose in self.poses]
-        return trajectories.PoseToPose(positions, [pose.rotation for pose in self.poses], limits, self.dwell)
+        positions, rotations = zip(*((pose.position, pose.rotation) for pose in self.poses), strict=True)
+        return trajectories.PoseToPose(positions, rotations, self.linear, self.angular, self.dwell)
 
 
 class JointLissajousOptions(Strict):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thunder_controllers.references.motion import Leg, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.pose_motion import Leg, Motion
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3

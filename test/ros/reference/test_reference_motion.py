@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thunder_controllers.references.motion import Leg, Motion
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.pose_motion import Leg, Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference.pose_motion import legs_of, pose
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
-START = PoseValue(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
+START = pose(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
 DOWN = [0.0, 0.0, np.pi]
 
 MOTIONS: dict[str, dict[str, Any]] = {
@@ -36,7 +37,7 @@ def _parameters(**changes: Any) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in node_parameters("reference", names.REFERENCE)} | changes
 
 
-def _legs(start: PoseValue = START, **changes: Any) -> list[Leg]:
+def _legs(start: np.ndarray = START, **changes: Any) -> list[Leg]:
     parameters = _parameters(**changes)
     return legs_of(parameters["type"], parameters, start)
 
@@ -53,7 +54,7 @@ def test_motion_begins_where_the_robot_is_and_never_steps(name: str) -> None:
     moved = _run(motion, 5000)
     motion.stop()
     rows = np.vstack([moved, _run(motion, 2000)])
-    np.testing.assert_allclose(rows[0, POSITION], START.position, atol=1e-5)
+    np.testing.assert_allclose(rows[0, POSITION], START[POSITION], atol=1e-5)
     assert np.abs(rows[0, TWIST]).max() < 1e-2
     # Positions change by the velocity, velocities by the acceleration: nothing but the sampling is in between.
     np.testing.assert_allclose(np.diff(rows[:, POSITION], axis=0) / DT, rows[1:, TWIST][:, :3], atol=DT * 2.0)
@@ -81,12 +82,11 @@ def test_a_motion_starts_from_the_pose_that_is_held() -> None:
     motion = Motion()
     motion.start(_legs(type="hold", centre=(0.4, 0.0, 0.4)), 1.0)
     _run(motion, 5000)
-    sample = motion.held("cartesian")
-    assert sample is not None and motion.held("joint") is None
-    held = PoseValue.of(sample)
-    np.testing.assert_allclose(held.position, [0.4, 0.0, 0.4], atol=1e-12)
+    held = motion.held("cartesian")
+    assert held is not None and motion.held("joint") is None
+    np.testing.assert_allclose(held[POSITION], [0.4, 0.0, 0.4], atol=1e-12)
     motion.start(_legs(held, type="lissajous"), 1.0)
-    np.testing.assert_allclose(motion.advance(DT)[POSITION], held.position, atol=1e-5)  # type: ignore[index]
+    np.testing.assert_allclose(motion.advance(DT)[POSITION], held[POSITION], atol=1e-5)  # type: ignore[index]
 
 
 def test_a_motion_under_way_is_not_replaced() -> None:

@@ -42,7 +42,6 @@ class Step(Enum):
     CONFIGURE = "the controller to be configured"
     ROBOT = "joint_states"
     ACTIVATE = "the controller to be activated"
-    END = "nothing"
 
 
 class BringupNode(Node):
@@ -62,7 +61,6 @@ class BringupNode(Node):
         self._ends_process = ends_process
         self._step = Step.CONTROLLER
         self._attempts = 0
-        self._asked: Future | None = None
         controller = self._given["controller"]
         self._change = self.create_client(ChangeState, f"{controller}/change_state")
         self._state = self.create_client(GetState, f"{controller}/get_state")
@@ -78,8 +76,6 @@ class BringupNode(Node):
             self._step = Step.CONTROLLER
 
     def _advance(self) -> None:
-        if self._step is Step.END:
-            return
         if (self.get_clock().now() - self._start).nanoseconds * 1e-9 > self._given["timeout"]:
             self._end(f"still waiting for {self._step.value} after {self._given['timeout']:g} s")
         elif self._pause > 0:
@@ -92,8 +88,7 @@ class BringupNode(Node):
     def _ask_state(self) -> None:
         """Go on from the state that the controller is in."""
         self._step = Step.CONFIGURE
-        self._asked = self._state.call_async(GetState.Request())
-        self._asked.add_done_callback(self._on_state)
+        self._state.call_async(GetState.Request()).add_done_callback(self._on_state)
 
     def _on_state(self, future: Future) -> None:
         state = future.result().current_state
@@ -102,31 +97,27 @@ class BringupNode(Node):
         elif state.id == State.PRIMARY_STATE_INACTIVE:
             self._on_configured()
         elif state.id == State.PRIMARY_STATE_ACTIVE:
-            self._end(None)
+            self._end()
         else:
             self._end(f"the controller is {state.label}")
 
     def _request(self, transition: int, step: Step) -> None:
         self._step = step
-        self._asked = self._change.call_async(ChangeState.Request(transition=Transition(id=transition)))
-        self._asked.add_done_callback(self._on_changed)
+        request = ChangeState.Request(transition=Transition(id=transition))
+        self._change.call_async(request).add_done_callback(self._on_changed)
 
     def _on_changed(self, future: Future) -> None:
-        success = bool(future.result().success)
-        if self._step is Step.CONFIGURE:
-            if success:
-                self._on_configured()
-            else:
-                self._end("the controller cannot be configured; its log says why")
-        elif success:
-            self._end(None)
+        if future.result().success:
+            (self._on_configured if self._step is Step.CONFIGURE else self._end)()
+        elif self._step is Step.CONFIGURE:
+            self._end("the controller cannot be configured; its log says why")
         else:
             self._retry()
 
     def _on_configured(self) -> None:
         """Go on to the robot, if the controller shall be active."""
         if self._given["goal"] == "inactive":
-            self._end(None)
+            self._end()
         else:
             self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
 
@@ -134,11 +125,9 @@ class BringupNode(Node):
         self._attempts += 1
         if self._attempts >= ATTEMPTS:
             self._end(f"the controller refused activation {ATTEMPTS} times; its log says why")
-            return
         self._step, self._pause = Step.ROBOT, round(RETRY / PERIOD)
 
-    def _end(self, reason: str | None) -> None:
-        self._step = Step.END
+    def _end(self, reason: str | None = None) -> None:
         self._timer.cancel()
         if reason is not None:
             self.get_logger().fatal(reason)

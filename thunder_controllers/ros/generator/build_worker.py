@@ -89,12 +89,8 @@ class BuildProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._ended = False
-
-    @property
-    def ended(self) -> bool:
+        self.ended = False
         """Whether `end` was called."""
-        return self._ended
 
     def run(self, request: Request) -> BuildResult:
         """Build and wait for the result.
@@ -104,7 +100,7 @@ class BuildProcess:
         """
         command = [sys.executable, "-m", __name__, json.dumps(dict(request))]
         with self._lock:
-            if self._ended:
+            if self.ended:
                 raise BuildError("the build was ended", where=request["robot_file"])
             # A session of its own: a signal to the group of this process does not reach the compilers half-way.
             pipe = subprocess.PIPE
@@ -115,7 +111,7 @@ class BuildProcess:
             status = process.wait()
         with self._lock:
             self._process = None
-        if self._ended:
+        if self.ended:
             raise BuildError("the build was ended", where=request["robot_file"])
         if status == 0:
             return _RESULT.validate_json(text)
@@ -125,7 +121,7 @@ class BuildProcess:
     def end(self) -> None:
         """End the build that is running, compilers included, and refuse further ones."""
         with self._lock:
-            self._ended = True
+            self.ended = True
             process = self._process
             if process is not None and process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)

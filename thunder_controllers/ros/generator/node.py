@@ -39,7 +39,7 @@ from thunder_controllers.ros.common.runtime import (
     own_arguments,
     run,
 )
-from thunder_controllers.ros.generator.build_worker import BuildProcess, Request
+from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildResult, Request
 from thunder_dynamics.errors import BuildError, ThunderError
 
 DIAGNOSTICS_PERIOD = 1.0
@@ -59,11 +59,8 @@ class GeneratorNode(Node):
         self._table = node_parameters("generator", names.GENERATOR)
         self._given.declare(self._table)
         self._process = BuildProcess()
-        self._description = ""
-        self._building = ""
-        self._library: LibraryMessage | None = None
-        self._seconds = 0.0
-        self._error = ""
+        self._description = self._building = self._error = ""
+        self._result: BuildResult | None = None
         self._publisher = self.create_publisher(String, names.LIBRARY, LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
 
@@ -95,7 +92,7 @@ class GeneratorNode(Node):
             raise
         finally:
             self._building = ""
-        self._library, self._seconds = result.library, result.seconds
+        self._result = result
         what = "reused, nothing has changed" if result.reused else f"built in {result.seconds:.1f} s"
         self.get_logger().info(f"{result.library.library} {what}, hash {result.library.hash[:16]}")
         self._publisher.publish(String(data=format_library_message(result.library)))
@@ -127,39 +124,34 @@ class GeneratorNode(Node):
 
     def _on_start(self) -> None:
         self._first.cancel()
-        self._build_and_go_on()
+        self._on_build(Trigger.Request(), Trigger.Response())
 
     def _on_description(self, message: String) -> None:
-        if message.data == self._description:
-            return
-        self._description = message.data
-        if not self._given["robot"]:
-            self._build_and_go_on()
-
-    def _build_and_go_on(self) -> bool:
-        try:
-            self.build()
-        except ThunderError as error:  # ~/build is there to try again
-            log = self.get_logger()
-            (log.info if self._process.ended else log.error)(str(error))
-            return False
-        return True
+        is_new, self._description = message.data != self._description, message.data
+        if is_new and not self._given["robot"]:
+            self._on_build(Trigger.Request(), Trigger.Response())
 
     def _on_build(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self._build_and_go_on()
-        response.message = self._library.library if response.success and self._library else self._error
+        """Build and go on, whatever comes of it: `~/build` is there to try again."""
+        try:
+            response.message, response.success = self.build().library, True
+        except ThunderError as error:
+            response.message = str(error)
+            log = self.get_logger()
+            (log.info if self._process.ended else log.error)(response.message)
         return response
 
     def _report(self) -> None:
         values: dict[str, Any] = {}
-        if self._library is not None:
-            values = {"robot": self._library.robot, "library": self._library.library, "hash": self._library.hash}
-            values["build time [s]"] = round(self._seconds, 3)
+        if self._result is not None:
+            library = self._result.library
+            values = {"robot": library.robot, "library": library.library, "hash": library.hash}
+            values["build time [s]"] = round(self._result.seconds, 3)
         if self._building:
             level, message = OK, f"building {self._building}"
         elif self._error:
             level, message = ERROR, self._error
-        elif self._library is None:
+        elif self._result is None:
             level, message = WARN, "waiting for a robot"
         else:
             level, message = OK, "library ready"

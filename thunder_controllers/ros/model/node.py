@@ -42,11 +42,10 @@ def check_functions(library: Library, functions: Sequence[str]) -> None:
     Raises:
         NameNotFoundError: if there is no such function, or it needs what no joint state holds.
     """
-    usable = [name for name in library.functions if not _unknown_inputs(library, name)]
     for name in functions:
-        unknown = _unknown_inputs(library, name)
-        if unknown:
+        if unknown := _unknown_inputs(library, name):
             what = f"{name} needs {', '.join(unknown)}, which joint_states does not hold"
+            usable = [other for other in library.functions if not _unknown_inputs(library, other)]
             raise NameNotFoundError(what, where="parameter functions", valid=", ".join(usable))
 
 
@@ -62,10 +61,9 @@ def to_message(name: str, value: FloatArray) -> Float64MultiArray:
     """
     message = Float64MultiArray(data=np.ascontiguousarray(value, dtype=float).ravel().tolist())
     sizes = value.shape or (1,)
-    labels = (f"{name}/row", f"{name}/column")
-    for k, size in enumerate(sizes):
-        stride = int(np.prod(sizes[k:]))
-        message.layout.dim.append(MultiArrayDimension(label=labels[k], size=size, stride=stride))
+    for k, (size, side) in enumerate(zip(sizes, ("row", "column"), strict=False)):
+        dimension = MultiArrayDimension(label=f"{name}/{side}", size=size, stride=int(np.prod(sizes[k:])))
+        message.layout.dim.append(dimension)
     return message
 
 
@@ -85,12 +83,10 @@ class ModelNode(Node):
         self._state: JointState | None = None
         self._problem = WAITING
         self._published = 0
-        path = self._given["library"]
-        if path:
-            self._use(str(find_library(path)))
+        if self._given["library"]:
+            self._use(str(find_library(self._given["library"])))
         else:
-            topic = self._given["library_topic"]
-            self.create_subscription(String, topic, self._on_library, LATCHED)
+            self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
         self.create_subscription(JointState, names.JOINT_STATES, self._on_joint_states, STREAM)
         self.create_timer(1.0 / self._given["rate"], self._publish)
         self.create_timer(DIAGNOSTICS_PERIOD, self._report)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Configuration
 from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.motion import NEAR, Leg, through
 from thunder_controllers.references.trajectories import JointLissajous, JointPath, Reference
 from thunder_controllers.ros.common.declarations import Values
-from thunder_controllers.ros.reference.pose_motion import NEAR, Leg
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
@@ -29,21 +28,15 @@ class JointSpace:
     upper: FloatArray
     velocity: FloatArray
 
-    @staticmethod
-    def of(robot: Configuration) -> JointSpace:
-        """Limits that the robot's library states."""
-        library = robot.library
-        return JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)
-
     def check(self, q: FloatArray, reach: FloatArray, where: str) -> None:
         """Make sure that q ± reach is within the limits.
 
         Raises:
             ScenarioError: naming the first joint that would leave them.
         """
-        valid = [f"{lower:.4g} to {upper:.4g}" for lower, upper in zip(self.lower, self.upper, strict=True)]
-        found = [f"at {position:.4g} ± {distance:.4g}" for position, distance in zip(q, reach, strict=True)]
-        self._refuse((q - reach < self.lower - NEAR) | (q + reach > self.upper + NEAR), found, where, valid)
+        for k in np.flatnonzero((q - reach < self.lower - NEAR) | (q + reach > self.upper + NEAR)):
+            valid = f"{self.lower[k]:.4g} to {self.upper[k]:.4g}"
+            raise ScenarioError(f"{self.names[k]} at {q[k]:.4g} ± {reach[k]:.4g}", where=where, valid=valid)
 
     def check_velocity(self, largest: FloatArray, where: str) -> None:
         """Make sure that velocities are within the limits.
@@ -51,13 +44,9 @@ class JointSpace:
         Raises:
             ScenarioError: naming the first joint that would be too fast.
         """
-        found = [f"would move at {value:.4g}" for value in largest]
-        self._refuse(largest > self.velocity, found, where, [f"at most {value:.4g}" for value in self.velocity])
-
-    def _refuse(self, wrong: NDArray[np.bool_], found: list[str], where: str, valid: list[str]) -> None:
-        if wrong.any():
-            k = int(np.argmax(wrong))
-            raise ScenarioError(f"{self.names[k]} {found[k]}", where=where, valid=valid[k])
+        for k in np.flatnonzero(largest > self.velocity):
+            what = f"{self.names[k]} would move at {largest[k]:.4g}"
+            raise ScenarioError(what, where=where, valid=f"at most {self.velocity[k]:.4g}")
 
 
 def joint_legs_of(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> list[Leg]:
@@ -72,31 +61,33 @@ def joint_legs_of(kind: str, parameters: Values, start: FloatArray, space: Joint
     Raises:
         ThunderError: if the parameters make no motion within the limits.
     """
+    velocity, acceleration, jerk = parameters["limits.joint"]
+
+    def plan(points: list[FloatArray], dwell: float = 0.0) -> JointPath:
+        return JointPath(points, np.minimum(velocity, space.velocity), acceleration, jerk, dwell)
+
+    rest = Leg(JointLissajous(start, 0.0, 0.0), 1.0, 0.0)
     if kind == "joint_points":
-        points = _points(parameters, space)
-        return _through([start, *points], parameters, space, parameters["joint_points.dwell"]) or _rest(start)
+        places = [start, *_points(parameters, space)]
+        return through(places, lambda points: plan(points, parameters["joint_points.dwell"])) or [rest]
     if kind == "joint_hold":
-        return _through([start, _centre(parameters, start, space, np.zeros(len(start)))], parameters, space) or _rest(
-            start
-        )
+        return through([start, _centre(parameters, start, space, np.zeros(len(start)))], plan) or [rest]
     path = _periodic(kind, parameters, start, space)
-    first = path.sample(np.zeros(1))[0, : len(start)]
-    return [*_through([start, first], parameters, space), Leg(path, 0.0, None)]
+    return through([start, path.sample(np.zeros(1))[0, : len(start)]], plan, path)
 
 
 def _periodic(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> Reference:
     amplitude = _per_joint(parameters, f"{kind}.amplitude", len(start))
     centre = _centre(parameters, start, space, np.abs(amplitude))
     if kind == "joint_excitation":
-        values = {name: parameters[f"{kind}.{name}"] for name in ("frequency", "harmonics", "seed")}
-        excitation = JointExcitation(centre, amplitude, **values)
+        values = (parameters[f"{kind}.{key}"] for key in ("frequency", "harmonics", "seed"))
+        excitation = JointExcitation(centre, amplitude, *values)
         space.check_velocity(excitation.largest_velocity, kind)
         return excitation
     phase = _per_joint(parameters, f"{kind}.phase", len(start))
-    given = parameters[f"{kind}.frequency"]
-    frequency = (
-        _per_joint(parameters, f"{kind}.frequency", len(start)) if given else np.resize(JOINT_FREQUENCIES, len(start))
-    )
+    frequency = np.resize(JOINT_FREQUENCIES, len(start))
+    if parameters[f"{kind}.frequency"]:
+        frequency = _per_joint(parameters, f"{kind}.frequency", len(start))
     space.check_velocity(2.0 * np.pi * np.abs(amplitude) * frequency, kind)
     return JointLissajous(centre, amplitude, frequency, phase)
 
@@ -120,23 +111,6 @@ def _points(parameters: Values, space: JointSpace) -> list[FloatArray]:
     for k, point in enumerate(points):
         space.check(point, np.zeros(n), f"{where}: point {k}")
     return list(points)
-
-
-def _through(points: list[FloatArray], parameters: Values, space: JointSpace, dwell: float = 0.0) -> list[Leg]:
-    """One leg through all points; none if there is no way to go."""
-    way = points[:1]
-    for point in points[1:]:
-        if np.abs(point - way[-1]).max() > NEAR:
-            way.append(point)
-    if len(way) < 2:
-        return []
-    velocity, acceleration, jerk = parameters["limits.joint"]
-    path = JointPath(way, np.minimum(velocity, space.velocity), acceleration, jerk, dwell)
-    return [Leg(path, 1.0, path.duration)]
-
-
-def _rest(q: FloatArray) -> list[Leg]:
-    return [Leg(JointLissajous(q, 0.0, 0.0), 1.0, 0.0)]
 
 
 def _per_joint(parameters: Values, name: str, n: int) -> FloatArray:

@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from thunder_controllers.host import Configuration
+from thunder_controllers.references.motion import Kind, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
@@ -26,7 +27,7 @@ from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.controller.configuration import load_configuration
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.pose_motion import Kind, Motion, PoseValue, legs_of
+from thunder_controllers.ros.reference.pose_motion import legs_of, pose
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
 from thunder_dynamics.errors import ScenarioError
 
@@ -52,7 +53,7 @@ class ReferenceNode(Node):
         self._settings.declare(node_parameters("reference", names.REFERENCE))
         self._motion = Motion()
         self._lock = threading.Lock()
-        self._pose: PoseValue | None = None
+        self._pose: FloatArray | None = None
         self._state: JointState | None = None
         self._announced: str | None = None
         self._robot: Configuration | None = None
@@ -90,34 +91,34 @@ class ReferenceNode(Node):
         kind = self._settings["type"]
         if kind == "auto":
             kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
-        ramp_time = self._settings["ramp_time"]
         if kind.startswith("joint_"):
-            space = JointSpace.of(self._known_robot())
-            legs = joint_legs_of(kind, self._settings, self._start_joints(), space)
-            self._motion.start(legs, ramp_time, "joint")
+            robot = self._known_robot()
+            library = robot.library
+            space = JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)
+            legs = joint_legs_of(kind, self._settings, self._start_joints(robot), space)
         else:
-            self._motion.start(legs_of(kind, self._settings, self._start_pose()), ramp_time)
+            legs = legs_of(kind, self._settings, self._start_pose())
+        self._motion.start(legs, self._settings["ramp_time"], "joint" if kind.startswith("joint_") else "cartesian")
         self.get_logger().info(f"motion: {kind}")
 
-    def _start_pose(self) -> PoseValue:
+    def _start_pose(self) -> FloatArray:
         held = self._motion.held("cartesian")
-        pose = self._pose if held is None else PoseValue.of(held)
-        if pose is None:
+        place = self._pose if held is None else held
+        if place is None:
             raise NotReadyError(
                 "nobody says where the robot is",
                 where=f"topic {self._settings['controller']}/pose",
                 valid="a configured controller that receives joint_states",
             )
-        return pose
+        return place
 
-    def _start_joints(self) -> FloatArray:
-        joints = self._known_robot().joints
+    def _start_joints(self, robot: Configuration) -> FloatArray:
         held = self._motion.held("joint")
         if held is not None:
-            return held[: len(joints)]
+            return held
         if self._state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
-        return read_joints(self._state, joints)[0]
+        return read_joints(self._state, robot.joints)[0]
 
     def _known_robot(self) -> Configuration:
         if self._robot is None:
@@ -142,7 +143,8 @@ class ReferenceNode(Node):
                 throttle_duration_sec=5.0,
             )
             return
-        self._pose = pose_value(message)
+        p, q = message.pose.position, message.pose.orientation
+        self._pose = pose(np.array([p.x, p.y, p.z]), Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
 
     def _on_activity(self, _: TwistStamped | JointState) -> None:
         """Start by itself, once."""
@@ -173,12 +175,6 @@ class ReferenceNode(Node):
             sample = self._motion.advance(dt)
         if sample is not None:
             self._writers[self._motion.kind].send(sample)
-
-
-def pose_value(message: PoseStamped) -> PoseValue:
-    """Pose of a message."""
-    p, q = message.pose.position, message.pose.orientation
-    return PoseValue(np.array([p.x, p.y, p.z]), Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
 
 
 def main() -> None:

@@ -15,15 +15,6 @@ from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 NONE = "none"
 
 
-class _Memory:
-    """What a fault has seen since it began."""
-
-    def __init__(self, first: JointState) -> None:
-        self.first = _copy(first)
-        self.previous: list[JointState] = []
-        self.count = 0
-
-
 def _copy(message: JointState, **changes: object) -> JointState:
     """Copy a message whose arrays and stamp are used again, with other values for some fields."""
     copy = JointState(name=list(message.name))
@@ -39,18 +30,14 @@ def _without_last(message: JointState, *fields: str) -> JointState:
     return _copy(message, **{field: getattr(message, field)[:-1] for field in fields})
 
 
-_ACTIONS: dict[str, tuple[str, Callable[[JointState, _Memory], Sequence[JointState]]]] = {
+_Action = Callable[[JointState, "FaultInjector"], Sequence[JointState]]
+
+_ACTIONS: dict[str, tuple[str, _Action]] = {
     NONE: ("Nothing.", lambda m, seen: [m]),
     "drop_joint_states": ("No joint_states are sent.", lambda m, seen: []),
     "drop_every_second": ("Every second joint_states message is lost.", lambda m, seen: [m] if seen.count % 2 else []),
-    "nan_joint_states": (
-        "The first position is NaN.",
-        lambda m, seen: [_copy(m, position=[math.nan, *m.position[1:]])],
-    ),
-    "inf_velocity": (
-        "The first velocity is infinite.",
-        lambda m, seen: [_copy(m, velocity=[math.inf, *m.velocity[1:]])],
-    ),
+    "nan_joint_states": ("The first position is NaN.", lambda m, _: [_copy(m, position=[math.nan, *m.position[1:]])]),
+    "inf_velocity": ("The first velocity is infinite.", lambda m, _: [_copy(m, velocity=[math.inf, *m.velocity[1:]])]),
     "freeze": (
         "The sensors are stuck: values and stamp stay those of the moment of injection.",
         lambda m, seen: [seen.first],
@@ -88,9 +75,14 @@ class FaultInjector:
     def __init__(self) -> None:
         self.kind = NONE
         """The fault that acts."""
+        self.count: int = 0
+        """Messages since it began."""
+        self.first: JointState = JointState()
+        """The first of them."""
+        self.previous: list[JointState] = []
+        """The last one, if there was one."""
         self._offset = 0
-        self._end: int | None = None
-        self._seen: _Memory | None = None
+        self._end = math.inf
 
     def start(self, kind: str, duration: float, clock_offset: float, time_ns: int) -> None:
         """Begin a fault; a shift of the clock outlasts its fault, as it does in life.
@@ -101,8 +93,8 @@ class FaultInjector:
             clock_offset: How far clock_jump goes [s].
             time_ns: Simulated time now [ns].
         """
-        self.kind, self._seen = kind, None
-        self._end = time_ns + round(duration * NANOSECONDS) if duration > 0.0 else None
+        self.kind, self.count, self.previous = kind, 0, []
+        self._end = time_ns + round(duration * NANOSECONDS) if duration > 0.0 else math.inf
         if kind == "clock_jump":
             self._offset += round(clock_offset * NANOSECONDS)
         elif kind == "clock_restart":
@@ -110,7 +102,7 @@ class FaultInjector:
 
     def stop(self) -> None:
         """End the fault."""
-        self.kind, self._end = NONE, None
+        self.kind, self._end = NONE, math.inf
 
     def stamp(self, time_ns: int) -> int:
         """Time to publish for a simulated time [ns], never negative."""
@@ -118,11 +110,12 @@ class FaultInjector:
 
     def messages(self, message: JointState, time_ns: int) -> Sequence[JointState]:
         """Return what to send instead of `message`, which has the stamp of `stamp(time_ns)`."""
-        if self._end is not None and time_ns >= self._end:
+        if time_ns >= self._end:
             self.stop()
         if self.kind == NONE:
             return (message,)
-        self._seen = seen = self._seen or _Memory(message)
-        sent = _ACTIONS[self.kind][1](message, seen)
-        seen.previous, seen.count = [_copy(message)], seen.count + 1
+        if self.count == 0:
+            self.first = _copy(message)
+        sent = _ACTIONS[self.kind][1](message, self)
+        self.previous, self.count = [_copy(message)], self.count + 1
         return sent

@@ -13,8 +13,8 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
 from thunder_dynamics.errors import ThunderError
@@ -24,23 +24,6 @@ LOOK = 0.05
 
 MAX_LAG = 0.05
 """A loop that is later than this [s] gives the time up instead of running after it."""
-
-
-@dataclass(frozen=True)
-class LoopOptions:
-    """How the loop is paced.
-
-    Args:
-        mode: See the module.
-        period: Of a step [s].
-        lockstep_timeout: Wall time without command that engages the brakes in lock-step [s].
-        command_timeout: Simulated time without command that engages them in real time [s].
-    """
-
-    mode: Literal["realtime", "lockstep"]
-    period: float
-    lockstep_timeout: float
-    command_timeout: float
 
 
 @dataclass
@@ -68,7 +51,7 @@ class SimulationLoop(threading.Thread):
         states: Where states go.
         commands: Where commands come from.
         gates: Watch the references, for lock-step.
-        options: How it is paced.
+        parameters: Of the simulation node, for its pace.
     """
 
     def __init__(
@@ -77,17 +60,20 @@ class SimulationLoop(threading.Thread):
         states: StatePublisher,
         commands: CommandPort,
         gates: Sequence[ReferenceGate],
-        options: LoopOptions,
+        parameters: Values,
     ) -> None:
         super().__init__(name="simulation_loop", daemon=True)
         self.lock = threading.Lock()
         self.counters = LoopCounters()
-        self.realtime_factor = 1.0
+        self.realtime_factor: float = parameters["realtime_factor"]
         """Simulated per wall time, in real time; may be changed at any time."""
         self.error: ThunderError | None = None
         """Why the loop ended by itself."""
-        self._robot, self._states, self._commands, self._options = robot, states, commands, options
-        self._gates = tuple(gates)
+        self._robot, self._states, self._commands, self._gates = robot, states, commands, gates
+        self._is_lockstep = parameters["mode"] == "lockstep"
+        self._period = robot.options.period
+        self._lockstep_timeout: float = parameters["lockstep_timeout"]
+        self._command_timeout: float = parameters["command_timeout"]
         self._running = threading.Event()
         self._running.set()
         self._ending = False
@@ -129,13 +115,13 @@ class SimulationLoop(threading.Thread):
             self._running.wait()
             self._deadline = time.perf_counter()
             return
-        if self._options.mode == "lockstep":
+        if self._is_lockstep:
             self.counters.extra_commands += self._commands.discard()
             for gate in self._gates:
                 gate.clear()
         with self.lock:
             self._states.publish()
-        if self._options.mode == "lockstep" and not self._robot.is_held:
+        if self._is_lockstep and not self._robot.is_held:
             self._await_command()
             for gate in self._gates:
                 self._await_reference(gate)
@@ -147,7 +133,7 @@ class SimulationLoop(threading.Thread):
 
     def _await_command(self) -> None:
         """Wait for one command; without one the brakes engage."""
-        end = time.perf_counter() + self._options.lockstep_timeout
+        end = time.perf_counter() + self._lockstep_timeout
         while not self._ending:
             if self._take_one():
                 return
@@ -160,21 +146,21 @@ class SimulationLoop(threading.Thread):
 
     def _await_reference(self, gate: ReferenceGate) -> None:
         """Wait for the reference that answers this state, if states are being answered."""
-        end = time.perf_counter() + self._options.lockstep_timeout
+        end = time.perf_counter() + self._lockstep_timeout
         while gate.expects and not self._ending:
-            if gate.wait(LOOK):
+            if gate.wait(LOOK) and gate.skip():
                 return
             if time.perf_counter() > end:
-                gate.give_up()
+                gate.expects = False
 
     def _await_deadline(self) -> None:
         """Wait until the step is over, taking the commands that come."""
-        self._deadline += self._options.period / self.realtime_factor
+        self._deadline += self._period / self.realtime_factor
         count = 0
         while not self._ending and (left := self._deadline - time.perf_counter()) > 0.0:
             if self._commands.wait(min(left, LOOK)):
                 count += self._take_all()
-                if self._options.mode == "lockstep" and count:
+                if self._is_lockstep and count:
                     return  # the arm is not held any more: from here on a command is a step
         count += self._take_all()
         self._note_lag()
@@ -193,7 +179,7 @@ class SimulationLoop(threading.Thread):
 
     def _note_lag(self) -> None:
         lag = time.perf_counter() - self._deadline
-        if lag > self._options.period / self.realtime_factor:
+        if lag > self._period / self.realtime_factor:
             self.counters.late_steps += 1
         if lag > MAX_LAG:
             self.counters.given_up += lag
@@ -205,8 +191,8 @@ class SimulationLoop(threading.Thread):
             self._silent = 0.0
             return
         self.counters.steps_without_command += 1
-        self._silent += self._options.period
-        if self._silent > self._options.command_timeout:
+        self._silent += self._period
+        if self._silent > self._command_timeout:
             self._brake()
 
     def _brake(self) -> None:

@@ -16,11 +16,11 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.common.qos import MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.simulation.faults import FaultInjector
-from thunder_controllers.ros.simulation.loop import LoopOptions, SimulationLoop
+from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
@@ -52,14 +52,10 @@ class SimulationNode(Node):
         self._faults = FaultInjector()
         self._states = StatePublisher(self, self.robot, self._faults)
         self._commands = CommandPort(self, self._settings["command_topic"], self.robot)
-        gates = (
-            ReferenceGate(self, MultiDOFJointTrajectoryPoint, self._settings["lockstep_reference"]),
-            ReferenceGate(self, JointTrajectoryPoint, self._settings["lockstep_joint_reference"]),
-        )
-        timeouts = self._settings["lockstep_timeout"], self._settings["command_timeout"]
-        pace = LoopOptions(self._settings["mode"], 1.0 / self._settings["rate"], *timeouts)
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, pace)
-        self.loop.realtime_factor = self._settings["realtime_factor"]
+        kinds = {"reference": MultiDOFJointTrajectoryPoint, "joint_reference": JointTrajectoryPoint}
+        topics = {kind: self._settings[f"lockstep_{name}"] for name, kind in kinds.items()}
+        gates = [ReferenceGate(self, kind, topic, STREAM) for kind, topic in topics.items() if topic]
+        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, self._settings)
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()
         self.loop.start()
@@ -87,9 +83,8 @@ class SimulationNode(Node):
     # --- services and parameters -------------------------------------------------------------------------------
 
     def _on_change(self, values: Mapping[str, Any]) -> None:
-        factor = values.get("realtime_factor")
-        if factor is not None:
-            self.loop.realtime_factor = float(factor)
+        if "realtime_factor" in values:
+            self.loop.realtime_factor = values["realtime_factor"]
 
     def _reset(self) -> None:
         with self.loop.lock:
@@ -133,8 +128,7 @@ class SimulationNode(Node):
         before, steps_before, late_before = self._reported
         self._reported = (now, steps, late)
         rate = (steps - steps_before) / (now - before)
-        late_share = (late - late_before) / max(1, steps - steps_before)
-        level, message = self._judge(late_share)
+        level, message = self._judge((late - late_before) / max(1, steps - steps_before))
         array = diagnostic(self, level, message, self._values(rate))
         self._status.publish(array)
         self._diagnostics.publish(array)

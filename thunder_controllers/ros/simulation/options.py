@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from thunder_controllers.ros.common.declarations import Values
-from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
 
@@ -23,15 +23,11 @@ def robot_options(parameters: Values) -> RobotOptions:
     if not parameters["urdf"]:
         raise ScenarioError("no description", where="parameter urdf", valid="a path or package:// URI")
     return RobotOptions(
-        urdf=parameters["urdf"],
         xacro_args=xacro_arguments(parameters["xacro_args"]),
-        joints=parameters["joints"],
         period=1.0 / parameters["rate"],
         plant=_plant_options(parameters),
-        seed=parameters["seed"],
-        gravity_compensation=parameters["gravity_compensation"],
-        q_start=parameters["q_start"],
         has_brakes=parameters["hold_until_command"],
+        **{name: parameters[name] for name in ("urdf", "joints", "seed", "gravity_compensation", "q_start")},
     )
 
 
@@ -61,27 +57,17 @@ def xacro_arguments(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _plant_options(parameters: Values) -> PlantOptions:
-    data: dict[str, Any] = {
-        "ee_link": parameters["ee_link"] or None,
-        "integrator": parameters["integrator"],
-        "substeps": parameters["substeps"],
-        "torque_delay": parameters["torque_delay"],
-        "noise": {
-            name: _per_joint(parameters[f"noise.{name}"])
-            for name in ("q_std", "qd_std", "q_resolution", "qd_resolution")
-        },
-    }
-    friction = {name: parameters[f"friction.{name}"] for name in ("viscous", "coulomb")}
-    if any(friction.values()):
-        data["friction"] = {name: _per_joint(value) for name, value in friction.items()}
-    return _make(PlantOptions, "plant", **data)
+    data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay")}
+    if parameters["friction.viscous"] or parameters["friction.coulomb"]:
+        data["friction"] = _per_joint(parameters, Friction)
+    noise = _per_joint(parameters, Noise)
+    return _make(PlantOptions, "plant", ee_link=parameters["ee_link"] or None, noise=noise, **data)
 
 
-def _per_joint(values: tuple[float, ...]) -> float | tuple[float, ...]:
-    """One value stands for all joints; none is zero."""
-    if not values:
-        return 0.0
-    return values[0] if len(values) == 1 else values
+def _per_joint(parameters: Values, kind: type[Noise | Friction]) -> dict[str, Any]:
+    """Read a group of parameters named as the model is: one value stands for all joints; none is zero."""
+    given = {name: parameters[f"{kind.__name__.lower()}.{name}"] for name in kind.model_fields}
+    return {name: values if len(values) > 1 else sum(values, 0.0) for name, values in given.items()}
 
 
 def _make(kind: type[Made], where: str, **data: Any) -> Made:

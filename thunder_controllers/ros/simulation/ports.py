@@ -53,7 +53,7 @@ class StatePublisher:
             self._states.publish(message)
 
 
-class CommandPort:
+class CommandPort(HotSubscription[Float64MultiArray]):
     """Takes effort commands; what does not fit the robot is refused and counted.
 
     Args:
@@ -63,15 +63,11 @@ class CommandPort:
     """
 
     def __init__(self, node: Node, topic: str, robot: SimulatedRobot) -> None:
-        self._subscription = HotSubscription(node, Float64MultiArray, topic, STREAM)
+        super().__init__(node, Float64MultiArray, topic, STREAM)
         self._robot = robot
         self.accepted = 0
         self.refused = 0
         self.last_refusal = ""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a command is there, at most `timeout` seconds; whether one is."""
-        return self._subscription.wait(timeout)
 
     def take_all(self) -> int:
         """Hand every command that waits to the robot, the newest last; how many were accepted."""
@@ -82,7 +78,7 @@ class CommandPort:
 
     def take_one(self) -> bool:
         """Hand the oldest command that waits to the robot; whether there was one."""
-        message = self._subscription.take()
+        message = self.take()
         if message is None:
             return False
         try:
@@ -97,37 +93,22 @@ class CommandPort:
     def discard(self) -> int:
         """Drop the commands that wait; how many there were."""
         count = 0
-        while self._subscription.skip():
+        while self.skip():
             count += 1
         return count
 
 
-class ReferenceGate:
+class ReferenceGate(HotSubscription[Any]):
     """Watches a stream of references that answers states, so that lock-step can wait for it.
 
     A controller uses the newest reference that has reached it. If steps did not wait for the stream, a reference node
     that lags behind would show as an error of tracking that depends on the machine.
-
-    Args:
-        node: Owns the subscription.
-        kind: Of the messages.
-        topic: Of the references; empty: nothing is watched.
     """
 
-    def __init__(self, node: Node, kind: type[Any], topic: str) -> None:
-        self._subscription = HotSubscription(node, kind, topic, STREAM) if topic else None
-        self.expects = False
-        """Whether states are being answered: true from the first reference on, until `give_up`."""
+    expects = False
+    """Whether states are being answered: true from the first reference on, until it is set to false."""
 
     def clear(self) -> None:
         """Drop what has come; to be called before a state is published."""
-        while self._subscription is not None and self._subscription.skip():
+        while self.skip():
             self.expects = True
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for one reference, at most `timeout` seconds; whether it has come."""
-        return self._subscription is None or (self._subscription.wait(timeout) and self._subscription.skip())
-
-    def give_up(self) -> None:
-        """Expect no more until the stream begins again."""
-        self.expects = False

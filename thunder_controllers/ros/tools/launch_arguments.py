@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from thunder_controllers.resources import share
 
@@ -14,8 +14,7 @@ COMMON = "arguments"
 """Launch file that others include for the arguments that they share."""
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """A launch argument; every value is text."""
 
     name: str

@@ -60,9 +60,7 @@ class ProcessGroup:
     def __init__(
         self, descriptions: Sequence[ProcessDescription], environment: Mapping[str, str], report: Callable[[str], None]
     ) -> None:
-        self._descriptions = tuple(descriptions)
-        self._environment = dict(environment)
-        self._report = report
+        self._descriptions, self._environment, self._report = descriptions, environment, report
         self._children: dict[asyncio.Task[int], tuple[ProcessDescription, Process]] = {}
 
     def run(self, duration: float | None = None) -> int:
@@ -81,9 +79,9 @@ class ProcessGroup:
 
     async def _run(self, duration: float | None) -> int:
         stop = asyncio.Event()
+        stopped = asyncio.create_task(stop.wait())
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        stopped = asyncio.create_task(stop.wait())
         try:
             for description in self._descriptions:
                 await self._start(description)
@@ -119,8 +117,7 @@ class ProcessGroup:
 
     async def _end_all(self) -> None:
         start = time.monotonic()
-        first = [task for task, (description, _) in self._children.items() if description.ends_first]
-        await self._end(first, start + FIRST_LIMIT)
+        await self._end([task for task in self._children if self._children[task][0].ends_first], start + FIRST_LIMIT)
         await self._end(self._children, start + TOTAL_LIMIT)
         for task, (description, child) in self._children.items():
             if not task.done():

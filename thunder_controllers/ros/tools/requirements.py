@@ -6,7 +6,7 @@ The launch files check this before anything starts, and so does `thunder ros`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from thunder_controllers.package_uri import resolve_file
@@ -17,6 +17,7 @@ APT = "ros-jazzy-"
 """What names of Debian packages of ROS 2 Jazzy begin with."""
 
 FRANKA_ROS2 = "https://github.com/frankarobotics/franka_ros2, branch jazzy, built in this workspace"
+FRANKA_ARM = ("franka_description", "franka_hardware", "franka_robot_state_broadcaster")
 REBUILD = f"{PACKAGE} built again with {APT}controller-interface and {APT}hardware-interface"
 CONTROLLERS, HARDWARE = "controller_interface__pluginlib__plugin", "hardware_interface__pluginlib__plugin"
 PROGRAM = ""
@@ -133,40 +134,29 @@ def _check_franka(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("the description is someone else's", where=where, valid=valid)
 
 
-def _needs(given: Mapping[str, str]) -> Iterator[Need]:
+def _needs(given: Mapping[str, str]) -> list[Need]:
     """List what a system needs beside this package, which has no other needs with the backend mujoco."""
-    backend = given.get("backend", "mujoco")
-    if backend != "mujoco":
-        yield from _control_needs(backend, given)
-    elif given.get("use_rviz") == "true":
-        yield from (_packaged("robot_state_publisher"), XACRO)
-    if given.get("use_gazebo_gui") == "true" and backend == "gazebo":
-        yield Need("gz", f"{APT}ros-gz-sim", PROGRAM)
-    yield from (need for name, need in TOOLS.items() if given.get(name) == "true")
+    backend, is_plugin = given.get("backend", "mujoco"), given.get("controller") == "plugin"
+    is_managed, is_franka = backend != "mujoco", backend == "franka"
+    is_described = (not is_franka or given["robot_ip"]) if is_managed else given.get("use_rviz") == "true"
+    has_window = given.get("use_gazebo_gui") == "true"
+    table = (
+        (is_described, [*_packaged("robot_state_publisher"), XACRO]),
+        (is_managed, _packaged("controller_manager", "joint_state_broadcaster")),
+        (is_managed and is_plugin, [Need(PACKAGE, REBUILD, CONTROLLERS)]),
+        (is_managed and not is_plugin, _packaged("forward_command_controller")),
+        (backend == "ros2_control", [Need(PACKAGE, REBUILD, HARDWARE)]),
+        (backend == "gazebo", _packaged("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control")),
+        (backend == "gazebo" and has_window, [Need("gz", f"{APT}ros-gz-sim", PROGRAM)]),
+        (is_franka and given["robot_ip"], [Need(name, FRANKA_ROS2) for name in FRANKA_ARM]),
+        (is_franka and (given["load"] or not is_plugin), [Need("franka_msgs", FRANKA_ROS2)]),
+        *((given.get(name) == "true", [tool]) for name, tool in TOOLS.items()),
+    )
+    return [need for is_wanted, needs in table if is_wanted for need in needs]
 
 
-def _control_needs(backend: str, given: Mapping[str, str]) -> Iterator[Need]:
-    """List what a controller_manager with its robot and controllers needs."""
-    if backend != "franka" or given["robot_ip"]:
-        yield from (_packaged("robot_state_publisher"), XACRO)
-    yield from map(_packaged, ("controller_manager", "joint_state_broadcaster"))
-    if given["controller"] == "plugin":
-        yield Need(PACKAGE, REBUILD, CONTROLLERS)
-    else:
-        yield _packaged("forward_command_controller")
-    if backend == "ros2_control":
-        yield Need(PACKAGE, REBUILD, HARDWARE)
-    elif backend == "gazebo":
-        yield from map(_packaged, ("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control"))
-    else:
-        starts = ("franka_description", "franka_hardware", "franka_robot_state_broadcaster")
-        talks = given["load"] or given["controller"] == "node"
-        names = (*(starts if given["robot_ip"] else ()), *(("franka_msgs",) if talks else ()))
-        yield from (Need(name, FRANKA_ROS2) for name in names)
-
-
-def _packaged(package: str) -> Need:
-    return Need(package, APT + package.replace("_", "-"))
+def _packaged(*packages: str) -> list[Need]:
+    return [Need(package, APT + package.replace("_", "-")) for package in packages]
 
 
 def _remedy(origins: list[str]) -> str:

@@ -7,6 +7,7 @@ perspective is written for them (any namespace, any adapted links), and rqt's no
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import sys
@@ -31,11 +32,8 @@ SETTLED = 10
 PATIENCE = 10.0
 """How long rqt's own node may take to discover what was seen already [s]; after that, plots lack topics."""
 
-ERRORS = {
-    "pose_error": ("twist/linear/x", "twist/linear/y", "twist/linear/z"),
-    "joint_error": ("position",),
-}
-"""Topics that only an active controller has, one by kind of law, and their fields to plot."""
+ERRORS = (*(f"pose_error/twist/linear/{axis}" for axis in "xyz"), "joint_error/position")
+"""Fields to plot of the topics that only an active controller has, one by kind of law."""
 
 ESTIMATE = ("inertia/m", "inertia/com/x", "inertia/com/y", "inertia/com/z")
 """Fields of an estimate to plot."""
@@ -54,15 +52,9 @@ def plotted_fields(topics: Sequence[str], controller: str) -> dict[str, list[str
     Returns:
         Fields by plot, `error` and `estimates`; both empty while the controller is not there.
     """
-    errors = [f"{controller}/{name}/{field}" for name, fields in ERRORS.items() for field in fields]
-    errors = [field for field in errors if field.removeprefix(controller).split("/")[1] in _own(topics, controller)]
+    errors = [f"{controller}/{field}" for field in ERRORS if f"{controller}/{field.partition('/')[0]}" in topics]
     estimates = sorted(topic for topic in topics if topic.startswith(f"{controller}/estimates/"))
     return {"error": errors, "estimates": [f"{topic}/{field}" for topic in estimates for field in ESTIMATE]}
-
-
-def _own(topics: Sequence[str], controller: str) -> set[str]:
-    """Names of the topics right below the controller."""
-    return {topic.removeprefix(f"{controller}/") for topic in topics if topic.startswith(f"{controller}/")}
 
 
 def fill_perspective(template: str, fields: Mapping[str, Sequence[str]], controller: str) -> str:
@@ -74,16 +66,12 @@ def fill_perspective(template: str, fields: Mapping[str, Sequence[str]], control
         controller: Absolute name of the node whose parameters are shown.
     """
     perspective = json.loads(template)
-    plugins = perspective["groups"]["pluginmanager"]["groups"]
-    for name, plugin in PLUGINS.items():
-        _settings(plugins, plugin)["topics"]["repr"] = repr(list(fields[name]))
-    _settings(plugins, RECONFIGURE)["selected_nodes"]["repr"] = repr([controller])
+    settings = {PLUGINS[name]: ("topics", list(fields[name])) for name in PLUGINS}
+    settings[RECONFIGURE] = ("selected_nodes", [controller])
+    for plugin, (key, value) in settings.items():
+        keys = perspective["groups"]["pluginmanager"]["groups"][plugin]["groups"]["plugin"]["keys"]
+        keys[key]["repr"] = repr(value)
     return json.dumps(perspective, indent=2)
-
-
-def _settings(plugins: Mapping[str, Any], plugin: str) -> dict[str, Any]:
-    settings: dict[str, Any] = plugins[plugin]["groups"]["plugin"]["keys"]
-    return settings
 
 
 def topic_names(node: Node) -> list[str]:
@@ -137,10 +125,8 @@ def open_rqt(template: Path, namespace: str) -> int:
 @click.option("--namespace", default="", help="Of the controller.")
 def main(perspective: Path, namespace: str) -> None:
     """Open rqt on the controller's estimates, error and parameters."""
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         sys.exit(open_rqt(perspective, namespace))
-    except KeyboardInterrupt:
-        sys.exit(0)
 
 
 if __name__ == "__main__":

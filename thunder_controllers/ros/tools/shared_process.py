@@ -7,10 +7,11 @@ makes the wait set, and nodes destroy entities when they are deactivated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.task import Future
 
 from thunder_controllers.ros.common.runtime import (
@@ -26,41 +27,35 @@ from thunder_dynamics.errors import ThunderError
 
 
 class NodeThread(threading.Thread):
-    """A node that spins in a thread, once that is started.
+    """A node that spins in a thread, once that is started, and may then stop.
 
     Args:
-        factory: Makes the node, in the calling thread.
+        node: To spin.
         signals: A second signal ends a stop at once.
-        on_end: Called from the thread when the spinning ends by itself.
+        ended: Set when the spinning has ended.
     """
 
-    def __init__(self, factory: NodeFactory, signals: StopSignals, on_end: Callable[[], None]) -> None:
-        self.node = factory()
-        super().__init__(name=self.node.get_name(), daemon=True)
-        self.error: BaseException | None = None
-        """What ended the spinning; None: `stop`, which a result asks for."""
+    def __init__(self, node: Node, signals: StopSignals, ended: threading.Event) -> None:
+        super().__init__(name=node.get_name(), daemon=True)
+        self.node = node
         self.stop = Future()
-        self._signals = signals
-        self._on_end = on_end
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
+        """A result ends the spinning."""
+        self.error: BaseException | None = None
+        """What ended it instead."""
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(node)
+        self._signals, self._ended = signals, ended
 
     def run(self) -> None:
         """Spin until the end, then let the node stop."""
         try:
-            self._executor.spin_until_future_complete(self.stop)
-            let_stop([self.node], self._executor, self._signals)
+            self.executor.spin_until_future_complete(self.stop)
+            let_stop([self.node], self.executor, self._signals)
         except ExternalShutdownException:
             pass
         except BaseException as error:  # noqa: BLE001 # the main thread raises it; SystemExit is one
             self.error = error
-        if not self.stop.done():
-            self._on_end()
-
-    def close(self) -> None:
-        """Destroy the node, whose thread has ended or was not started."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self.node.destroy_node()
+        self._ended.set()
 
 
 def run_shared(factories: Sequence[NodeFactory], arguments: Sequence[str] | None = None) -> int:
@@ -79,37 +74,35 @@ def run_shared(factories: Sequence[NodeFactory], arguments: Sequence[str] | None
         try:
             initialise(arguments)
             for factory in factories:
-                threads.append(NodeThread(factory, signals, ended.set))
+                threads.append(NodeThread(factory(), signals, ended))
             for thread in threads:
                 thread.start()
             signals.on_first(ended.set)
             ended.wait()
             _stop(threads)
-            return _status(threads)
+            return EXIT_FAILURE if any(thread.error for thread in threads) else EXIT_SUCCESS
         except ThunderError as error:
             rclpy.logging.get_logger("thunder").fatal(str(error))
             return EXIT_FAILURE
         finally:
             signals.forget()
             for thread in reversed(threads):
-                thread.close()
+                thread.executor.shutdown(timeout_sec=1.0)
+                thread.node.destroy_node()
             rclpy.try_shutdown()
 
 
 def _stop(threads: Sequence[NodeThread]) -> None:
-    """Stop those that need time first: the robot is there until the controller has ramped its effort down."""
+    """Stop those that need time first: the robot is there until the controller has ramped its effort down.
+
+    A defect in a node is raised, and so is one of our own errors.
+    """
     for needs_time in (True, False):
         chosen = [thread for thread in threads if hasattr(thread.node, "begin_stop") is needs_time]
         for thread in chosen:
             thread.stop.set_result(None)
         for thread in chosen:
             thread.join(STOP_TIME_LIMIT + 1.0)
-
-
-def _status(threads: Sequence[NodeThread]) -> int:
-    """Exit status; a defect in a node is raised, and so is one of our own errors."""
-    errors = [thread.error for thread in threads if thread.error is not None]
-    for error in errors:
-        if not isinstance(error, SystemExit):
+    for error in (thread.error for thread in threads):
+        if error is not None and not isinstance(error, SystemExit):
             raise error
-    return EXIT_FAILURE if errors else EXIT_SUCCESS

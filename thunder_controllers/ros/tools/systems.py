@@ -64,11 +64,8 @@ def panda_adaptive(given: Values) -> list[NodeEntry]:
 def robot_adaptive(given: Values) -> list[NodeEntry]:
     """List the nodes of launch/robot_adaptive.launch.py."""
     check_robot(given["robot"])
-    texts = {name: given[name] for name in ("robot", "name", "base_link", "ee_link")}
-    return [
-        _generator(given, **texts),
-        *_simulated(given, given["robot"], given["ee_link"], [], given["estimates_file"]),
-    ]
+    simulated = _simulated(given, given["robot"], given["ee_link"], [], given["estimates_file"])
+    return [_generator(given, **{name: given[name] for name in ("robot", "name", "base_link", "ee_link")}), *simulated]
 
 
 def generator(given: Values) -> list[NodeEntry]:
