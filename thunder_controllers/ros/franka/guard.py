@@ -291,7 +291,7 @@ class FrankaGuard(RobotGuard):
 
     @property
     def _last_link(self) -> str:
-        return str(self._context.library.link_names[-1])
+        return self._context.library.link_names[-1]
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
