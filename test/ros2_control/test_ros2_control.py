@@ -127,7 +127,8 @@ def test_package_xml_names_what_cmake_looks_for() -> None:
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_without_ros_the_build_leaves_the_plugin_out_and_says_so(tmp_path: Path) -> None:
-    hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("controller_interface", "hardware_interface", "ament_cmake")]
+    packages = ("controller_interface", "hardware_interface", "ament_cmake")
+    hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in packages]
     options = ["-DTHUNDER_ROBOTS=", *hidden, f"-DPython3_EXECUTABLE={sys.executable}"]
     command = ["cmake", "-S", str(ROOT), "-B", str(tmp_path / "build"), *options]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

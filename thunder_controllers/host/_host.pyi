@@ -7,277 +7,431 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'GUARD_NAMES', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
+    
+    Arrays are read-only and have the entry's shape.
     """
     def __repr__(self) -> str:
         ...
     @property
     def defaults(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Values where none are given.
+        """
     @property
     def description(self) -> str:
-        ...
+        """
+        What it is.
+        """
     @property
     def flags(self) -> int:
-        ...
+        """
+        Bits THUNDER_ENTRY_… of the ABI.
+        """
     @property
     def guards_activation(self) -> bool:
-        ...
+        """
+        Telemetry: activation is refused while it lies outside [lower, upper].
+        """
     @property
     def is_adapted(self) -> bool:
-        ...
+        """
+        State: an estimate, kept while adaptation is frozen.
+        """
     @property
     def lower(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Least valid values; -inf where there is no bound.
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As functions and mappings take it.
+        """
     @property
     def offset(self) -> int:
-        ...
+        """
+        Of the first element in the flat vector; elements follow column-major.
+        
+        0 for arguments of a function.
+        """
     @property
-    def shape(self) -> tuple:
-        ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        (rows,) for one column, else (rows, cols).
+        """
     @property
     def size(self) -> int:
-        ...
+        """
+        Number of elements.
+        """
     @property
     def unit(self) -> str:
-        ...
+        """
+        Of all elements, SI.
+        """
     @property
     def upper(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Greatest valid values; inf where there is no bound.
+        """
 class Law:
     """
     What a library says about one of its laws.
     """
     @property
     def description(self) -> str:
-        ...
+        """
+        What it does.
+        """
     @property
-    def gains(self) -> tuple:
-        ...
+    def gains(self) -> tuple[Entry, ...]:
+        """
+        Entries of the flat gains.
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As `Library.law` takes it.
+        """
     @property
-    def reference(self) -> tuple:
-        ...
+    def reference(self) -> tuple[Entry, ...]:
+        """
+        Entries of the flat reference.
+        """
     @property
-    def reference_kind(self) -> str:
-        ...
+    def reference_kind(self) -> typing.Literal['joint', 'cartesian']:
+        """
+        What it follows.
+        """
     @property
-    def state(self) -> tuple:
-        ...
+    def state(self) -> tuple[Entry, ...]:
+        """
+        Entries of the flat state, estimates included.
+        """
     @property
-    def telemetry(self) -> tuple:
-        ...
+    def telemetry(self) -> tuple[Entry, ...]:
+        """
+        Entries of what a step tells.
+        """
 class Function:
     """
     What a library says about one of its functions.
     """
     @property
     def description(self) -> str:
-        ...
+        """
+        What it computes.
+        """
     @property
-    def inputs(self) -> tuple:
-        ...
+    def inputs(self) -> tuple[Entry, ...]:
+        """
+        In order.
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As `Library.evaluate` takes it.
+        """
     @property
-    def outputs(self) -> tuple:
-        ...
+    def outputs(self) -> tuple[Entry, ...]:
+        """
+        In order.
+        """
 class Library:
     """
-    A generated robot library, loaded, checked and constant.
+    A generated robot library, loaded, checked and constant. Arrays are read-only, SI units.
     """
-    def __init__(self, path: typing.Any) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         """
         Load a library and check all its metadata.
+        
+        Raises BuildError if the file cannot be loaded, has another ABI version, or contradicts itself.
         """
-    def evaluate(self, name: str, *args, **kwargs) -> typing.Any:
-        ...
+    def evaluate(self, name: str, *args: numpy.typing.ArrayLike, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
+        """
+        Evaluate a function; arguments by position or name, flat column-major or in their shape.
+        
+        Arguments named par_… may be left out and are then the robot file's values. Returns an array of the
+        output's shape (`Entry.shape`), or a tuple of them if there are several outputs.
+        
+        Raises NameNotFoundError if there is no such function or argument, DimensionError for an argument that is
+        missing or has the wrong size, and LawError for one that is not numeric or where the function fails.
+        """
     def function(self, name: str) -> Function:
-        ...
+        """
+        Describe a function. Raises NameNotFoundError, which lists the names there are.
+        """
     def law(self, name: str) -> Law:
-        ...
+        """
+        Describe a law. Raises NameNotFoundError, which lists the names there are.
+        """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [N·m or N] Per joint.
+        """
     @property
     def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [N·m/s or N/s] Per joint.
+        """
     @property
-    def functions(self) -> tuple:
-        ...
+    def functions(self) -> tuple[str, ...]:
+        """
+        Names that `function` and `evaluate` take.
+        """
     @property
     def generator(self) -> str:
-        ...
+        """
+        Version of the generator.
+        """
     @property
     def hash(self) -> str:
-        ...
+        """
+        Of its contents, lower-case hexadecimal.
+        """
     @property
-    def joint_names(self) -> tuple:
-        ...
+    def joint_names(self) -> tuple[str, ...]:
+        """
+        From the base on; all vectors of joints have this order.
+        """
     @property
-    def laws(self) -> tuple:
-        ...
+    def laws(self) -> tuple[str, ...]:
+        """
+        Names that `law` takes.
+        """
     @property
-    def link_names(self) -> tuple:
-        ...
+    def link_names(self) -> tuple[str, ...]:
+        """
+        Each is moved by the joint of its place.
+        """
     @property
     def n_joints(self) -> int:
-        ...
+        """
+        n of all shapes.
+        """
     @property
-    def parameter_groups(self) -> tuple:
-        ...
+    def parameter_groups(self) -> tuple[Entry, ...]:
+        """
+        Run-time parameters of the robot, with the robot file's values.
+        """
     @property
     def path(self) -> str:
-        ...
+        """
+        Of the file.
+        """
     @property
     def pi(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.
+        """
     @property
     def position_lower(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [rad or m] Per joint.
+        """
     @property
     def position_upper(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [rad or m] Per joint.
+        """
     @property
     def robot(self) -> str:
-        ...
+        """
+        Name of the robot.
+        """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [rad/s or m/s] Per joint.
+        """
 class MotionLimits:
     """
-    Bounds of the motions that a controller makes itself, SI units.
+    Bounds of the motions that a controller makes itself; immutable, positive and finite.
     """
     def __init__(self, *, linear_velocity: typing.SupportsFloat | typing.SupportsIndex = 0.25, linear_acceleration: typing.SupportsFloat | typing.SupportsIndex = 1.0, linear_jerk: typing.SupportsFloat | typing.SupportsIndex = 10.0, angular_velocity: typing.SupportsFloat | typing.SupportsIndex = 1.0, angular_acceleration: typing.SupportsFloat | typing.SupportsIndex = 4.0, angular_jerk: typing.SupportsFloat | typing.SupportsIndex = 40.0, joint_acceleration: typing.SupportsFloat | typing.SupportsIndex = 4.0) -> None:
-        ...
+        """
+        Check and keep the bounds. Raises LawError for one that is not positive and finite.
+        """
     @property
     def angular_acceleration(self) -> float:
-        ...
+        """
+        [rad/s²] Also while it comes to rest.
+        """
     @property
     def angular_jerk(self) -> float:
-        ...
+        """
+        [rad/s³]
+        """
     @property
     def angular_velocity(self) -> float:
-        ...
+        """
+        [rad/s] Of the end effector on the way to a pose.
+        """
     @property
     def joint_acceleration(self) -> float:
-        ...
+        """
+        [rad/s² or m/s²] While joints come to rest.
+        """
     @property
     def linear_acceleration(self) -> float:
-        ...
+        """
+        [m/s²] Also while it comes to rest.
+        """
     @property
     def linear_jerk(self) -> float:
-        ...
+        """
+        [m/s³]
+        """
     @property
     def linear_velocity(self) -> float:
-        ...
+        """
+        [m/s] Of the end effector on the way to a pose.
+        """
 class TimeLaw:
     """
     The fastest way of a scalar from 0 to 1 within bounds, at rest at both ends.
     """
     def __init__(self, velocity: typing.SupportsFloat | typing.SupportsIndex, acceleration: typing.SupportsFloat | typing.SupportsIndex, jerk: typing.SupportsFloat | typing.SupportsIndex) -> None:
-        ...
+        """
+        Bounds in 1/s, 1/s², 1/s³. Raises LawError unless they are positive and finite.
+        """
     def sample(self, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Rows of value [1], first [1/s] and second derivative [1/s²] at times [s] of shape (k,): shape (k, 3).
+        
+        At rest before the start and after the end.
+        """
     @property
     def duration(self) -> float:
-        ...
+        """
+        [s] Of the whole way.
+        """
 class StopShape:
     """
-    Brings a velocity and an acceleration smoothly to zero.
+    Brings a velocity v₀ and an acceleration a₀ smoothly to zero.
+    
+    v(u) = (1 − 3u² + 2u³) v₀ + T u(1 − u)² a₀, u = t/T.
     """
     def __init__(self, duration: typing.SupportsFloat | typing.SupportsIndex) -> None:
-        ...
+        """
+        T [s], positive.
+        """
     def at(self, time: typing.SupportsFloat | typing.SupportsIndex, velocity: typing.SupportsFloat | typing.SupportsIndex, acceleration: typing.SupportsFloat | typing.SupportsIndex) -> tuple[float, float, float]:
-        ...
+        """
+        Way so far, velocity and acceleration at a time [s], from v₀ and a₀; exactly at rest from T on.
+        """
 class TimedPose:
     """
-    A pose of the end effector, and when it is passed.
+    A pose of the end effector in the world frame, and when it is passed.
     """
-    def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, position: typing.Any, orientation: typing.Any, twist: typing.Any = None, acceleration: typing.Any = None) -> None:
-        ...
+    def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike, twist: numpy.typing.ArrayLike | None = None, acceleration: numpy.typing.ArrayLike | None = None) -> None:
+        """
+        Keep the numbers; `follow` checks what they say.
+        
+        Raises LawError where they are not numeric, DimensionError for another number of values.
+        """
     @property
-    def acceleration(self) -> typing.Any:
-        ...
+    def acceleration(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [m/s², rad/s²] Derivative of the twist, shape (6,); None: as the motion needs it.
+        """
     @property
     def orientation(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Quaternion x, y, z, w, shape (4,).
+        """
     @property
     def position(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [m] Shape (3,).
+        """
     @property
     def time(self) -> float:
-        ...
+        """
+        [s] From the start of the motion.
+        """
     @property
-    def twist(self) -> typing.Any:
-        ...
+    def twist(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [m/s, rad/s] Linear part first, shape (6,); None: as the motion needs it.
+        """
 class TimedJoints:
     """
     Positions of all joints, and when they are passed.
     """
-    def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, q: typing.Any, qd: typing.Any = None, qdd: typing.Any = None) -> None:
-        ...
+    def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike | None = None, qdd: numpy.typing.ArrayLike | None = None) -> None:
+        """
+        Keep the numbers; `follow` checks what they say. Raises LawError where they are no flat numbers.
+        """
     @property
     def q(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [rad or m] Shape (n,).
+        """
     @property
-    def qd(self) -> typing.Any:
-        ...
+    def qd(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [rad/s or m/s] Shape (n,); None: as the motion needs it.
+        """
     @property
-    def qdd(self) -> typing.Any:
-        ...
+    def qdd(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [rad/s² or m/s²] Shape (n,); None: as the motion needs it.
+        """
     @property
     def time(self) -> float:
-        ...
+        """
+        [s] From the start of the motion.
+        """
 class Options:
     """
-    How a controller guards its input and output.
+    How a controller guards its input and output; immutable.
+    
+    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: typing.Any = None, effort_rate_limit: typing.Any = None, velocity_limit: typing.Any = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: typing.Any = None) -> None:
-        ...
-    @property
-    def effort_limit(self) -> typing.Any:
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
-        [N·m or N] Per joint; None: the library's.
+        Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
     @property
-    def effort_rate_limit(self) -> typing.Any:
+    def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m/s or N/s] Per joint; None: the library's.
+        [N·m or N] Per joint, positive.
+        """
+    @property
+    def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m/s or N/s] Per joint, positive.
         """
     @property
     def gravity_compensated_by_robot(self) -> bool:
         """
-        The robot adds its own gravity torque.
+        The robot adds its own gravity torque: true on a Franka, false in MuJoCo.
         """
     @property
     def max_dt_ratio(self) -> float:
         """
-        [1] Longest valid period, in nominal periods.
+        [1] Longest valid period, in nominal periods; at least 1.
         """
     @property
     def measurement_timeout(self) -> float:
         """
-        [s] Time stamps further apart than this are stale.
+        [s] Time stamps further apart than this are stale; above nominal_dt.
         """
     @property
     def nominal_dt(self) -> float:
         """
-        [s] Period of the loop.
+        [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
         """
     @property
     def reference_timeout(self) -> float:
         """
-        [s] A reference older than this is brought to rest and held.
+        [s] A streamed reference older than this is brought to rest and held; infinite by default.
         """
     @property
     def saturation_freezes_adaptation(self) -> bool:
@@ -285,24 +439,26 @@ class Options:
         Keep the adapted part of the state while the effort is cut.
         """
     @property
-    def stop_damping(self) -> typing.Any:
+    def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m·s/rad or N·s/m] Per joint, of the safe effort; None: from the library's limits.
+        [N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.
+        
+        None: a quarter of the library's effort limit per velocity limit, zero where one is infinite.
         """
     @property
-    def velocity_limit(self) -> typing.Any:
+    def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [rad/s or m/s] Per joint; None: the library's.
+        [rad/s or m/s] Per joint, positive.
         """
     @property
     def velocity_patience(self) -> float:
         """
-        [s] A joint far too fast for longer than this latches a stop.
+        [s] A joint far too fast for longer than this, without pause, latches a stop; infinite: never.
         """
     @property
     def velocity_stop_ratio(self) -> float:
         """
-        [1] What counts as far too fast, in velocity limits.
+        [1] What counts as far too fast, in velocity limits; at least 1.
         """
 class Status:
     """
@@ -310,119 +466,247 @@ class Status:
     """
     @property
     def adaptation_frozen(self) -> bool:
-        ...
+        """
+        By request, see `Controller.freeze_adaptation`.
+        """
     @property
-    def counters(self) -> dict:
-        ...
+    def counters(self) -> dict[str, int]:
+        """
+        Updates in which each guard acted, since activation.
+        """
     @property
-    def guard_names(self) -> tuple:
-        ...
+    def guard_names(self) -> tuple[str, ...]:
+        """
+        Names of these bits.
+        """
     @property
     def guards(self) -> int:
-        ...
+        """
+        Of the last update, bits of `Guard`.
+        """
     @property
     def last_step_ns(self) -> int:
-        ...
+        """
+        [ns] Duration of the last update.
+        """
     @property
-    def lifecycle(self) -> str:
-        ...
+    def lifecycle(self) -> typing.Literal['unconfigured', 'inactive', 'active']:
+        """
+        See `Controller`.
+        """
     @property
     def max_step_ns(self) -> int:
-        ...
+        """
+        [ns] Of the longest update since activation.
+        """
     @property
     def mean_step_ns(self) -> float:
-        ...
+        """
+        [ns] Mean since activation.
+        """
     @property
-    def step_histogram(self) -> tuple:
-        ...
+    def step_histogram(self) -> tuple[numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.uint64]]:
+        """
+        Bin edges [ns] and counts of the duration of updates, four bins to the octave.
+        """
     @property
     def updates(self) -> int:
-        ...
+        """
+        Number since activation.
+        """
 class Controller:
     """
     Runs one law of one library and guards what goes in and out.
+    
+    Lifecycle: unconfigured –configure→ inactive –activate→ active –deactivate→ inactive. Where the law is not
+    stepped the command approaches the safe effort at the rate limit: gravity torque G at the last good position,
+    or zero if the robot compensates gravity itself. Methods raise LawError in the wrong lifecycle state.
     """
     def __init__(self) -> None:
-        ...
-    def activate(self, q: typing.Any, qd: typing.Any = None, held_effort: typing.Any = None) -> None:
-        ...
+        """
+        Unconfigured.
+        """
+    def activate(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike | None = None, held_effort: numpy.typing.ArrayLike | None = None) -> None:
+        """
+        Start from a measured position [rad or m] and velocity (None: at rest), shape (n,).
+        
+        The reference is what was written since configure or deactivate, else the place at q. The rate limit
+        starts from held_effort [N·m or N], None: from the safe effort. Estimates survive from an earlier
+        activation.
+        
+        Raises LawError unless inactive, for q not finite or out of its limits, qd or held_effort not finite,
+        held_effort beyond the effort limits, and where a trial step is not finite or its telemetry forbids it.
+        """
     def begin_stop(self) -> None:
-        ...
-    def configure(self, library: typing.Any, *, law: str, gains: typing.Any = {}, initial_state: typing.Any = {}, options: Options = ...) -> None:
-        ...
+        """
+        Approach the safe effort until the next activation; `has_stopped` says when it is reached.
+        """
+    def configure(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> None:
+        """
+        Prepare a law; what is not given has its default, and one value stands for a whole entry.
+        
+        Raises LawError while active or for a value that is not finite or out of bounds, NameNotFoundError for a
+        law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library
+        lacks G(q), or T_0_ee(q) for a cartesian law.
+        """
     def deactivate(self) -> None:
-        ...
-    def follow(self, points: collections.abc.Sequence) -> None:
-        ...
+        """
+        Approach the safe effort, without damping, in the following updates and forget the reference.
+        """
+    def follow(self, points: collections.abc.Sequence[TimedPose] | collections.abc.Sequence[TimedJoints]) -> None:
+        """
+        Move the reference through timed points, acceleration continuous, to rest at the last one.
+        
+        Quintic pieces; what is not given of velocities and accelerations is that of the clamped cubic spline. A
+        point at time zero must lie within 0.01 (m, rad, quaternion elements) of the sample in effect, and is
+        left out.
+        
+        Raises LawError unless active, for points of the other kind of law, times that do not increase or have no
+        positive one, values out of bounds, rates given to a part of the points, a velocity at the end, or a turn
+        above 2 rad; DimensionError for another number of joints.
+        """
     def freeze_adaptation(self, freeze: bool) -> None:
-        ...
+        """
+        Keep the adapted part of the state constant until told otherwise.
+        """
     def gain(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Copy one gain as written last, in its shape. Raises NameNotFoundError.
+        """
     def hold_reference(self) -> None:
-        ...
-    def move_to_pose(self, position: typing.Any, orientation: typing.Any) -> None:
-        ...
+        """
+        Hold the place where the next update finds the robot: q, or the pose of the end effector.
+        """
+    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> None:
+        """
+        Move the reference to rest at a position [m], shape (3,), and quaternion x, y, z, w.
+        
+        It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to
+        rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous
+        in position, velocity and acceleration; the last request wins.
+        
+        Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.
+        """
     def reference(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Copy one entry of the reference in effect, as the last update or activation used it.
+        
+        Raises NameNotFoundError.
+        """
     def reset_state(self) -> None:
-        ...
-    def set_gain(self, name: str, values: typing.Any) -> None:
-        ...
+        """
+        Back to the initial state, estimates included: at the next step while active, else at once.
+        """
+    def set_gain(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.
+        """
     def set_motion_limits(self, limits: MotionLimits) -> None:
-        ...
+        """
+        Bound the motions that begin from now on; `configure` brings the defaults back.
+        """
     def set_reference(self, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
-        ...
-    def set_reference_entry(self, name: str, values: typing.Any) -> None:
-        ...
+        """
+        Write the whole flat reference; the next update uses it.
+        
+        Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or
+        the rotation is none.
+        """
+    def set_reference_entry(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Write one entry; entries that were not written since the last hold keep holding.
+        
+        Raises as `set_reference` does, and NameNotFoundError.
+        """
     def state(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Copy one entry of the state, in its shape. Raises NameNotFoundError.
+        """
     def stop_motion(self) -> None:
-        ...
+        """
+        Bring the reference smoothly to rest and hold that place. Raises LawError unless active.
+        """
     def telemetry(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        Copy one entry of the telemetry of the last law step, in its shape. Raises NameNotFoundError.
+        """
     def update(self, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64]) -> int:
-        ...
+        """
+        Run one control step and write the effort [N·m or N], always finite and inside the limits, in place.
+        
+        t [s] is the time stamp of the measurement, dt [s] the period; q [rad or m], qd [rad/s or m/s] and effort
+        are contiguous float64 of shape (n,). Returns the bits of `Guard` that acted.
+        
+        Raises TypeError for another kind of array, DimensionError for another shape.
+        """
     @property
     def effort(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        [N·m or N] The last command, shape (n,).
+        """
     @property
     def gain_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        All gains, flat.
+        """
     @property
     def has_stopped(self) -> bool:
-        ...
+        """
+        Whether a stop has reached the safe effort and the joints rest: commanding may end.
+        """
     @property
     def last_step_ns(self) -> int:
-        ...
+        """
+        [ns] Duration of the last update inside C++.
+        """
     @property
     def law(self) -> str:
-        ...
+        """
+        Name of what runs.
+        """
     @property
-    def lifecycle(self) -> str:
-        ...
+    def lifecycle(self) -> typing.Literal['unconfigured', 'inactive', 'active']:
+        """
+        See the class.
+        """
     @property
     def options(self) -> Options:
-        ...
+        """
+        As configured.
+        """
     @property
-    def reference_source(self) -> str:
-        ...
+    def reference_source(self) -> typing.Literal['hold', 'stream', 'motion', 'stopping']:
+        """
+        What the reference of the last update followed.
+        
+        Stopping until it rests after `stop_motion`, and until the next request after a lost
+        stream.
+        """
     @property
     def reference_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat reference in effect.
+        """
     @property
     def state_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat state.
+        """
     @property
     def status(self) -> Status:
-        ...
+        """
+        Copied now.
+        """
     @property
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat telemetry.
+        """
 class Configuration:
     """
     What of a library is to run, chosen and checked.
     """
-    def __init__(self, library: typing.Any, *, robot: str = '', law: str = '', joints: collections.abc.Sequence[str] = []) -> None:
+    def __init__(self, library: Library, *, robot: str = '', law: str = '', joints: collections.abc.Sequence[str] = []) -> None:
         """
         Empty texts and names mean any robot, the only law, the library's joints.
         
@@ -440,46 +724,56 @@ class Configuration:
         Whether the law follows poses.
         """
     @property
-    def joints(self) -> tuple:
+    def joints(self) -> tuple[str, ...]:
         """
         Names that measurements and commands have, in the library's order.
         """
     @property
-    def law(self) -> typing.Any:
-        ...
+    def law(self) -> Law:
+        """
+        What is to run.
+        """
     @property
-    def library(self) -> typing.Any:
-        ...
+    def library(self) -> Library:
+        """
+        That it was chosen from.
+        """
     @property
-    def links(self) -> tuple:
+    def links(self) -> tuple[str, ...]:
         """
         Whose parameters the law estimates.
         """
     @property
     def robot(self) -> str:
-        ...
+        """
+        Name of the robot.
+        """
 class Snapshot:
     """
     Copies of what one update used and computed; arrays are read-only.
     """
     def state(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        One entry of the state, in its shape. Raises NameNotFoundError.
+        """
     def telemetry(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        One entry of the telemetry, in its shape. Raises NameNotFoundError.
+        """
     @property
     def activation(self) -> int:
         """
         Number of its activation; 0: before the first.
         """
     @property
-    def counters(self) -> dict:
+    def counters(self) -> dict[str, int]:
         """
         Updates in which each guard acted, since activation.
         """
     @property
     def effort(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [N·m or N]
+        [N·m or N] The command, shape (n,).
         """
     @property
     def guards(self) -> int:
@@ -499,17 +793,17 @@ class Snapshot:
     @property
     def lost_references(self) -> int:
         """
-        How often a stream fell silent.
+        How often a stream fell silent since the session began.
         """
     @property
     def q(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad or m] NaN before the first measurement.
+        [rad or m] Shape (n,), NaN before the first measurement.
         """
     @property
     def qd(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad/s or m/s]
+        [rad/s or m/s] Shape (n,), as q.
         """
     @property
     def reference_source(self) -> str:
@@ -518,7 +812,9 @@ class Snapshot:
         """
     @property
     def reference_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat reference that the law followed.
+        """
     @property
     def stamp(self) -> int:
         """
@@ -526,10 +822,14 @@ class Snapshot:
         """
     @property
     def state_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat state.
+        """
     @property
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
+        """
+        The whole flat telemetry.
+        """
     @property
     def time(self) -> float:
         """
@@ -538,22 +838,23 @@ class Snapshot:
     @property
     def updates(self) -> int:
         """
-        Since activation.
+        Number since activation.
         """
 class ControlSession:
     """
     A configured controller, and what every shell around it decides alike.
     """
-    def __init__(self, configuration: Configuration, options: Options, *, gains: dict = {}, estimates: dict = {}) -> None:
+    def __init__(self, configuration: Configuration, options: Options, *, gains: dict[str, typing.Any] = {}, estimates: dict[str, typing.Any] = {}) -> None:
         """
         Gains and estimates that are not given have their defaults.
         
-        Raises ThunderError for a value out of bounds, DimensionError for a gain that is not given whole.
+        Raises as `Controller.configure` does, and DimensionError for a gain that is not given whole.
         """
-    def activate(self, q: typing.Any, qd: typing.Any, held_effort: typing.Any = None, max_error: typing.SupportsFloat | typing.SupportsIndex = ...) -> None:
+    def activate(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike, held_effort: numpy.typing.ArrayLike | None = None, max_error: typing.SupportsFloat | typing.SupportsIndex = ...) -> None:
         """
-        Start at q and qd from held_effort, the one commanded now, cut to the limits; None: the safe one.
+        Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].
         
+        That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.
         A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise
         the place is held. Raises LawError if reference, measurement or law speak against it.
         """
@@ -563,45 +864,51 @@ class ControlSession:
         """
     def begin_stop(self) -> None:
         """
-        Brake the arm to rest; streams are passed over from here on. Nothing happens while inactive.
+        Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.
         """
-    def check_gains(self, gains: dict) -> None:
+    def check_gains(self, gains: dict[str, typing.Any]) -> None:
         """
-        Raises ThunderError if one of them is refused, or not given whole.
+        Raises as the constructor does if one of them is refused, or not given whole; changes none.
         """
     def deactivate(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        End commanding at once; returns the safe effort, shape (n,).
+        End commanding at once; returns the safe effort at the last good position [N·m or N], shape (n,).
         """
     @typing.overload
     def follow(self, points: collections.abc.Sequence[TimedPose]) -> None:
         """
-        Through timed points. Raises LawError unless active, and while a reference is streamed.
+        Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.
         """
     @typing.overload
     def follow(self, points: collections.abc.Sequence[TimedJoints]) -> None:
-        ...
+        """
+        Through timed positions of joints, likewise.
+        """
     def freeze_adaptation(self, freeze: bool) -> None:
-        ...
+        """
+        Keep the estimates until told otherwise.
+        """
     def hold_reference(self) -> None:
         """
         Hold the place where the next update finds the robot.
         """
     def measure(self, stamp: typing.SupportsInt | typing.SupportsIndex, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64]) -> None:
         """
-        Show a measurement in snapshots while nothing is commanded.
+        Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.
         """
-    def move_to_pose(self, position: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(3)"], orientation: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"]) -> None:
+    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> None:
         """
-        To rest at a position [m] and quaternion x y z w. Raises LawError unless active, and while streamed.
+        To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.
+        
+        Raises LawError unless active, and while a reference is streamed.
         """
     def reset_estimates(self) -> None:
         """
-        Back to the first estimates.
+        Back to the first estimates: at the next step while active, else at once.
         """
-    def set_gains(self, gains: dict) -> None:
+    def set_gains(self, gains: dict[str, typing.Any]) -> None:
         """
-        Change gains, all of them from the same update on, or none.
+        Change gains, all of them from the same update on, or none. Raises as `check_gains` does.
         """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
@@ -617,13 +924,16 @@ class ControlSession:
         """
     def stream(self, sample: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
         """
-        Follow a flat sample from the next update on, or from activation on.
+        Follow a flat sample from the next update on, or from activation on; passed over while stopping.
+        
+        Raises as `Controller.set_reference` does; what was followed before goes on.
         """
     def update(self, stamp: typing.SupportsInt | typing.SupportsIndex, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64]) -> int:
         """
-        One control step; see Controller.update. Writes effort in place, returns bits of `Guard`.
+        One control step; see `Controller.update`. Writes effort in place, returns bits of `Guard`.
         
-        stamp [ns] is the time stamp t [s] as messages have it.
+        stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous
+        float64 array, DimensionError for another shape than (n,).
         """
     @property
     def has_run_away(self) -> bool:
@@ -632,10 +942,14 @@ class ControlSession:
         """
     @property
     def has_stopped(self) -> bool:
-        ...
+        """
+        Whether a stop, or the end of a runaway, has brought the arm to rest.
+        """
     @property
     def is_active(self) -> bool:
-        ...
+        """
+        Whether the law runs, or a stop of it.
+        """
     @property
     def is_commanding(self) -> bool:
         """
@@ -643,7 +957,9 @@ class ControlSession:
         """
     @property
     def is_stopping(self) -> bool:
-        ...
+        """
+        Whether a stop has begun and commanding has not ended.
+        """
     @property
     def is_streamed(self) -> bool:
         """
@@ -651,7 +967,9 @@ class ControlSession:
         """
     @property
     def options(self) -> Options:
-        ...
+        """
+        As given.
+        """
 class ExcitationReport:
     """
     How well a motion excites the estimated parameters.
@@ -668,13 +986,20 @@ class ExcitationReport:
         """
 class Excitation:
     """
-    W = ∫ YᵀY dt with forgetting, Y the regressor's columns of the adapted links.
+    The information that the last seconds of motion hold of the estimated parameters.
+    
+    W = ∫ YᵀY dt with exponential forgetting, Y the Slotine–Li regressor's columns of the
+    adapted links.
     """
     def __init__(self, configuration: Configuration) -> None:
-        ...
+        """
+        Without information.
+        """
     def add(self, snapshot: Snapshot) -> None:
         """
-        Use a step; one that is not of a lasting activation, not finite or no later than the last is passed over.
+        Use a step; a new activation begins anew.
+        
+        One that is not of a lasting activation, not finite or no later than the last is passed over.
         """
     def report(self) -> ExcitationReport | None:
         """
@@ -691,9 +1016,11 @@ class HealthReport:
         """
     @property
     def message(self) -> str:
-        ...
+        """
+        One line: what is wrong, or how it is.
+        """
     @property
-    def values(self) -> dict:
+    def values(self) -> dict[str, str]:
         """
         Text by name, in order; names have their units in brackets.
         """
@@ -702,84 +1029,115 @@ class HealthReporter:
     Makes reports; remembers counters, so that a fault is news in the report after it only.
     """
     def __init__(self) -> None:
-        ...
-    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict = {}, extra: dict = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = ()) -> HealthReport:
+        """
+        Nothing is remembered yet.
+        """
+    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict[str, int] = {}, extra: dict[str, str] = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = ()) -> HealthReport:
         """
         Report on the time since the last call.
         
         state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:
-        why the measurements are too old, empty if they are not; counters: the shell's own faults; extra: further texts;
-        latencies from measurement to command and intervals between measurements, [s].
+        why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase
+        of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]
+        between measurements, empty: those of the steps.
         """
 class PosePoint:
     """
-    A point as a MultiDOFJointTrajectoryPoint has it, not yet checked.
+    A point as a trajectory_msgs/MultiDOFJointTrajectoryPoint has it, not yet checked.
     """
     def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, transforms: collections.abc.Sequence[typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]], velocities: collections.abc.Sequence[typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(6)"]] = [], accelerations: collections.abc.Sequence[typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(6)"]] = []) -> None:
         """
-        time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities, accelerations: linear,
-        then angular, SI units.
+        time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities [m/s, rad/s] and
+        accelerations [m/s², rad/s²]: linear, then angular. All in the base frame.
         """
 class JointPoint:
     """
-    A point as a JointTrajectoryPoint has it, not yet checked.
+    A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.
     """
     def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, positions: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], velocities: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex] = [], accelerations: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex] = []) -> None:
         """
-        time [s] from start; positions [rad or m], per joint.
+        time [s] from start; positions [rad or m], velocities [rad/s or m/s] and accelerations [rad/s² or m/s²],
+        per joint.
         """
 class ReferenceReader:
     """
-    Checks frames, names, sizes and quaternions of reference messages. Raises LawError.
+    Checks frames, names, sizes and quaternions of reference messages.
+    
+    All methods raise LawError, which names the topic and field.
     """
     def __init__(self, configuration: Configuration, base_frame: str, ee_frame: str) -> None:
-        ...
+        """
+        Names of the frames that poses are given in, and of.
+        """
     def joints(self, names: collections.abc.Sequence[str], points: collections.abc.Sequence[JointPoint]) -> list[TimedJoints]:
         """
         Joint positions at times, in the library's order; names and values may have any order.
         """
     def poses(self, frame: str, names: collections.abc.Sequence[str], points: collections.abc.Sequence[PosePoint]) -> list[TimedPose]:
         """
-        Poses of the end effector at times; names hold its frame, or nothing.
+        Poses of the end effector at times; `frame` must be the base's, `names` hold its own, or nothing.
         """
     @typing.overload
     def sample(self, point: PosePoint) -> numpy.typing.NDArray[numpy.float64]:
         """
-        A streamed point as a flat sample of the law.
+        A streamed point as a flat sample of a cartesian law, SI units.
+        
+        One transform, at most one velocity and one acceleration, zero where there is none. A quaternion's norm
+        may differ from one by 1e-3; it is then normalised.
         """
     @typing.overload
     def sample(self, point: JointPoint) -> numpy.typing.NDArray[numpy.float64]:
-        ...
-    def target(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]) -> tuple:
         """
-        Position [m], shape (3,), and unit quaternion x y z w, shape (4,), of a target in the base frame.
+        A streamed point as a flat sample of a joint law, SI units.
+        
+        Positions in the order of the joints; velocities and accelerations or none, which stands for zeros.
+        """
+    def target(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Position [m], shape (3,), and unit quaternion x y z w, shape (4,); `frame` must be the base's.
         """
 class ReferenceDistance:
     """
-    How far a robot is from a reference of a law [rad or m].
+    How far a robot is from a reference of a law.
+    
+    Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the
+    angle of RᵀR_d [rad].
     """
-    def __init__(self, library: typing.Any, law: str) -> None:
-        ...
+    def __init__(self, library: Library, law: str) -> None:
+        """
+        Raises NameNotFoundError for a law that is not there, BuildError for a cartesian one without T_0_ee.
+        """
     def evaluate(self, q: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], reference: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> float:
-        ...
+        """
+        Distance at q, shape (n,), from a flat reference; infinite if the pose there is not finite.
+        
+        Raises DimensionError for a wrong number of values.
+        """
 def about_com(pi: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
     """
-    Convert [m, m·c, I about the origin] to [m, c, I about the CoM]; c = 0 below SMALLEST_MASS.
+    Convert [m, m·c, I about the frame origin] to [m, c, I about the CoM], shape (10,).
+    
+    Below `SMALLEST_MASS` [kg] there is no centre of mass: then c = 0 and I stays about the origin.
+    
+    Raises DimensionError unless there are ten values.
     """
-def estimated_links(library: typing.Any, law: str) -> tuple:
+def estimated_links(library: Library, law: str) -> tuple[str, ...]:
     """
     Names of the links whose parameters the law estimates, in the order of its state.
+    
+    None if it estimates none. Raises NameNotFoundError for a law that is not there.
     """
-def read_estimates(document: dict, configuration: Configuration, where: str) -> dict:
+def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
     
     `where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing
     keys, and values that are no numbers, too few or too many, not finite or out of bounds.
     """
-def save_estimates(path: os.PathLike | str | bytes, configuration: Configuration, snapshot: Snapshot) -> None:
+def save_estimates(path: str | os.PathLike[str], configuration: Configuration, snapshot: Snapshot) -> None:
     """
-    Write the estimates of a snapshot, all of them or, if that raises LawError, none.
+    Write the estimates of a snapshot, in SI units; the file is replaced in one step.
+    
+    Raises LawError if it cannot be written; what was there before is left then.
     """
-GUARD_NAMES: tuple = ('measurement_non_finite', 'measurement_stale', 'time_step_invalid', 'reference_stale', 'result_non_finite', 'effort_rate_limited', 'effort_limited', 'velocity_exceeded', 'adaptation_frozen', 'stopping', 'not_active', 'runaway')
 SMALLEST_MASS: float = 1e-06

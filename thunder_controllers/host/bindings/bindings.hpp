@@ -5,11 +5,19 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/typing.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/safety/guards.hpp"
@@ -19,8 +27,45 @@ namespace thunder::python {
 
 namespace py = pybind11;
 
+struct AnyObject : py::object {
+  using py::object::object;
+  AnyObject(py::object object) : py::object(std::move(object)) {}
+  static bool check_(py::handle object) { return bool(object); }
+};
+
+/// An object that signatures describe in other words than those of its type; checked where it is used.
+template <class Text, class Base = AnyObject>
+struct Described : Base {
+  using Base::Base;
+};
+
+struct ArrayText {
+  static constexpr auto name = py::detail::const_name("numpy.typing.ArrayLike");
+};
+struct OptionalArrayText {
+  static constexpr auto name = ArrayText::name | py::detail::const_name("None");
+};
+struct NamedArraysText {
+  static constexpr auto name =
+      py::detail::const_name("collections.abc.Mapping[str, ") + ArrayText::name + py::detail::const_name("]");
+};
+struct PathText {
+  static constexpr auto name = py::detail::const_name("str | os.PathLike[str]");
+};
+
+using ArrayLike = Described<ArrayText>;
+using OptionalArray = Described<OptionalArrayText>;
+using NamedArrays = Described<NamedArraysText>;
+using Path = Described<PathText>;
+
 /// A contiguous float64 array that is taken as it is.
 using Vector = py::array_t<double, py::array::c_style>;
+/// The same from anything numeric.
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Names = py::typing::Tuple<py::str, py::ellipsis>;
+using Counts = py::typing::Dict<py::str, py::int_>;
+/// A dict of arrays; dict[str, ArrayLike] would take no dict[str, float] from a type checker.
+using Values = py::typing::Dict<py::str, py::object>;
 
 /// A read-only copy, one-dimensional.
 py::array_t<double> vector_of(const double* values, int count);
@@ -33,7 +78,7 @@ py::array_t<double> array_of(const thunder_entry& entry, const double* values);
 py::array_t<double> constant_of(const thunder_entry& entry, const double* values);
 
 /// The shape that array_of gives.
-py::tuple shape_of(const thunder_entry& entry);
+py::typing::Tuple<int, py::ellipsis> shape_of(const thunder_entry& entry);
 
 /// Numbers from Python, flattened column-major. Takes scalars, flat sequences, and arrays of the entry's shape.
 ///
@@ -47,17 +92,55 @@ NamedValues named_values_from(const py::dict& values, const thunder_signal& sign
 void check_size(const Vector& vector, int expected, const char* where);
 
 /// From anything numeric, checked for one value per joint. Throws HostError(law) for what is not numeric.
-Vector joint_vector(const py::object& object, int n_joints, const char* where);
+Vector joint_vector(const py::handle& object, int n_joints, const char* where);
+
+/// Any numbers, flat. Throws HostError(law) for what is not numeric or has another shape than a vector.
+std::vector<double> numbers_from(const py::handle& object, const char* where);
+
+/// The same, and HostError(dimension) unless there are N.
+template <std::size_t N>
+std::array<double, N> array_from(const py::handle& object, const char* where) {
+  const std::vector<double> values = numbers_from(object, where);
+  if (values.size() != N) {
+    throw HostError(ErrorKind::dimension, "got " + std::to_string(values.size()) + " values", where,
+                    std::to_string(N));
+  }
+  std::array<double, N> result;
+  std::copy(values.begin(), values.end(), result.begin());
+  return result;
+}
 
 /// How often each guard acted, by name.
-py::dict counts_of(const GuardCounters& counters);
+Counts counts_of(const GuardCounters& counters);
 
 /// Names as a tuple of str.
-py::tuple tuple_of(const std::vector<std::string>& names);
+Names tuple_of(const std::vector<std::string>& names);
+
+/// As `os.fspath` takes it. Throws as that does.
+std::filesystem::path path_from(const Path& path);
+
+/// The library as Python sees it: with one evaluator per function that was used.
+class PyLibrary {
+ public:
+  explicit PyLibrary(const std::string& path) : library_(Library::load(path)) {}
+
+  const std::shared_ptr<const Library>& get() const { return library_; }
+  const thunder_library& data() const { return library_->data(); }
+  py::object evaluate(const std::string& name, const py::Args<ArrayLike>& args, const py::KWArgs<ArrayLike>& kwargs);
+
+ private:
+  std::shared_ptr<const Library> library_;
+  std::unordered_map<std::string, Evaluator> evaluators_;
+};
+
+struct PyLaw {
+  std::shared_ptr<const Library> library;
+  const thunder_law* data;
+};
 
 /// What is to run, with the Python `Library` that it came from.
 struct PyConfiguration : Configuration {
-  py::object source;
+  std::shared_ptr<PyLibrary> source;
 };
 
 /// A snapshot that knows the names of its parts.
@@ -65,9 +148,6 @@ struct PySnapshot : Snapshot {
   std::shared_ptr<const Library> library;
   const thunder_law* law;
 };
-
-/// The library behind a Python `Library`.
-std::shared_ptr<const Library> library_from(const py::handle& object);
 
 void bind_library(py::module_& module);
 void bind_controller(py::module_& module);
@@ -80,3 +160,6 @@ void bind_reading(py::module_& module);
 void bind_motions_of(py::class_<Controller>& controller);
 
 }  // namespace thunder::python
+
+template <class Text, class Base>
+struct pybind11::detail::handle_type_name<thunder::python::Described<Text, Base>> : Text {};

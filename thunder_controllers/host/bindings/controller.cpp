@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
@@ -15,7 +17,7 @@ struct Status {
   bool adaptation_frozen;
 };
 
-py::tuple guard_names(GuardBits guards) {
+Names guard_names(GuardBits guards) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
     if ((guards >> i) & 1u) names.emplace_back(kGuardNames[i]);
@@ -23,17 +25,26 @@ py::tuple guard_names(GuardBits guards) {
   return tuple_of(names);
 }
 
-py::tuple histogram(const Status& status) {
-  py::array_t<std::uint64_t> edges(StepTimes::kBins + 1);
-  py::array_t<std::uint64_t> counts(StepTimes::kBins, status.times.bins().data());
+using Counters64 = py::array_t<std::uint64_t>;
+
+py::typing::Tuple<Counters64, Counters64> histogram(const Status& status) {
+  Counters64 edges(StepTimes::kBins + 1);
+  Counters64 counts(StepTimes::kBins, status.times.bins().data());
   for (std::size_t i = 0; i <= StepTimes::kBins; ++i) edges.mutable_at(i) = StepTimes::lower_edge(i);
   return py::make_tuple(edges, counts);
 }
 
+struct LifecycleText {
+  static constexpr auto name = py::detail::const_name("typing.Literal['unconfigured', 'inactive', 'active']");
+};
+using LifecycleName = Described<LifecycleText>;
+
+LifecycleName name_of(Lifecycle lifecycle) { return py::str(to_string(lifecycle)); }
+
 /// The numbers of an optional limit given as a Python object: one per joint, none for None.
-std::vector<double> limit_from(const py::object& object, const char* name) {
+std::vector<double> limit_from(const OptionalArray& object, const char* name) {
   if (object.is_none()) return {};
-  const Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
+  const Vector vector = Numbers::ensure(object);
   if (!vector || vector.ndim() != 1 || vector.size() == 0) {
     throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
                     "positive values, one per joint, or None");
@@ -42,17 +53,19 @@ std::vector<double> limit_from(const py::object& object, const char* name) {
 }
 
 auto limit_getter(std::vector<double> Options::*member) {
-  return [member](const Options& options) -> py::object {
-    if ((options.*member).empty()) return py::none();
+  return [member](const Options& options) -> std::optional<py::array_t<double>> {
+    if ((options.*member).empty()) return std::nullopt;
     return vector_of(options.*member);
   };
 }
 
 void bind_options(py::module_& module) {
-  py::class_<Options>(module, "Options", "How a controller guards its input and output.")
+  py::class_<Options>(module, "Options", "How a controller guards its input and output; immutable.\n\n"
+                      "The defaults suit a 1 kHz effort interface. Limits that are None are the library's.")
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
-                       double reference_timeout, bool freezes, const py::object& effort, const py::object& rate,
-                       const py::object& velocity, double patience, double stop_ratio, const py::object& damping) {
+                       double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
+                       const OptionalArray& velocity, double patience, double stop_ratio,
+                       const OptionalArray& damping) {
              const Options options{gravity, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout, freezes,
                                    limit_from(effort, "effort_limit"), limit_from(rate, "effort_rate_limit"),
                                    limit_from(velocity, "velocity_limit"), patience, stop_ratio,
@@ -66,45 +79,53 @@ void bind_options(py::module_& module) {
            py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
            py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
            py::arg("velocity_limit") = py::none(), py::arg("velocity_patience") = Options().velocity_patience,
-           py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none())
+           py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none(),
+           "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.")
       .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
-                    "The robot adds its own gravity torque.")
+                    "The robot adds its own gravity torque: true on a Franka, false in MuJoCo.")
       .def_readonly("measurement_timeout", &Options::measurement_timeout,
-                    "[s] Time stamps further apart than this are stale.")
+                    "[s] Time stamps further apart than this are stale; above nominal_dt.")
       .def_readonly("nominal_dt", &Options::nominal_dt,
-                    "[s] Period of the loop.")
+                    "[s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.")
       .def_readonly("max_dt_ratio", &Options::max_dt_ratio,
-                    "[1] Longest valid period, in nominal periods.")
+                    "[1] Longest valid period, in nominal periods; at least 1.")
       .def_readonly("reference_timeout", &Options::reference_timeout,
-                    "[s] A reference older than this is brought to rest and held.")
+                    "[s] A streamed reference older than this is brought to rest and held; infinite by default.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
                     "Keep the adapted part of the state while the effort is cut.")
       .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
-                             "[N·m or N] Per joint; None: the library's.")
+                             "[N·m or N] Per joint, positive.")
       .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),
-                             "[N·m/s or N/s] Per joint; None: the library's.")
+                             "[N·m/s or N/s] Per joint, positive.")
       .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
-                             "[rad/s or m/s] Per joint; None: the library's.")
+                             "[rad/s or m/s] Per joint, positive.")
       .def_readonly("velocity_patience", &Options::velocity_patience,
-                    "[s] A joint far too fast for longer than this latches a stop.")
+                    "[s] A joint far too fast for longer than this, without pause, latches a stop; infinite: never.")
       .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
-                    "[1] What counts as far too fast, in velocity limits.")
+                    "[1] What counts as far too fast, in velocity limits; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
-                             "[N·m·s/rad or N·s/m] Per joint, of the safe effort; None: from the library's limits.");
+                             "[N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.\n\n"
+                             "None: a quarter of the library's effort limit per velocity limit, zero where one is infinite.");
 }
 
 void bind_status(py::module_& module) {
   py::class_<Status>(module, "Status", "What a controller was doing when it was asked.")
-      .def_property_readonly("lifecycle", [](const Status& s) { return to_string(s.lifecycle); })
-      .def_readonly("guards", &Status::guards)
-      .def_property_readonly("guard_names", [](const Status& s) { return guard_names(s.guards); })
-      .def_property_readonly("counters", [](const Status& s) { return counts_of(s.counters); })
-      .def_readonly("adaptation_frozen", &Status::adaptation_frozen)
-      .def_property_readonly("updates", [](const Status& s) { return s.times.count(); })
-      .def_property_readonly("last_step_ns", [](const Status& s) { return s.times.last_ns(); })
-      .def_property_readonly("max_step_ns", [](const Status& s) { return s.times.max_ns(); })
-      .def_property_readonly("mean_step_ns", [](const Status& s) { return s.times.mean_ns(); })
-      .def_property_readonly("step_histogram", &histogram);
+      .def_property_readonly("lifecycle", [](const Status& s) { return name_of(s.lifecycle); }, "See `Controller`.")
+      .def_readonly("guards", &Status::guards, "Of the last update, bits of `Guard`.")
+      .def_property_readonly("guard_names", [](const Status& s) { return guard_names(s.guards); },
+                             "Names of these bits.")
+      .def_property_readonly("counters", [](const Status& s) { return counts_of(s.counters); },
+                             "Updates in which each guard acted, since activation.")
+      .def_readonly("adaptation_frozen", &Status::adaptation_frozen, "By request, see `Controller.freeze_adaptation`.")
+      .def_property_readonly("updates", [](const Status& s) { return s.times.count(); }, "Number since activation.")
+      .def_property_readonly("last_step_ns", [](const Status& s) { return s.times.last_ns(); },
+                             "[ns] Duration of the last update.")
+      .def_property_readonly("max_step_ns", [](const Status& s) { return s.times.max_ns(); },
+                             "[ns] Of the longest update since activation.")
+      .def_property_readonly("mean_step_ns", [](const Status& s) { return s.times.mean_ns(); },
+                             "[ns] Mean since activation.")
+      .def_property_readonly("step_histogram", &histogram,
+                             "Bin edges [ns] and counts of the duration of updates, four bins to the octave.");
 }
 
 /// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
@@ -117,15 +138,14 @@ GuardBits update(Controller& controller, double t, const Vector& q, const Vector
   return controller.update(t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 
-void configure(Controller& controller, const py::object& library, const std::string& law, const py::object& gains,
-               const py::object& initial_state, const Options& options) {
-  const std::shared_ptr<const Library> source = library_from(library);
-  const thunder_law& found = source->law(law);
-  controller.configure(source, law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
+void configure(Controller& controller, const PyLibrary& library, const std::string& law, const NamedArrays& gains,
+               const NamedArrays& initial_state, const Options& options) {
+  const thunder_law& found = library.get()->law(law);
+  controller.configure(library.get(), law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
                        named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
 }
 
-void activate(Controller& controller, const py::object& q, const py::object& qd, const py::object& held_effort) {
+void activate(Controller& controller, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& held_effort) {
   const int n = controller.library()->n_joints();
   const Vector position = joint_vector(q, n, "activate: q");
   const Vector velocity = qd.is_none() ? Vector() : joint_vector(qd, n, "activate: qd");
@@ -134,10 +154,18 @@ void activate(Controller& controller, const py::object& q, const py::object& qd,
                       held_effort.is_none() ? nullptr : held.data());
 }
 
-/// Bind a flat vector as `<name>_vector` and its entries as `<name>(entry)`.
-template <class Class, class Values, class Signal>
-void bind_signal(Class& bound, const char* name, const char* vector_name, Values values, Signal signal) {
-  bound.def_property_readonly(vector_name, [values](const Controller& c) { return vector_of((c.*values)()); });
+/// What a flat vector of the controller is called, and says.
+struct VectorText {
+  const char* name;
+  const char* text;
+};
+
+/// Bind a flat vector, and copies of its entries as `<name>(entry)`.
+template <class Values, class Signal>
+void bind_signal(py::class_<Controller>& bound, const char* name, const char* text, VectorText vector, Values values,
+                 Signal signal) {
+  bound.def_property_readonly(vector.name, [values](const Controller& c) { return vector_of((c.*values)()); },
+                              vector.text);
   bound.def(
       name,
       [values, signal, name](const Controller& c, const std::string& entry_name) {
@@ -145,35 +173,102 @@ void bind_signal(Class& bound, const char* name, const char* vector_name, Values
         const thunder_entry& entry = find_entry(law.*signal, entry_name, std::string(law.name) + "." + name);
         return array_of(entry, (c.*values)().data() + entry.offset);
       },
-      py::arg("name"));
+      py::arg("name"), text);
 }
 
-void bind_writers(py::class_<Controller>& bound) {
+void bind_signals(py::class_<Controller>& bound) {
+  bind_signal(bound, "state", "Copy one entry of the state, in its shape. Raises NameNotFoundError.",
+              {"state_vector", "The whole flat state."}, &Controller::state, &thunder_law::state);
+  bind_signal(bound, "telemetry",
+              "Copy one entry of the telemetry of the last law step, in its shape. Raises NameNotFoundError.",
+              {"telemetry_vector", "The whole flat telemetry."}, &Controller::telemetry, &thunder_law::telemetry);
+  bind_signal(bound, "reference",
+              "Copy one entry of the reference in effect, as the last update or activation used it.\n\n"
+              "Raises NameNotFoundError.",
+              {"reference_vector", "The whole flat reference in effect."}, &Controller::reference,
+              &thunder_law::reference);
+  bind_signal(bound, "gain", "Copy one gain as written last, in its shape. Raises NameNotFoundError.",
+              {"gain_vector", "All gains, flat."}, &Controller::gains, &thunder_law::gains);
+}
+
+void bind_references(py::class_<Controller>& bound) {
   bound
       .def(
           "set_reference",
-          [](Controller& c, const py::array_t<double, py::array::c_style | py::array::forcecast>& values) {
-            c.set_reference(values.data(), static_cast<int>(values.size()));
-          },
-          py::arg("values"))
+          [](Controller& c, const Numbers& values) { c.set_reference(values.data(), static_cast<int>(values.size())); },
+          py::arg("values"),
+          "Write the whole flat reference; the next update uses it.\n\n"
+          "Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or\n"
+          "the rotation is none.")
       .def(
           "set_reference_entry",
-          [](Controller& c, const std::string& name, const py::object& values) {
+          [](Controller& c, const std::string& name, const ArrayLike& values) {
             const std::string where = std::string(c.law().name) + ".reference";
             c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), where));
           },
-          py::arg("name"), py::arg("values"))
-      .def("hold_reference", &Controller::hold_reference)
+          py::arg("name"), py::arg("values"),
+          "Write one entry; entries that were not written since the last hold keep holding.\n\n"
+          "Raises as `set_reference` does, and NameNotFoundError.")
+      .def("hold_reference", &Controller::hold_reference,
+           "Hold the place where the next update finds the robot: q, or the pose of the end effector.");
+}
+
+void bind_adaptation(py::class_<Controller>& bound) {
+  bound
       .def(
           "set_gain",
-          [](Controller& c, const std::string& name, const py::object& values) {
+          [](Controller& c, const std::string& name, const ArrayLike& values) {
             const std::string where = std::string(c.law().name) + ".gains";
             c.set_gain(name, values_from(values, find_entry(c.law().gains, name, where), where));
           },
-          py::arg("name"), py::arg("values"))
-      .def("freeze_adaptation", &Controller::freeze_adaptation, py::arg("freeze"))
-      .def("reset_state", &Controller::reset_state)
-      .def("begin_stop", &Controller::begin_stop);
+          py::arg("name"), py::arg("values"),
+          "Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.")
+      .def("freeze_adaptation", &Controller::freeze_adaptation, py::arg("freeze"),
+           "Keep the adapted part of the state constant until told otherwise.")
+      .def("reset_state", &Controller::reset_state,
+           "Back to the initial state, estimates included: at the next step while active, else at once.");
+}
+
+void bind_lifecycle(py::class_<Controller>& bound) {
+  bound.def(py::init<>(), "Unconfigured.")
+      .def("configure", &configure, py::arg("library"), py::kw_only(), py::arg("law"), py::arg("gains") = py::dict(),
+           py::arg("initial_state") = py::dict(), py::arg_v("options", Options(), "Options()"),
+           "Prepare a law; what is not given has its default, and one value stands for a whole entry.\n\n"
+           "Raises LawError while active or for a value that is not finite or out of bounds, NameNotFoundError for a\n"
+           "law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library\n"
+           "lacks G(q), or T_0_ee(q) for a cartesian law.")
+      .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none(),
+           "Start from a measured position [rad or m] and velocity (None: at rest), shape (n,).\n\n"
+           "The reference is what was written since configure or deactivate, else the place at q. The rate limit\n"
+           "starts from held_effort [N·m or N], None: from the safe effort. Estimates survive from an earlier\n"
+           "activation.\n\n"
+           "Raises LawError unless inactive, for q not finite or out of its limits, qd or held_effort not finite,\n"
+           "held_effort beyond the effort limits, and where a trial step is not finite or its telemetry forbids it.")
+      .def("deactivate", &Controller::deactivate,
+           "Approach the safe effort, without damping, in the following updates and forget the reference.")
+      .def("update", &update, py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(), py::arg("dt"),
+           py::arg("effort").noconvert(),
+           "Run one control step and write the effort [N·m or N], always finite and inside the limits, in place.\n\n"
+           "t [s] is the time stamp of the measurement, dt [s] the period; q [rad or m], qd [rad/s or m/s] and effort\n"
+           "are contiguous float64 of shape (n,). Returns the bits of `Guard` that acted.\n\n"
+           "Raises TypeError for another kind of array, DimensionError for another shape.")
+      .def("begin_stop", &Controller::begin_stop,
+           "Approach the safe effort until the next activation; `has_stopped` says when it is reached.")
+      .def_property_readonly("effort", [](const Controller& c) { return vector_of(c.effort()); },
+                             "[N·m or N] The last command, shape (n,).")
+      .def_property_readonly("has_stopped", &Controller::has_stopped,
+                             "Whether a stop has reached the safe effort and the joints rest: commanding may end.")
+      .def_property_readonly("law", [](const Controller& c) { return c.law().name; }, "Name of what runs.")
+      .def_property_readonly("options", [](const Controller& c) { return c.options(); }, "As configured.")
+      .def_property_readonly("lifecycle", [](const Controller& c) { return name_of(c.lifecycle()); }, "See the class.")
+      .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); },
+                             "[ns] Duration of the last update inside C++.")
+      .def_property_readonly(
+          "status",
+          [](const Controller& c) {
+            return Status{c.lifecycle(), c.guards(), c.counters(), c.step_times(), c.is_frozen()};
+          },
+          "Copied now.");
 }
 
 }  // namespace
@@ -181,29 +276,16 @@ void bind_writers(py::class_<Controller>& bound) {
 void bind_controller(py::module_& module) {
   bind_options(module);
   bind_status(module);
-  module.attr("GUARD_NAMES") = tuple_of({kGuardNames.begin(), kGuardNames.end()});
-  py::class_<Controller> bound(module, "Controller", "Runs one law of one library and guards what goes in and out.");
-  bound.def(py::init<>())
-      .def("configure", &configure, py::arg("library"), py::kw_only(), py::arg("law"), py::arg("gains") = py::dict(),
-           py::arg("initial_state") = py::dict(), py::arg("options") = Options())
-      .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none())
-      .def("deactivate", &Controller::deactivate)
-      .def("update", &update, py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(), py::arg("dt"),
-           py::arg("effort").noconvert())
-      .def_property_readonly("effort", [](const Controller& c) { return vector_of(c.effort()); })
-      .def_property_readonly("has_stopped", &Controller::has_stopped)
-      .def_property_readonly("law", [](const Controller& c) { return c.law().name; })
-      .def_property_readonly("options", [](const Controller& c) { return c.options(); })
-      .def_property_readonly("lifecycle", [](const Controller& c) { return to_string(c.lifecycle()); })
-      .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); })
-      .def_property_readonly("status", [](const Controller& c) {
-        return Status{c.lifecycle(), c.guards(), c.counters(), c.step_times(), c.is_frozen()};
-      });
-  bind_signal(bound, "state", "state_vector", &Controller::state, &thunder_law::state);
-  bind_signal(bound, "telemetry", "telemetry_vector", &Controller::telemetry, &thunder_law::telemetry);
-  bind_signal(bound, "reference", "reference_vector", &Controller::reference, &thunder_law::reference);
-  bind_signal(bound, "gain", "gain_vector", &Controller::gains, &thunder_law::gains);
-  bind_writers(bound);
+  py::class_<Controller> bound(
+      module, "Controller",
+      "Runs one law of one library and guards what goes in and out.\n\n"
+      "Lifecycle: unconfigured –configure→ inactive –activate→ active –deactivate→ inactive. Where the law is not\n"
+      "stepped the command approaches the safe effort at the rate limit: gravity torque G at the last good position,\n"
+      "or zero if the robot compensates gravity itself. Methods raise LawError in the wrong lifecycle state.");
+  bind_lifecycle(bound);
+  bind_signals(bound);
+  bind_references(bound);
+  bind_adaptation(bound);
   bind_motions_of(bound);
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <pybind11/stl/filesystem.h>
-
 #include <cmath>
 
 #include "bindings.hpp"
@@ -12,8 +10,6 @@
 namespace thunder::python {
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
 const double* checked(const Numbers& values, int size, const char* where) {
   if (values.ndim() == 1 && values.size() == size) return values.data();
   throw HostError(ErrorKind::dimension, "has " + std::to_string(values.size()) + " values", where,
@@ -23,8 +19,8 @@ const double* checked(const Numbers& values, int size, const char* where) {
 /// Distance of a robot from a reference, with the sizes that its arguments are checked against.
 class Distance {
  public:
-  Distance(const py::handle& library, const std::string& law)
-      : library_(library_from(library)), size_(library_->law(law).reference.size), distance_(library_, law) {}
+  Distance(const PyLibrary& library, const std::string& law)
+      : library_(library.get()), size_(library_->law(law).reference.size), distance_(library_, law) {}
 
   double evaluate(const Numbers& q, const Numbers& reference) {
     return distance_.evaluate(checked(q, library_->n_joints(), "q"), checked(reference, size_, "reference"));
@@ -42,9 +38,8 @@ py::array_t<double> about_com_of(const Numbers& pi) {
   return dyn;
 }
 
-py::tuple links_of(const py::handle& library, const std::string& law) {
-  const std::shared_ptr<const Library> loaded = library_from(library);
-  return tuple_of(estimated_links(loaded->data(), loaded->law(law)));
+Names links_of(const PyLibrary& library, const std::string& law) {
+  return tuple_of(estimated_links(library.data(), library.get()->law(law)));
 }
 
 /// Every element as one kind; none if one is of another.
@@ -84,38 +79,50 @@ DocumentValue document_value(const py::handle& value) {
   return OtherValue{py::repr(value)};
 }
 
-py::dict read_document(const py::dict& document, const PyConfiguration& configuration, const std::string& where) {
+using Estimates = py::typing::Dict<py::str, py::array_t<double>>;
+
+Estimates read_document(const Values& document, const PyConfiguration& configuration, const std::string& where) {
   Document read;
   for (const auto& [key, value] : document) read[py::str(key)] = document_value(value);
-  py::dict estimates;
+  Estimates estimates;
   for (const auto& [name, values] : read_estimates(read, configuration, where)) {
     estimates[py::str(name)] = vector_of(values);
   }
   return estimates;
 }
 
-void save(const std::filesystem::path& path, const PyConfiguration& configuration, const PySnapshot& snapshot) {
-  save_estimates(path, configuration, snapshot.state);
+void save(const Path& path, const PyConfiguration& configuration, const PySnapshot& snapshot) {
+  const std::filesystem::path file = path_from(path);
+  const py::gil_scoped_release released;
+  save_estimates(file, configuration, snapshot.state);
 }
 
 }  // namespace
 
 void bind_estimates(py::module_& module) {
   module.def("about_com", &about_com_of, py::arg("pi"),
-             "Convert [m, m·c, I about the origin] to [m, c, I about the CoM]; c = 0 below SMALLEST_MASS.");
+             "Convert [m, m·c, I about the frame origin] to [m, c, I about the CoM], shape (10,).\n\n"
+             "Below `SMALLEST_MASS` [kg] there is no centre of mass: then c = 0 and I stays about the origin.\n\n"
+             "Raises DimensionError unless there are ten values.");
   module.def("estimated_links", &links_of, py::arg("library"), py::arg("law"),
-             "Names of the links whose parameters the law estimates, in the order of its state.");
+             "Names of the links whose parameters the law estimates, in the order of its state.\n\n"
+             "None if it estimates none. Raises NameNotFoundError for a law that is not there.");
   module.def("read_estimates", &read_document, py::arg("document"), py::arg("configuration"), py::arg("where"),
              "Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.\n\n"
              "`where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing\n"
              "keys, and values that are no numbers, too few or too many, not finite or out of bounds.");
   module.def("save_estimates", &save, py::arg("path"), py::arg("configuration"), py::arg("snapshot"),
-             py::call_guard<py::gil_scoped_release>(),
-             "Write the estimates of a snapshot, all of them or, if that raises LawError, none.");
+             "Write the estimates of a snapshot, in SI units; the file is replaced in one step.\n\n"
+             "Raises LawError if it cannot be written; what was there before is left then.");
   module.attr("SMALLEST_MASS") = kSmallestMass;
-  py::class_<Distance>(module, "ReferenceDistance", "How far a robot is from a reference of a law [rad or m].")
-      .def(py::init<const py::handle&, const std::string&>(), py::arg("library"), py::arg("law"))
-      .def("evaluate", &Distance::evaluate, py::arg("q"), py::arg("reference"));
+  py::class_<Distance>(module, "ReferenceDistance", "How far a robot is from a reference of a law.\n\n"
+                       "Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the\n"
+                       "angle of RᵀR_d [rad].")
+      .def(py::init<const PyLibrary&, const std::string&>(), py::arg("library"), py::arg("law"),
+           "Raises NameNotFoundError for a law that is not there, BuildError for a cartesian one without T_0_ee.")
+      .def("evaluate", &Distance::evaluate, py::arg("q"), py::arg("reference"),
+           "Distance at q, shape (n,), from a flat reference; infinite if the pose there is not finite.\n\n"
+           "Raises DimensionError for a wrong number of values.");
 }
 
 }  // namespace thunder::python

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <memory>
-#include <unordered_map>
-
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
-#include "thunder/host/library/evaluator.hpp"
 
 namespace thunder::python {
 namespace {
@@ -18,46 +14,27 @@ struct Entry {
   py::array_t<double> values(const double* source) const { return constant_of(*data, source); }
 };
 
-struct Law {
-  std::shared_ptr<const Library> library;
-  const thunder_law* data;
+using Entries = py::typing::Tuple<Entry, py::ellipsis>;
+
+struct ReferenceKindText {
+  static constexpr auto name = py::detail::const_name("typing.Literal['joint', 'cartesian']");
 };
+using ReferenceKind = Described<ReferenceKindText>;
 
 struct Function {
   std::shared_ptr<const Library> library;
   const thunder_function* data;
 };
 
-py::tuple entries_of(const std::shared_ptr<const Library>& library, const thunder_entry* entries, int count) {
-  py::tuple tuple(static_cast<std::size_t>(count));
+Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_entry* entries, int count) {
+  Entries tuple(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) tuple[static_cast<std::size_t>(i)] = Entry{library, entries + i};
   return tuple;
 }
 
-py::tuple entries_of(const std::shared_ptr<const Library>& library, const thunder_signal& signal) {
+Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_signal& signal) {
   return entries_of(library, signal.entries, signal.n_entries);
 }
-
-/// The library as Python sees it: with one evaluator per function that was used.
-class PyLibrary {
- public:
-  explicit PyLibrary(const std::string& path) : library_(Library::load(path)) {}
-
-  const std::shared_ptr<const Library>& get() const { return library_; }
-  const thunder_library& data() const { return library_->data(); }
-
-  py::object evaluate(const std::string& name, const py::args& args, const py::kwargs& kwargs) {
-    auto found = evaluators_.find(name);
-    if (found == evaluators_.end()) found = evaluators_.emplace(name, Evaluator(library_, name)).first;
-    return call(found->second, args, kwargs);
-  }
-
- private:
-  static py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs);
-
-  std::shared_ptr<const Library> library_;
-  std::unordered_map<std::string, Evaluator> evaluators_;
-};
 
 /// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
 void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs,
@@ -90,7 +67,7 @@ void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   }
 }
 
-py::object PyLibrary::call(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs) {
+py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs) {
   std::vector<std::vector<double>> storage;
   set_inputs(evaluator, args, kwargs, storage);
   const thunder_function& function = evaluator.function();
@@ -103,54 +80,70 @@ py::object PyLibrary::call(Evaluator& evaluator, const py::args& args, const py:
   return results;
 }
 
-py::tuple names_of(const char* const* names, int count) {
+Names names_of(const char* const* names, int count) {
   return tuple_of(std::vector<std::string>(names, names + count));
 }
 
-py::tuple parameter_groups(const PyLibrary& library) {
-  py::tuple groups(static_cast<std::size_t>(library.data().n_parameter_groups));
+Entries parameter_groups(const PyLibrary& library) {
+  Entries groups(static_cast<std::size_t>(library.data().n_parameter_groups));
   for (std::size_t i = 0; i < groups.size(); ++i) {
     groups[i] = Entry{library.get(), &library.data().parameter_groups[i].entry};
   }
   return groups;
 }
 
+ReferenceKind reference_kind(const PyLaw& law) {
+  return py::str(law.data->reference_kind == THUNDER_REFERENCE_JOINT ? "joint" : "cartesian");
+}
+
 void bind_entry(py::module_& module) {
-  py::class_<Entry>(module, "Entry", "One named, shaped, unit-bearing block of a flat vector.")
-      .def_property_readonly("name", [](const Entry& e) { return e.data->name; })
-      .def_property_readonly("unit", [](const Entry& e) { return e.data->unit; })
-      .def_property_readonly("description", [](const Entry& e) { return e.data->description; })
-      .def_property_readonly("shape", [](const Entry& e) { return shape_of(*e.data); })
-      .def_property_readonly("size", [](const Entry& e) { return entry_size(*e.data); })
-      .def_property_readonly("offset", [](const Entry& e) { return e.data->offset; })
-      .def_property_readonly("flags", [](const Entry& e) { return e.data->flags; })
-      .def_property_readonly("is_adapted", [](const Entry& e) { return e.has(THUNDER_ENTRY_ADAPTED); })
-      .def_property_readonly("guards_activation", [](const Entry& e) { return e.has(THUNDER_ENTRY_ACTIVATION); })
-      .def_property_readonly("defaults", [](const Entry& e) { return e.values(e.data->defaults); })
-      .def_property_readonly("lower", [](const Entry& e) { return e.values(e.data->lower); })
-      .def_property_readonly("upper", [](const Entry& e) { return e.values(e.data->upper); })
+  py::class_<Entry>(module, "Entry",
+                    "One named, shaped, unit-bearing block of a flat vector.\n\n"
+                    "Arrays are read-only and have the entry's shape.")
+      .def_property_readonly("name", [](const Entry& e) { return e.data->name; }, "As functions and mappings take it.")
+      .def_property_readonly("unit", [](const Entry& e) { return e.data->unit; }, "Of all elements, SI.")
+      .def_property_readonly("description", [](const Entry& e) { return e.data->description; }, "What it is.")
+      .def_property_readonly("shape", [](const Entry& e) { return shape_of(*e.data); },
+                             "(rows,) for one column, else (rows, cols).")
+      .def_property_readonly("size", [](const Entry& e) { return entry_size(*e.data); }, "Number of elements.")
+      .def_property_readonly("offset", [](const Entry& e) { return e.data->offset; },
+                             "Of the first element in the flat vector; elements follow column-major.\n\n"
+                             "0 for arguments of a function.")
+      .def_property_readonly("flags", [](const Entry& e) { return e.data->flags; }, "Bits THUNDER_ENTRY_… of the ABI.")
+      .def_property_readonly("is_adapted", [](const Entry& e) { return e.has(THUNDER_ENTRY_ADAPTED); },
+                             "State: an estimate, kept while adaptation is frozen.")
+      .def_property_readonly("guards_activation", [](const Entry& e) { return e.has(THUNDER_ENTRY_ACTIVATION); },
+                             "Telemetry: activation is refused while it lies outside [lower, upper].")
+      .def_property_readonly("defaults", [](const Entry& e) { return e.values(e.data->defaults); },
+                             "Values where none are given.")
+      .def_property_readonly("lower", [](const Entry& e) { return e.values(e.data->lower); }, 
+                             "Least valid values; -inf where there is no bound.")
+      .def_property_readonly("upper", [](const Entry& e) { return e.values(e.data->upper); }, 
+                             "Greatest valid values; inf where there is no bound.")
       .def("__repr__",
            [](const Entry& e) { return "<Entry " + std::string(e.data->name) + " [" + e.data->unit + "]>"; });
 }
 
 void bind_metadata(py::module_& module) {
-  py::class_<Law>(module, "Law", "What a library says about one of its laws.")
-      .def_property_readonly("name", [](const Law& l) { return l.data->name; })
-      .def_property_readonly("description", [](const Law& l) { return l.data->description; })
-      .def_property_readonly(
-          "reference_kind",
-          [](const Law& l) { return l.data->reference_kind == THUNDER_REFERENCE_JOINT ? "joint" : "cartesian"; })
-      .def_property_readonly("reference", [](const Law& l) { return entries_of(l.library, l.data->reference); })
-      .def_property_readonly("state", [](const Law& l) { return entries_of(l.library, l.data->state); })
-      .def_property_readonly("gains", [](const Law& l) { return entries_of(l.library, l.data->gains); })
-      .def_property_readonly("telemetry", [](const Law& l) { return entries_of(l.library, l.data->telemetry); });
+  py::class_<PyLaw>(module, "Law", "What a library says about one of its laws.")
+      .def_property_readonly("name", [](const PyLaw& l) { return l.data->name; }, "As `Library.law` takes it.")
+      .def_property_readonly("description", [](const PyLaw& l) { return l.data->description; }, "What it does.")
+      .def_property_readonly("reference_kind", &reference_kind, "What it follows.")
+      .def_property_readonly("reference", [](const PyLaw& l) { return entries_of(l.library, l.data->reference); },
+                             "Entries of the flat reference.")
+      .def_property_readonly("state", [](const PyLaw& l) { return entries_of(l.library, l.data->state); },
+                             "Entries of the flat state, estimates included.")
+      .def_property_readonly("gains", [](const PyLaw& l) { return entries_of(l.library, l.data->gains); },
+                             "Entries of the flat gains.")
+      .def_property_readonly("telemetry", [](const PyLaw& l) { return entries_of(l.library, l.data->telemetry); },
+                             "Entries of what a step tells.");
   py::class_<Function>(module, "Function", "What a library says about one of its functions.")
-      .def_property_readonly("name", [](const Function& f) { return f.data->name; })
-      .def_property_readonly("description", [](const Function& f) { return f.data->description; })
-      .def_property_readonly("inputs",
-                             [](const Function& f) { return entries_of(f.library, f.data->in, f.data->n_in); })
-      .def_property_readonly("outputs",
-                             [](const Function& f) { return entries_of(f.library, f.data->out, f.data->n_out); });
+      .def_property_readonly("name", [](const Function& f) { return f.data->name; }, "As `Library.evaluate` takes it.")
+      .def_property_readonly("description", [](const Function& f) { return f.data->description; }, "What it computes.")
+      .def_property_readonly(
+          "inputs", [](const Function& f) { return entries_of(f.library, f.data->in, f.data->n_in); }, "In order.")
+      .def_property_readonly(
+          "outputs", [](const Function& f) { return entries_of(f.library, f.data->out, f.data->n_out); }, "In order.");
 }
 
 template <class Member>
@@ -158,44 +151,70 @@ auto joint_values(Member member) {
   return [member](const PyLibrary& library) { return vector_of(library.data().*member, library.data().n_joints); };
 }
 
+void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
+  library
+      .def_property_readonly("position_lower", joint_values(&thunder_library::position_lower), "[rad or m] Per joint.")
+      .def_property_readonly("position_upper", joint_values(&thunder_library::position_upper), "[rad or m] Per joint.")
+      .def_property_readonly("velocity_limit", joint_values(&thunder_library::velocity_limit),
+                             "[rad/s or m/s] Per joint.")
+      .def_property_readonly("effort_limit", joint_values(&thunder_library::effort_limit), "[N·m or N] Per joint.")
+      .def_property_readonly("effort_rate_limit", joint_values(&thunder_library::effort_rate_limit),
+                             "[N·m/s or N/s] Per joint.")
+      .def_property_readonly(
+          "pi", [](const PyLibrary& l) { return vector_of(l.data().pi, 10 * l.data().n_joints); },
+          "10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.");
+}
+
 }  // namespace
 
-std::shared_ptr<const Library> library_from(const py::handle& object) {
-  return py::cast<const PyLibrary&>(object).get();
+py::object PyLibrary::evaluate(const std::string& name, const py::Args<ArrayLike>& args,
+                               const py::KWArgs<ArrayLike>& kwargs) {
+  auto found = evaluators_.find(name);
+  if (found == evaluators_.end()) found = evaluators_.emplace(name, Evaluator(library_, name)).first;
+  return call(found->second, args, kwargs);
 }
 
 void bind_library(py::module_& module) {
   bind_entry(module);
   bind_metadata(module);
-  py::class_<PyLibrary>(module, "Library", "A generated robot library, loaded, checked and constant.")
-      .def(py::init([](const py::object& path) {
-             return std::make_unique<PyLibrary>(py::cast<std::string>(py::module_::import("os").attr("fspath")(path)));
-           }),
-           py::arg("path"), "Load a library and check all its metadata.")
-      .def_property_readonly("path", [](const PyLibrary& l) { return l.get()->path(); })
-      .def_property_readonly("robot", [](const PyLibrary& l) { return l.data().robot; })
-      .def_property_readonly("generator", [](const PyLibrary& l) { return l.data().generator; })
-      .def_property_readonly("hash", [](const PyLibrary& l) { return l.data().hash; })
-      .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; })
+  py::class_<PyLibrary, std::shared_ptr<PyLibrary>> library(
+      module, "Library", "A generated robot library, loaded, checked and constant. Arrays are read-only, SI units.");
+  library
+      .def(py::init([](const Path& path) { return std::make_shared<PyLibrary>(path_from(path).string()); }),
+           py::arg("path"),
+           "Load a library and check all its metadata.\n\n"
+           "Raises BuildError if the file cannot be loaded, has another ABI version, or contradicts itself.")
+      .def_property_readonly("path", [](const PyLibrary& l) { return l.get()->path(); }, "Of the file.")
+      .def_property_readonly("robot", [](const PyLibrary& l) { return l.data().robot; }, "Name of the robot.")
+      .def_property_readonly("generator", [](const PyLibrary& l) { return l.data().generator; },
+                             "Version of the generator.")
+      .def_property_readonly("hash", [](const PyLibrary& l) { return l.data().hash; }, 
+                             "Of its contents, lower-case hexadecimal.")
+      .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; }, "n of all shapes.")
       .def_property_readonly("joint_names",
-                             [](const PyLibrary& l) { return names_of(l.data().joint_names, l.data().n_joints); })
+                             [](const PyLibrary& l) { return names_of(l.data().joint_names, l.data().n_joints); },
+                             "From the base on; all vectors of joints have this order.")
       .def_property_readonly("link_names",
-                             [](const PyLibrary& l) { return names_of(l.data().link_names, l.data().n_joints); })
-      .def_property_readonly("laws", [](const PyLibrary& l) { return tuple_of(l.get()->law_names()); })
-      .def_property_readonly("functions", [](const PyLibrary& l) { return tuple_of(l.get()->function_names()); })
-      .def_property_readonly("parameter_groups", &parameter_groups)
-      .def_property_readonly("position_lower", joint_values(&thunder_library::position_lower))
-      .def_property_readonly("position_upper", joint_values(&thunder_library::position_upper))
-      .def_property_readonly("velocity_limit", joint_values(&thunder_library::velocity_limit))
-      .def_property_readonly("effort_limit", joint_values(&thunder_library::effort_limit))
-      .def_property_readonly("effort_rate_limit", joint_values(&thunder_library::effort_rate_limit))
-      .def_property_readonly("pi", [](const PyLibrary& l) { return vector_of(l.data().pi, 10 * l.data().n_joints); })
-      .def("law", [](const PyLibrary& l, const std::string& name) { return Law{l.get(), &l.get()->law(name)}; },
-           py::arg("name"))
+                             [](const PyLibrary& l) { return names_of(l.data().link_names, l.data().n_joints); },
+                             "Each is moved by the joint of its place.")
+      .def_property_readonly("laws", [](const PyLibrary& l) { return tuple_of(l.get()->law_names()); },
+                             "Names that `law` takes.")
+      .def_property_readonly("functions", [](const PyLibrary& l) { return tuple_of(l.get()->function_names()); },
+                             "Names that `function` and `evaluate` take.")
+      .def_property_readonly("parameter_groups", &parameter_groups,
+                             "Run-time parameters of the robot, with the robot file's values.")
+      .def("law", [](const PyLibrary& l, const std::string& name) { return PyLaw{l.get(), &l.get()->law(name)}; },
+           py::arg("name"), "Describe a law. Raises NameNotFoundError, which lists the names there are.")
       .def("function",
            [](const PyLibrary& l, const std::string& name) { return Function{l.get(), &l.get()->function(name)}; },
-           py::arg("name"))
-      .def("evaluate", &PyLibrary::evaluate, py::arg("name"), py::pos_only());
+           py::arg("name"), "Describe a function. Raises NameNotFoundError, which lists the names there are.")
+      .def("evaluate", &PyLibrary::evaluate, py::arg("name"), py::pos_only(),
+           "Evaluate a function; arguments by position or name, flat column-major or in their shape.\n\n"
+           "Arguments named par_… may be left out and are then the robot file's values. Returns an array of the\n"
+           "output's shape (`Entry.shape`), or a tuple of them if there are several outputs.\n\n"
+           "Raises NameNotFoundError if there is no such function or argument, DimensionError for an argument that is\n"
+           "missing or has the wrong size, and LawError for one that is not numeric or where the function fails.");
+  bind_limits(library);
 }
 
 }  // namespace thunder::python

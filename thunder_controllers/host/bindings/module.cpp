@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
 
+#include <pybind11/stl/filesystem.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -58,7 +60,7 @@ py::array_t<double> constant_of(const thunder_entry& entry, const double* values
   return read_only(array_of(entry, values));
 }
 
-py::tuple shape_of(const thunder_entry& entry) {
+py::typing::Tuple<int, py::ellipsis> shape_of(const thunder_entry& entry) {
   if (entry.cols == 1) return py::make_tuple(entry.rows);
   return py::make_tuple(entry.rows, entry.cols);
 }
@@ -95,24 +97,35 @@ void check_size(const Vector& vector, int expected, const char* where) {
   throw HostError(ErrorKind::dimension, "has the shape " + shape, where, "(" + std::to_string(expected) + ",)");
 }
 
-/// From anything numeric, checked for one value per joint.
-Vector joint_vector(const py::object& object, int n_joints, const char* where) {
-  Vector vector = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(object);
+Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
+  const Vector vector = Numbers::ensure(object);
   if (!vector) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
   check_size(vector, n_joints, where);
   return vector;
 }
 
-py::dict counts_of(const GuardCounters& counters) {
-  py::dict counts;
+Counts counts_of(const GuardCounters& counters) {
+  Counts counts;
   for (std::size_t i = 0; i < kGuardNames.size(); ++i) counts[kGuardNames[i]] = counters.counts()[i];
   return counts;
 }
 
-py::tuple tuple_of(const std::vector<std::string>& names) {
-  py::tuple tuple(names.size());
+std::vector<double> numbers_from(const py::handle& object, const char* where) {
+  const Numbers array = Numbers::ensure(object);
+  if (!array || array.ndim() != 1) {
+    throw HostError(ErrorKind::law, "is no vector of numbers", where, "a flat sequence of numbers");
+  }
+  return {array.data(), array.data() + array.size()};
+}
+
+Names tuple_of(const std::vector<std::string>& names) {
+  Names tuple(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) tuple[i] = py::str(names[i]);
   return tuple;
+}
+
+std::filesystem::path path_from(const Path& path) {
+  return py::cast<std::filesystem::path>(py::module_::import("os").attr("fspath")(path));
 }
 
 }  // namespace thunder::python

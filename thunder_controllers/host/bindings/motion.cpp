@@ -15,46 +15,22 @@
 namespace thunder::python {
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-/// Any numbers, flat. Throws HostError(law) for what is not numeric or has another shape than a vector.
-std::vector<double> numbers_from(const py::handle& object, const char* where) {
-  const Numbers array = Numbers::ensure(object);
-  if (!array || array.ndim() != 1) {
-    throw HostError(ErrorKind::law, "is no vector of numbers", where, "a flat sequence of numbers");
-  }
-  return {array.data(), array.data() + array.size()};
-}
-
-template <std::size_t N>
-std::array<double, N> array_from(const py::handle& object, const char* where) {
-  const std::vector<double> values = numbers_from(object, where);
-  if (values.size() != N) {
-    throw HostError(ErrorKind::dimension, "got " + std::to_string(values.size()) + " values", where,
-                    std::to_string(N));
-  }
-  std::array<double, N> result;
-  std::copy(values.begin(), values.end(), result.begin());
-  return result;
-}
-
-std::optional<std::array<double, 6>> twist_from(const py::object& object, const char* where) {
+std::optional<std::array<double, 6>> twist_from(const OptionalArray& object, const char* where) {
   if (object.is_none()) return std::nullopt;
   return array_from<6>(object, where);
 }
 
-std::vector<double> optional_numbers(const py::object& object, const char* where) {
+std::vector<double> optional_numbers(const OptionalArray& object, const char* where) {
   return object.is_none() ? std::vector<double>() : numbers_from(object, where);
 }
 
-template <std::size_t N>
-py::object array_or_none(const std::optional<std::array<double, N>>& values) {
-  if (!values) return py::none();
-  return vector_of(values->data(), static_cast<int>(N));
+std::optional<py::array_t<double>> array_or_none(const std::optional<std::array<double, 6>>& values) {
+  if (!values) return std::nullopt;
+  return vector_of(values->data(), 6);
 }
 
-py::object vector_or_none(const std::vector<double>& values) {
-  if (values.empty()) return py::none();
+std::optional<py::array_t<double>> vector_or_none(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
   return vector_of(values);
 }
 
@@ -69,48 +45,64 @@ MotionLimits make_limits(double linear_velocity, double linear_acceleration, dou
 
 void bind_limits(py::module_& module) {
   const MotionLimits defaults;
-  py::class_<MotionLimits>(module, "MotionLimits", "Bounds of the motions that a controller makes itself, SI units.")
+  py::class_<MotionLimits>(module, "MotionLimits",
+                           "Bounds of the motions that a controller makes itself; immutable, positive and finite.")
       .def(py::init(&make_limits), py::kw_only(), py::arg("linear_velocity") = defaults.linear_velocity,
            py::arg("linear_acceleration") = defaults.linear_acceleration,
            py::arg("linear_jerk") = defaults.linear_jerk, py::arg("angular_velocity") = defaults.angular_velocity,
            py::arg("angular_acceleration") = defaults.angular_acceleration,
            py::arg("angular_jerk") = defaults.angular_jerk,
-           py::arg("joint_acceleration") = defaults.joint_acceleration)
-      .def_readonly("linear_velocity", &MotionLimits::linear_velocity)
-      .def_readonly("linear_acceleration", &MotionLimits::linear_acceleration)
-      .def_readonly("linear_jerk", &MotionLimits::linear_jerk)
-      .def_readonly("angular_velocity", &MotionLimits::angular_velocity)
-      .def_readonly("angular_acceleration", &MotionLimits::angular_acceleration)
-      .def_readonly("angular_jerk", &MotionLimits::angular_jerk)
-      .def_readonly("joint_acceleration", &MotionLimits::joint_acceleration);
+           py::arg("joint_acceleration") = defaults.joint_acceleration,
+           "Check and keep the bounds. Raises LawError for one that is not positive and finite.")
+      .def_readonly("linear_velocity", &MotionLimits::linear_velocity,
+                    "[m/s] Of the end effector on the way to a pose.")
+      .def_readonly("linear_acceleration", &MotionLimits::linear_acceleration,
+                    "[m/s²] Also while it comes to rest.")
+      .def_readonly("linear_jerk", &MotionLimits::linear_jerk, "[m/s³]")
+      .def_readonly("angular_velocity", &MotionLimits::angular_velocity,
+                    "[rad/s] Of the end effector on the way to a pose.")
+      .def_readonly("angular_acceleration", &MotionLimits::angular_acceleration,
+                    "[rad/s²] Also while it comes to rest.")
+      .def_readonly("angular_jerk", &MotionLimits::angular_jerk, "[rad/s³]")
+      .def_readonly("joint_acceleration", &MotionLimits::joint_acceleration,
+                    "[rad/s² or m/s²] While joints come to rest.");
 }
 
 void bind_points(py::module_& module) {
-  py::class_<TimedPose>(module, "TimedPose", "A pose of the end effector, and when it is passed.")
-      .def(py::init([](double time, const py::object& position, const py::object& orientation, const py::object& twist,
-                       const py::object& acceleration) {
+  py::class_<TimedPose>(module, "TimedPose", "A pose of the end effector in the world frame, and when it is passed.")
+      .def(py::init([](double time, const ArrayLike& position, const ArrayLike& orientation, const OptionalArray& twist,
+                       const OptionalArray& acceleration) {
              return TimedPose{time, array_from<3>(position, "TimedPose.position"),
                               array_from<4>(orientation, "TimedPose.orientation"),
                               twist_from(twist, "TimedPose.twist"),
                               twist_from(acceleration, "TimedPose.acceleration")};
            }),
            py::arg("time"), py::arg("position"), py::arg("orientation"), py::arg("twist") = py::none(),
-           py::arg("acceleration") = py::none())
-      .def_readonly("time", &TimedPose::time)
-      .def_property_readonly("position", [](const TimedPose& p) { return vector_of(p.position.data(), 3); })
-      .def_property_readonly("orientation", [](const TimedPose& p) { return vector_of(p.orientation.data(), 4); })
-      .def_property_readonly("twist", [](const TimedPose& p) { return array_or_none(p.twist); })
-      .def_property_readonly("acceleration", [](const TimedPose& p) { return array_or_none(p.acceleration); });
+           py::arg("acceleration") = py::none(),
+           "Keep the numbers; `follow` checks what they say.\n\n"
+           "Raises LawError where they are not numeric, DimensionError for another number of values.")
+      .def_readonly("time", &TimedPose::time, "[s] From the start of the motion.")
+      .def_property_readonly("position", [](const TimedPose& p) { return vector_of(p.position.data(), 3); },
+                             "[m] Shape (3,).")
+      .def_property_readonly("orientation", [](const TimedPose& p) { return vector_of(p.orientation.data(), 4); },
+                             "Quaternion x, y, z, w, shape (4,).")
+      .def_property_readonly("twist", [](const TimedPose& p) { return array_or_none(p.twist); },
+                             "[m/s, rad/s] Linear part first, shape (6,); None: as the motion needs it.")
+      .def_property_readonly("acceleration", [](const TimedPose& p) { return array_or_none(p.acceleration); },
+                             "[m/s², rad/s²] Derivative of the twist, shape (6,); None: as the motion needs it.");
   py::class_<TimedJoints>(module, "TimedJoints", "Positions of all joints, and when they are passed.")
-      .def(py::init([](double time, const py::object& q, const py::object& qd, const py::object& qdd) {
+      .def(py::init([](double time, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& qdd) {
              return TimedJoints{time, numbers_from(q, "TimedJoints.q"), optional_numbers(qd, "TimedJoints.qd"),
                                 optional_numbers(qdd, "TimedJoints.qdd")};
            }),
-           py::arg("time"), py::arg("q"), py::arg("qd") = py::none(), py::arg("qdd") = py::none())
-      .def_readonly("time", &TimedJoints::time)
-      .def_property_readonly("q", [](const TimedJoints& p) { return vector_of(p.q); })
-      .def_property_readonly("qd", [](const TimedJoints& p) { return vector_or_none(p.qd); })
-      .def_property_readonly("qdd", [](const TimedJoints& p) { return vector_or_none(p.qdd); });
+           py::arg("time"), py::arg("q"), py::arg("qd") = py::none(), py::arg("qdd") = py::none(),
+           "Keep the numbers; `follow` checks what they say. Raises LawError where they are no flat numbers.")
+      .def_readonly("time", &TimedJoints::time, "[s] From the start of the motion.")
+      .def_property_readonly("q", [](const TimedJoints& p) { return vector_of(p.q); }, "[rad or m] Shape (n,).")
+      .def_property_readonly("qd", [](const TimedJoints& p) { return vector_or_none(p.qd); },
+                             "[rad/s or m/s] Shape (n,); None: as the motion needs it.")
+      .def_property_readonly("qdd", [](const TimedJoints& p) { return vector_or_none(p.qdd); },
+                             "[rad/s² or m/s²] Shape (n,); None: as the motion needs it.");
 }
 
 TimeLaw make_time_law(double velocity, double acceleration, double jerk) {
@@ -135,21 +127,32 @@ py::array_t<double> sample_time_law(const TimeLaw& law, const Numbers& times) {
 
 void bind_shapes(py::module_& module) {
   py::class_<TimeLaw>(module, "TimeLaw", "The fastest way of a scalar from 0 to 1 within bounds, at rest at both ends.")
-      .def(py::init(&make_time_law), py::arg("velocity"), py::arg("acceleration"), py::arg("jerk"))
-      .def_property_readonly("duration", &TimeLaw::duration)
-      .def("sample", &sample_time_law, py::arg("times"));
-  py::class_<StopShape>(module, "StopShape", "Brings a velocity and an acceleration smoothly to zero.")
-      .def(py::init([](double duration) { return StopShape{duration}; }), py::arg("duration"))
+      .def(py::init(&make_time_law), py::arg("velocity"), py::arg("acceleration"), py::arg("jerk"),
+           "Bounds in 1/s, 1/s², 1/s³. Raises LawError unless they are positive and finite.")
+      .def_property_readonly("duration", &TimeLaw::duration, "[s] Of the whole way.")
+      .def("sample", &sample_time_law, py::arg("times"),
+           "Rows of value [1], first [1/s] and second derivative [1/s²] at times [s] of shape (k,): shape (k, 3).\n\n"
+           "At rest before the start and after the end.");
+  py::class_<StopShape>(module, "StopShape", "Brings a velocity v₀ and an acceleration a₀ smoothly to zero.\n\n"
+                         "v(u) = (1 − 3u² + 2u³) v₀ + T u(1 − u)² a₀, u = t/T.")
+      .def(py::init([](double duration) { return StopShape{duration}; }), py::arg("duration"), "T [s], positive.")
       .def("at", [](const StopShape& shape, double time, double velocity, double acceleration) {
              const ScalarSample now = shape.at(time, velocity, acceleration);
              return std::make_tuple(now.value, now.velocity, now.acceleration);
            },
-           py::arg("time"), py::arg("velocity"), py::arg("acceleration"));
+           py::arg("time"), py::arg("velocity"), py::arg("acceleration"),
+           "Way so far, velocity and acceleration at a time [s], from v₀ and a₀; exactly at rest from T on.");
 }
+
+struct PointsText {
+  static constexpr auto name =
+      py::detail::make_caster<std::vector<TimedPose>>::name | py::detail::make_caster<std::vector<TimedJoints>>::name;
+};
+using Points = Described<PointsText, py::sequence>;
 
 /// Points of one kind. Throws HostError(law) for a mixture or anything else.
 template <class Point>
-std::vector<Point> points_from(const py::sequence& points) {
+std::vector<Point> points_from(const Points& points) {
   std::vector<Point> result;
   for (const py::handle point : points) {
     if (!py::isinstance<Point>(point)) {
@@ -160,13 +163,21 @@ std::vector<Point> points_from(const py::sequence& points) {
   return result;
 }
 
-void follow(Controller& controller, const py::sequence& points) {
+void follow(Controller& controller, const Points& points) {
   if (points.size() == 0) throw HostError(ErrorKind::law, "no points", "follow", "at least one");
   if (py::isinstance<TimedPose>(points[0])) {
     controller.follow(points_from<TimedPose>(points));
   } else {
     controller.follow(points_from<TimedJoints>(points));
   }
+}
+
+struct SourceText {
+  static constexpr auto name = py::detail::const_name("typing.Literal['hold', 'stream', 'motion', 'stopping']");
+};
+
+Described<SourceText> source_of(const Controller& controller) {
+  return py::str(to_string(controller.reference_source()));
 }
 
 }  // namespace
@@ -179,17 +190,34 @@ void bind_motion(py::module_& module) {
 
 void bind_motions_of(py::class_<Controller>& controller) {
   controller
-      .def("set_motion_limits", &Controller::set_motion_limits, py::arg("limits"))
+      .def("set_motion_limits", &Controller::set_motion_limits, py::arg("limits"),
+           "Bound the motions that begin from now on; `configure` brings the defaults back.")
       .def(
           "move_to_pose",
-          [](Controller& c, const py::object& position, const py::object& orientation) {
+          [](Controller& c, const ArrayLike& position, const ArrayLike& orientation) {
             c.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
                            array_from<4>(orientation, "move_to_pose: orientation").data());
           },
-          py::arg("position"), py::arg("orientation"))
-      .def("follow", &follow, py::arg("points"))
-      .def("stop_motion", &Controller::stop_motion)
-      .def_property_readonly("reference_source", [](const Controller& c) { return to_string(c.reference_source()); });
+          py::arg("position"), py::arg("orientation"),
+          "Move the reference to rest at a position [m], shape (3,), and quaternion x, y, z, w.\n\n"
+          "It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to\n"
+          "rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous\n"
+          "in position, velocity and acceleration; the last request wins.\n\n"
+          "Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.")
+      .def("follow", &follow, py::arg("points"),
+           "Move the reference through timed points, acceleration continuous, to rest at the last one.\n\n"
+           "Quintic pieces; what is not given of velocities and accelerations is that of the clamped cubic spline. A\n"
+           "point at time zero must lie within 0.01 (m, rad, quaternion elements) of the sample in effect, and is\n"
+           "left out.\n\n"
+           "Raises LawError unless active, for points of the other kind of law, times that do not increase or have no\n"
+           "positive one, values out of bounds, rates given to a part of the points, a velocity at the end, or a turn\n"
+           "above 2 rad; DimensionError for another number of joints.")
+      .def("stop_motion", &Controller::stop_motion,
+           "Bring the reference smoothly to rest and hold that place. Raises LawError unless active.")
+      .def_property_readonly("reference_source", &source_of,
+                             "What the reference of the last update followed.\n\n"
+                             "Stopping until it rests after `stop_motion`, and until the next request after a lost\n"
+                             "stream.");
 }
 
 }  // namespace thunder::python

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/reference/reading.hpp"
 
-#include <pybind11/stl.h>
-
 #include "bindings.hpp"
 
 namespace thunder::python {
 namespace {
 
-py::tuple read_target(const ReferenceReader& reader, const std::string& frame, const PoseNumbers& pose) {
+using Pose = py::typing::Tuple<py::array_t<double>, py::array_t<double>>;
+
+Pose read_target(const ReferenceReader& reader, const std::string& frame, const PoseNumbers& pose) {
   const TargetPose target = reader.target(frame, pose);
   return py::make_tuple(vector_of(target.position.data(), 3), vector_of(target.orientation.data(), 4));
 }
@@ -19,16 +19,20 @@ py::array_t<double> read_sample(const ReferenceReader& reader, const Point& poin
 }
 
 void bind_points(py::module_& module) {
-  py::class_<PosePoint>(module, "PosePoint", "A point as a MultiDOFJointTrajectoryPoint has it, not yet checked.")
+  py::class_<PosePoint>(module, "PosePoint",
+                        "A point as a trajectory_msgs/MultiDOFJointTrajectoryPoint has it, not yet checked.")
       .def(py::init<double, std::vector<PoseNumbers>, std::vector<TwistNumbers>, std::vector<TwistNumbers>>(),
            py::arg("time"), py::arg("transforms"), py::arg("velocities") = std::vector<TwistNumbers>(),
            py::arg("accelerations") = std::vector<TwistNumbers>(),
-           "time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities, accelerations: linear,\n"
-           "then angular, SI units.");
-  py::class_<JointPoint>(module, "JointPoint", "A point as a JointTrajectoryPoint has it, not yet checked.")
+           "time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities [m/s, rad/s] and\n"
+           "accelerations [m/s², rad/s²]: linear, then angular. All in the base frame.");
+  py::class_<JointPoint>(module, "JointPoint",
+                         "A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.")
       .def(py::init<double, std::vector<double>, std::vector<double>, std::vector<double>>(), py::arg("time"),
            py::arg("positions"), py::arg("velocities") = std::vector<double>(),
-           py::arg("accelerations") = std::vector<double>(), "time [s] from start; positions [rad or m], per joint.");
+           py::arg("accelerations") = std::vector<double>(), 
+           "time [s] from start; positions [rad or m], velocities [rad/s or m/s] and accelerations [rad/s² or m/s²],\n"
+           "per joint.");
 }
 
 }  // namespace
@@ -36,17 +40,24 @@ void bind_points(py::module_& module) {
 void bind_reading(py::module_& module) {
   bind_points(module);
   py::class_<ReferenceReader>(module, "ReferenceReader",
-                              "Checks frames, names, sizes and quaternions of reference messages. Raises LawError.")
+                              "Checks frames, names, sizes and quaternions of reference messages.\n\n"
+                              "All methods raise LawError, which names the topic and field.")
       .def(py::init([](const PyConfiguration& configuration, const std::string& base, const std::string& ee) {
              return ReferenceReader(configuration, {base, ee});
            }),
-           py::arg("configuration"), py::arg("base_frame"), py::arg("ee_frame"))
-      .def("sample", &read_sample<PosePoint>, py::arg("point"), "A streamed point as a flat sample of the law.")
-      .def("sample", &read_sample<JointPoint>, py::arg("point"))
+           py::arg("configuration"), py::arg("base_frame"), py::arg("ee_frame"),
+           "Names of the frames that poses are given in, and of.")
+      .def("sample", &read_sample<PosePoint>, py::arg("point"),
+           "A streamed point as a flat sample of a cartesian law, SI units.\n\n"
+           "One transform, at most one velocity and one acceleration, zero where there is none. A quaternion's norm\n"
+           "may differ from one by 1e-3; it is then normalised.")
+      .def("sample", &read_sample<JointPoint>, py::arg("point"),
+           "A streamed point as a flat sample of a joint law, SI units.\n\n"
+           "Positions in the order of the joints; velocities and accelerations or none, which stands for zeros.")
       .def("target", &read_target, py::arg("frame"), py::arg("pose"),
-           "Position [m], shape (3,), and unit quaternion x y z w, shape (4,), of a target in the base frame.")
+           "Position [m], shape (3,), and unit quaternion x y z w, shape (4,); `frame` must be the base's.")
       .def("poses", &ReferenceReader::poses, py::arg("frame"), py::arg("names"), py::arg("points"),
-           "Poses of the end effector at times; names hold its frame, or nothing.")
+           "Poses of the end effector at times; `frame` must be the base's, `names` hold its own, or nothing.")
       .def("joints", &ReferenceReader::joints, py::arg("names"), py::arg("points"),
            "Joint positions at times, in the library's order; names and values may have any order.");
 }

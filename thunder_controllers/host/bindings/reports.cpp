@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <pybind11/stl.h>
-
 #include "bindings.hpp"
 #include "thunder/host/law/excitation.hpp"
 #include "thunder/host/safety/health.hpp"
 
 namespace thunder::python {
 namespace {
-
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 std::vector<double> values_of(const Numbers& numbers) { return {numbers.data(), numbers.data() + numbers.size()}; }
 
@@ -20,9 +16,11 @@ std::vector<std::pair<std::string, Value>> pairs_of(const py::dict& items) {
   return pairs;
 }
 
+using Texts = py::typing::Dict<py::str, py::str>;
+
 HealthReport report(HealthReporter& reporter, const std::string& state, const std::optional<PySnapshot>& snapshot,
                     const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
-                    const std::string& silence, const py::dict& counters, const py::dict& extra,
+                    const std::string& silence, const Counts& counters, const Texts& extra,
                     const Numbers& latencies, const Numbers& intervals) {
   Condition condition;
   condition.state = state;
@@ -37,8 +35,8 @@ HealthReport report(HealthReporter& reporter, const std::string& state, const st
   return reporter.report(condition);
 }
 
-py::dict values_by_name(const HealthReport& report) {
-  py::dict values;
+Texts values_by_name(const HealthReport& report) {
+  Texts values;
   for (const auto& [name, text] : report.values) values[py::str(name)] = text;
   return values;
 }
@@ -50,27 +48,32 @@ void bind_reports(py::module_& module) {
       .def_readonly("smallest_singular_value", &ExcitationReport::smallest_singular_value, "Of W, SI units.")
       .def_readonly("rank", &ExcitationReport::rank, "Numerical rank of W.");
   py::class_<Excitation>(module, "Excitation",
-                         "W = ∫ YᵀY dt with forgetting, Y the regressor's columns of the adapted links.")
-      .def(py::init([](const PyConfiguration& c) { return std::make_unique<Excitation>(c); }), py::arg("configuration"))
+                         "The information that the last seconds of motion hold of the estimated parameters.\n\n"
+                         "W = ∫ YᵀY dt with exponential forgetting, Y the Slotine–Li regressor's columns of the\n"
+                         "adapted links.")
+      .def(py::init([](const PyConfiguration& c) { return std::make_unique<Excitation>(c); }), py::arg("configuration"),
+           "Without information.")
       .def("add", [](Excitation& e, const PySnapshot& s) { e.add(s); }, py::arg("snapshot"),
-           "Use a step; one that is not of a lasting activation, not finite or no later than the last is passed over.")
+           "Use a step; a new activation begins anew.\n\n"
+           "One that is not of a lasting activation, not finite or no later than the last is passed over.")
       .def("report", &Excitation::report, "None if the law adapts no link, or the library has no function Yr.");
   py::class_<HealthReport>(module, "HealthReport", "What is reported of a controller.")
       .def_property_readonly("level", [](const HealthReport& r) { return static_cast<int>(r.level); },
                              "0 ok, 1 warn, 2 error, 3 stale, as in diagnostic_msgs/DiagnosticStatus.")
-      .def_readonly("message", &HealthReport::message)
+      .def_readonly("message", &HealthReport::message, "One line: what is wrong, or how it is.")
       .def_property_readonly("values", &values_by_name, "Text by name, in order; names have their units in brackets.");
   py::class_<HealthReporter>(module, "HealthReporter",
                              "Makes reports; remembers counters, so that a fault is news in the report after it only.")
-      .def(py::init<>())
+      .def(py::init<>(), "Nothing is remembered yet.")
       .def("report", &report, py::arg("state"), py::kw_only(), py::arg("snapshot") = py::none(),
            py::arg("excitation") = py::none(), py::arg("messages") = std::vector<std::string>(),
            py::arg("silence") = "", py::arg("counters") = py::dict(), py::arg("extra") = py::dict(),
            py::arg("latencies") = py::tuple(), py::arg("intervals") = py::tuple(),
            "Report on the time since the last call.\n\n"
            "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:\n"
-           "why the measurements are too old, empty if they are not; counters: the shell's own faults; extra: further texts;\n"
-           "latencies from measurement to command and intervals between measurements, [s].");
+           "why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase\n"
+           "of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]\n"
+           "between measurements, empty: those of the steps.");
 }
 
 }  // namespace thunder::python

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/session.hpp"
 
-#include <pybind11/stl.h>
-
-#include <array>
+#include <limits>
 #include <memory>
 
 #include "bindings.hpp"
@@ -12,23 +10,23 @@
 namespace thunder::python {
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-PyConfiguration configuration_from(const py::object& library, const std::string& robot, const std::string& law,
-                                   const std::vector<std::string>& joints) {
-  return {make_configuration(library_from(library), robot, law, joints), library};
+PyConfiguration configuration_from(const std::shared_ptr<PyLibrary>& library, const std::string& robot,
+                                   const std::string& law, const std::vector<std::string>& joints) {
+  return {make_configuration(library->get(), robot, law, joints), library};
 }
 
 void bind_configuration(py::module_& module) {
   py::class_<PyConfiguration>(module, "Configuration", "What of a library is to run, chosen and checked.")
-      .def(py::init(&configuration_from), py::arg("library"), py::kw_only(), py::arg("robot") = "", py::arg("law") = "",
-           py::arg("joints") = std::vector<std::string>(),
+      .def(py::init(&configuration_from), py::arg("library").none(false), py::kw_only(), py::arg("robot") = "",
+           py::arg("law") = "", py::arg("joints") = std::vector<std::string>(),
            "Empty texts and names mean any robot, the only law, the library's joints.\n\n"
            "Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,\n"
            "and DimensionError unless there are as many different joints as the library has.")
-      .def_property_readonly("library", [](const PyConfiguration& c) { return c.source; })
-      .def_property_readonly("robot", &Configuration::robot)
-      .def_property_readonly("law", [](const PyConfiguration& c) { return c.source.attr("law")(c.law); })
+      .def_property_readonly("library", [](const PyConfiguration& c) { return c.source; },
+                             "That it was chosen from.")
+      .def_property_readonly("robot", &Configuration::robot, "Name of the robot.")
+      .def_property_readonly("law", [](const PyConfiguration& c) { return PyLaw{c.library, &c.law_data()}; },
+                             "What is to run.")
       .def_property_readonly("joints", [](const PyConfiguration& c) { return tuple_of(c.joints); },
                              "Names that measurements and commands have, in the library's order.")
       .def_property_readonly("links", [](const PyConfiguration& c) { return tuple_of(c.links); },
@@ -56,26 +54,32 @@ void bind_snapshot(py::module_& module) {
                     "Whether that activation lasts; else state and effort are those of rest.")
       .def_readonly("stamp", &PySnapshot::stamp, "[ns] Of the measurement, as messages are stamped.")
       .def_readonly("time", &PySnapshot::time, "[s] The same, as updates count it.")
-      .def_property_readonly("q", vector_getter(&Snapshot::q), "[rad or m] NaN before the first measurement.")
-      .def_property_readonly("qd", vector_getter(&Snapshot::qd), "[rad/s or m/s]")
-      .def_property_readonly("effort", vector_getter(&Snapshot::effort), "[N·m or N]")
-      .def("state", entry_getter(&Snapshot::state, &thunder_law::state, "state"), py::arg("name"))
-      .def("telemetry", entry_getter(&Snapshot::telemetry, &thunder_law::telemetry, "telemetry"), py::arg("name"))
-      .def_property_readonly("state_vector", vector_getter(&Snapshot::state))
-      .def_property_readonly("telemetry_vector", vector_getter(&Snapshot::telemetry))
-      .def_property_readonly("reference_vector", vector_getter(&Snapshot::reference))
+      .def_property_readonly("q", vector_getter(&Snapshot::q),
+                             "[rad or m] Shape (n,), NaN before the first measurement.")
+      .def_property_readonly("qd", vector_getter(&Snapshot::qd), "[rad/s or m/s] Shape (n,), as q.")
+      .def_property_readonly("effort", vector_getter(&Snapshot::effort), "[N·m or N] The command, shape (n,).")
+      .def("state", entry_getter(&Snapshot::state, &thunder_law::state, "state"), py::arg("name"),
+           "One entry of the state, in its shape. Raises NameNotFoundError.")
+      .def("telemetry", entry_getter(&Snapshot::telemetry, &thunder_law::telemetry, "telemetry"), py::arg("name"),
+           "One entry of the telemetry, in its shape. Raises NameNotFoundError.")
+      .def_property_readonly("state_vector", vector_getter(&Snapshot::state), "The whole flat state.")
+      .def_property_readonly("telemetry_vector", vector_getter(&Snapshot::telemetry), "The whole flat telemetry.")
+      .def_property_readonly("reference_vector", vector_getter(&Snapshot::reference),
+                             "The whole flat reference that the law followed.")
       .def_property_readonly("reference_source", [](const PySnapshot& s) { return source_text(s); },
                              "hold, stream, motion, stopping or stopping after a lost stream.")
-      .def_readonly("lost_references", &PySnapshot::lost_references, "How often a stream fell silent.")
+      .def_readonly("lost_references", &PySnapshot::lost_references,
+                    "How often a stream fell silent since the session began.")
       .def_readonly("is_frozen", &PySnapshot::is_frozen, "Whether the estimates are kept by request.")
       .def_readonly("guards", &PySnapshot::guards, "Of the update, bits of `Guard`.")
       .def_property_readonly("counters", [](const PySnapshot& s) { return counts_of(s.counters); },
                              "Updates in which each guard acted, since activation.")
-      .def_property_readonly("updates", [](const PySnapshot& s) { return s.step_times.count(); }, "Since activation.");
+      .def_property_readonly("updates", [](const PySnapshot& s) { return s.step_times.count(); },
+                             "Number since activation.");
 }
 
 std::unique_ptr<ControlSession> session_from(const PyConfiguration& configuration, const Options& options,
-                                             const py::dict& gains, const py::dict& estimates) {
+                                             const Values& gains, const Values& estimates) {
   const thunder_law& law = configuration.law_data();
   return std::make_unique<ControlSession>(
       configuration, options, named_values_from(gains, law.gains, configuration.law + ".gains"),
@@ -101,7 +105,7 @@ void measure(ControlSession& session, std::int64_t stamp, double t, const Vector
   session.measure(stamp, t, q.data(), qd.data());
 }
 
-void activate(ControlSession& session, const py::object& q, const py::object& qd, const py::object& held_effort,
+void activate(ControlSession& session, const ArrayLike& q, const ArrayLike& qd, const OptionalArray& held_effort,
               double max_error) {
   const int n = joints_of(session);
   const Vector position = joint_vector(q, n, "activate: q");
@@ -120,7 +124,7 @@ PySnapshot snapshot_of(ControlSession& session) {
   return {session.snapshot(), session.configuration().library, &session.configuration().law_data()};
 }
 
-NamedValues gains_from(const ControlSession& session, const py::dict& gains) {
+NamedValues gains_from(const ControlSession& session, const Values& gains) {
   const Configuration& configuration = session.configuration();
   return named_values_from(gains, configuration.law_data().gains, configuration.law + ".gains");
 }
@@ -129,25 +133,31 @@ void bind_updates(py::class_<ControlSession>& bound) {
   bound
       .def("update", &update, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
            py::arg("dt"), py::arg("effort").noconvert(),
-           "One control step; see Controller.update. Writes effort in place, returns bits of `Guard`.\n\n"
-           "stamp [ns] is the time stamp t [s] as messages have it.")
+           "One control step; see `Controller.update`. Writes effort in place, returns bits of `Guard`.\n\n"
+           "stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous\n"
+           "float64 array, DimensionError for another shape than (n,).")
       .def("measure", &measure, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
-           "Show a measurement in snapshots while nothing is commanded.")
+           "Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.")
       .def("activate", &activate, py::arg("q"), py::arg("qd"), py::arg("held_effort") = py::none(),
            py::arg("max_error") = std::numeric_limits<double>::infinity(),
-           "Start at q and qd from held_effort, the one commanded now, cut to the limits; None: the safe one.\n\n"
+           "Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].\n\n"
+           "That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.\n"
            "A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise\n"
            "the place is held. Raises LawError if reference, measurement or law speak against it.")
       .def("begin_stop", &ControlSession::begin_stop,
-           "Brake the arm to rest; streams are passed over from here on. Nothing happens while inactive.")
+           "Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.")
       .def("advance_stop", &ControlSession::advance_stop,
            "Go on with a stop after an update. True once, where commanding has just ended.")
-      .def("deactivate", &deactivate, "End commanding at once; returns the safe effort, shape (n,).")
-      .def_property_readonly("is_active", &ControlSession::is_active)
+      .def("deactivate", &deactivate,
+           "End commanding at once; returns the safe effort at the last good position [N·m or N], shape (n,).")
+      .def_property_readonly("is_active", &ControlSession::is_active,
+                             "Whether the law runs, or a stop of it.")
       .def_property_readonly("is_commanding", &ControlSession::is_commanding,
                              "Whether updates are due: from activation to the end of the last ramp.")
-      .def_property_readonly("is_stopping", &ControlSession::is_stopping)
-      .def_property_readonly("has_stopped", &ControlSession::has_stopped)
+      .def_property_readonly("is_stopping", &ControlSession::is_stopping,
+                             "Whether a stop has begun and commanding has not ended.")
+      .def_property_readonly("has_stopped", &ControlSession::has_stopped,
+                             "Whether a stop, or the end of a runaway, has brought the arm to rest.")
       .def_property_readonly("has_run_away", &ControlSession::has_run_away,
                              "Whether the arm has run away since activation.");
 }
@@ -159,20 +169,25 @@ void bind_references(py::class_<ControlSession>& bound) {
           [](ControlSession& s, const Numbers& sample) {
             s.stream({sample.data(), sample.data() + sample.size()});
           },
-          py::arg("sample"), "Follow a flat sample from the next update on, or from activation on.")
+          py::arg("sample"),
+          "Follow a flat sample from the next update on, or from activation on; passed over while stopping.\n\n"
+          "Raises as `Controller.set_reference` does; what was followed before goes on.")
       .def_property_readonly("is_streamed", &ControlSession::is_streamed,
                              "Whether a stream is followed; while inactive, whether one would be now.")
       .def("hold_reference", &ControlSession::hold_reference, "Hold the place where the next update finds the robot.")
       .def(
           "move_to_pose",
-          [](ControlSession& s, const std::array<double, 3>& position, const std::array<double, 4>& orientation) {
-            s.move_to_pose(position.data(), orientation.data());
+          [](ControlSession& s, const ArrayLike& position, const ArrayLike& orientation) {
+            s.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
+                           array_from<4>(orientation, "move_to_pose: orientation").data());
           },
           py::arg("position"), py::arg("orientation"),
-          "To rest at a position [m] and quaternion x y z w. Raises LawError unless active, and while streamed.")
+          "To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.\n\n"
+          "Raises LawError unless active, and while a reference is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedPose>&>(&ControlSession::follow), py::arg("points"),
-           "Through timed points. Raises LawError unless active, and while a reference is streamed.")
-      .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"))
+           "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
+      .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"),
+           "Through timed positions of joints, likewise.")
       .def("stop_motion", &ControlSession::stop_motion,
            "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
       .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),
@@ -190,14 +205,18 @@ void bind_session(py::module_& module) {
       .def(py::init(&session_from), py::arg("configuration"), py::arg("options"), py::kw_only(),
            py::arg("gains") = py::dict(), py::arg("estimates") = py::dict(),
            "Gains and estimates that are not given have their defaults.\n\n"
-           "Raises ThunderError for a value out of bounds, DimensionError for a gain that is not given whole.")
-      .def_property_readonly("options", [](const ControlSession& s) { return s.options(); })
-      .def("check_gains", [](const ControlSession& s, const py::dict& gains) { s.check_gains(gains_from(s, gains)); },
-           py::arg("gains"), "Raises ThunderError if one of them is refused, or not given whole.")
-      .def("set_gains", [](ControlSession& s, const py::dict& gains) { s.set_gains(gains_from(s, gains)); },
-           py::arg("gains"), "Change gains, all of them from the same update on, or none.")
-      .def("freeze_adaptation", &ControlSession::freeze_adaptation, py::arg("freeze"))
-      .def("reset_estimates", &ControlSession::reset_estimates, "Back to the first estimates.")
+           "Raises as `Controller.configure` does, and DimensionError for a gain that is not given whole.")
+      .def_property_readonly("options", [](const ControlSession& s) { return s.options(); }, "As given.")
+      .def("check_gains", [](const ControlSession& s, const Values& gains) { s.check_gains(gains_from(s, gains)); },
+           py::arg("gains"),
+           "Raises as the constructor does if one of them is refused, or not given whole; changes none.")
+      .def("set_gains", [](ControlSession& s, const Values& gains) { s.set_gains(gains_from(s, gains)); },
+           py::arg("gains"),
+           "Change gains, all of them from the same update on, or none. Raises as `check_gains` does.")
+      .def("freeze_adaptation", &ControlSession::freeze_adaptation, py::arg("freeze"),
+           "Keep the estimates until told otherwise.")
+      .def("reset_estimates", &ControlSession::reset_estimates,
+           "Back to the first estimates: at the next step while active, else at once.")
       .def("snapshot", &snapshot_of, "Copy the last step; while nothing is commanded, state and effort are of rest.");
   bind_updates(bound);
   bind_references(bound);
