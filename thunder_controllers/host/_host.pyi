@@ -392,7 +392,7 @@ class Options:
     """
     How a controller guards its input and output; immutable.
     
-    The defaults suit a 1 kHz effort interface. Limits, shape (n,), are the library's where they are None.
+    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
     def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
@@ -443,7 +443,8 @@ class Options:
         """
         [N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.
         
-        None: a quarter of the library's effort limit per velocity limit, zero where either is infinite.
+        None: a quarter of the library's effort limit per velocity limit, zero where one is
+        infinite.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
@@ -546,8 +547,8 @@ class Controller:
         Prepare a law; what is not given has its default, and one value stands for a whole entry.
         
         Raises LawError while active or for a value that is not finite or out of bounds, NameNotFoundError for a
-        law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library lacks
-        G(q), or T_0_ee(q) for a cartesian law.
+        law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library
+        lacks G(q), or T_0_ee(q) for a cartesian law.
         """
     def deactivate(self) -> None:
         """
@@ -558,8 +559,8 @@ class Controller:
         Move the reference through timed points, acceleration continuous, to rest at the last one.
         
         Quintic pieces; what is not given of velocities and accelerations is that of the clamped cubic spline. A
-        point at time zero must lie within 0.01 (m, rad, quaternion elements) of the sample in effect, and is left
-        out.
+        point at time zero must lie within 0.01 (m, rad, quaternion elements) of the sample in effect, and is
+        left out.
         
         Raises LawError unless active, for points of the other kind of law, times that do not increase or have no
         positive one, values out of bounds, rates given to a part of the points, a velocity at the end, or a turn
@@ -582,8 +583,8 @@ class Controller:
         Move the reference to rest at a position [m], shape (3,), and quaternion x, y, z, w.
         
         It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to
-        rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous in
-        position, velocity and acceleration; the last request wins.
+        rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous
+        in position, velocity and acceleration; the last request wins.
         
         Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.
         """
@@ -652,7 +653,7 @@ class Controller:
     @property
     def has_stopped(self) -> bool:
         """
-        Whether a stop has reached the safe effort and the joints are at rest: commanding may end.
+        Whether a stop has reached the safe effort and the joints rest: commanding may end.
         """
     @property
     def last_step_ns(self) -> int:
@@ -679,7 +680,8 @@ class Controller:
         """
         What the reference of the last update followed.
         
-        Stopping until it rests after `stop_motion`, and until the next request after a lost stream.
+        Stopping until it rests after `stop_motion`, and until the next request after a lost
+        stream.
         """
     @property
     def reference_vector(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -895,7 +897,7 @@ class ControlSession:
         """
         Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.
         """
-    def move_to_pose(self, position: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(3)"], orientation: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"]) -> None:
+    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> None:
         """
         To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.
         
@@ -931,8 +933,8 @@ class ControlSession:
         """
         One control step; see `Controller.update`. Writes effort in place, returns bits of `Guard`.
         
-        stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous float64
-        array, DimensionError for another shape than (n,).
+        stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous
+        float64 array, DimensionError for another shape than (n,).
         """
     @property
     def has_run_away(self) -> bool:
@@ -987,8 +989,8 @@ class Excitation:
     """
     The information that the last seconds of motion hold of the estimated parameters.
     
-    W = ∫ YᵀY dt with exponential forgetting, Y the Slotine–Li regressor's columns of the adapted
-    links.
+    W = ∫ YᵀY dt with exponential forgetting, Y the Slotine–Li regressor's columns of the
+    adapted links.
     """
     def __init__(self, configuration: Configuration) -> None:
         """
@@ -996,9 +998,9 @@ class Excitation:
         """
     def add(self, snapshot: Snapshot) -> None:
         """
-        Use a step; one that is not of a lasting activation, not finite or no later than the last is passed over.
+        Use a step; a new activation begins anew.
         
-        A new activation begins anew.
+        One that is not of a lasting activation, not finite or no later than the last is passed over.
         """
     def report(self) -> ExcitationReport | None:
         """
@@ -1036,9 +1038,9 @@ class HealthReporter:
         Report on the time since the last call.
         
         state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:
-        why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase of
-        which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s] between
-        measurements, empty: those of the steps.
+        why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase
+        of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]
+        between measurements, empty: those of the steps.
         """
 class PosePoint:
     """
@@ -1093,14 +1095,14 @@ class ReferenceReader:
         """
     def target(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
-        Position [m], shape (3,), and unit quaternion x y z w, shape (4,), of a target; `frame` must be the base's.
+        Position [m], shape (3,), and unit quaternion x y z w, shape (4,); `frame` must be the base's.
         """
 class ReferenceDistance:
     """
     How far a robot is from a reference of a law.
     
-    Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle
-    of RᵀR_d [rad].
+    Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the
+    angle of RᵀR_d [rad].
     """
     def __init__(self, library: Library, law: str) -> None:
         """
@@ -1122,9 +1124,9 @@ def about_com(pi: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> nu
     """
 def estimated_links(library: Library, law: str) -> tuple[str, ...]:
     """
-    Names of the links whose parameters the law estimates, in the order of its state; empty if it estimates none.
+    Names of the links whose parameters the law estimates, in the order of its state.
     
-    Raises NameNotFoundError for a law that is not there.
+    None if it estimates none. Raises NameNotFoundError for a law that is not there.
     """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """

@@ -105,7 +105,8 @@ void bind_options(py::module_& module) {
                     "[1] What counts as far too fast, in velocity limits; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
                              "[N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.\n\n"
-                             "None: a quarter of the library's effort limit per velocity limit, zero where one is infinite.");
+                             "None: a quarter of the library's effort limit per velocity limit, zero where one is\n"
+                             "infinite.");
 }
 
 void bind_status(py::module_& module) {
