@@ -44,7 +44,7 @@ LifecycleName name_of(Lifecycle lifecycle) { return py::str(to_string(lifecycle)
 /// The numbers of an optional limit given as a Python object: one per joint, none for None.
 std::vector<double> limit_from(const OptionalArray& object, const char* name) {
   if (object.is_none()) return {};
-  const Vector vector = Numbers::ensure(object);
+  const Numbers vector = Numbers::ensure(object);
   if (!vector || vector.ndim() != 1 || vector.size() == 0) {
     throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
                     "positive values, one per joint, or None");
