@@ -131,12 +131,18 @@ def test_bad_initial_state_is_refused(library: Library) -> None:
         ("effort_rate_limit", [np.nan, 1.0], "options.effort_rate_limit: is nan"),
         ("velocity_limit", [1.0, -1.0], "options.velocity_limit: is -1"),
         ("effort_limit", [], "options.effort_limit: is no vector of numbers"),
+        ("effort_limit", "high", "options.effort_limit: is no vector of numbers"),
     ],
 )
 def test_bad_options_are_refused(option: str, value: object, message: str) -> None:
     with pytest.raises(LawError) as caught:
         Options(**{option: value})
     assert message in str(caught.value)
+
+
+def test_a_start_that_is_no_numbers_is_refused(joint: Controller) -> None:
+    with pytest.raises(LawError, match="activate: q: is not numeric; valid: 2 numbers"):
+        joint.activate("here")
 
 
 def test_limits_need_one_value_per_joint(library: Library) -> None:

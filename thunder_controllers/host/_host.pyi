@@ -443,7 +443,8 @@ class Options:
         """
         [N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.
         
-        None: a quarter of the library's effort limit per velocity limit, zero where one is infinite.
+        None: a quarter of the library's effort limit per velocity limit, zero where one is
+        infinite.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:

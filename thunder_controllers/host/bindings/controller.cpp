@@ -44,7 +44,7 @@ LifecycleName name_of(Lifecycle lifecycle) { return py::str(to_string(lifecycle)
 /// The numbers of an optional limit given as a Python object: one per joint, none for None.
 std::vector<double> limit_from(const OptionalArray& object, const char* name) {
   if (object.is_none()) return {};
-  const Vector vector = Numbers::ensure(object);
+  const Numbers vector = Numbers::ensure(object);
   if (!vector || vector.ndim() != 1 || vector.size() == 0) {
     throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
                     "positive values, one per joint, or None");
@@ -105,7 +105,8 @@ void bind_options(py::module_& module) {
                     "[1] What counts as far too fast, in velocity limits; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
                              "[N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.\n\n"
-                             "None: a quarter of the library's effort limit per velocity limit, zero where one is infinite.");
+                             "None: a quarter of the library's effort limit per velocity limit, zero where one is\n"
+                             "infinite.");
 }
 
 void bind_status(py::module_& module) {

@@ -98,8 +98,9 @@ void check_size(const Vector& vector, int expected, const char* where) {
 }
 
 Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
-  const Vector vector = Numbers::ensure(object);
-  if (!vector) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
+  const Numbers numbers = Numbers::ensure(object);
+  if (!numbers) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
+  const Vector vector = numbers;
   check_size(vector, n_joints, where);
   return vector;
 }
