@@ -40,6 +40,7 @@ def compile_program(program: Path, flags: Sequence[str] = FLAGS) -> Path:
     """Compile host and soak into one program."""
     sources = [str(path) for path in sorted((HOST / "src").rglob("*.cpp"))]
     include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
+    include += ["-isystem", str(toolchain.eigen_include())]
     command = [*toolchain.compiler("c++"), *flags, *include, str(PROGRAM), *sources, "-o", str(program)]
     toolchain.run([*command, "-ldl", "-pthread"])
     return program

@@ -18,6 +18,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import builds  # noqa: E402
+import host_soak  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
 from robot_text import robot_text  # noqa: E402
@@ -119,3 +120,7 @@ def test_robot_text_holds_everything_the_program_reads() -> None:
     # n, gravity, per link 2 + 3 + 9 + 3 + 1 + 3 + 9, end effector 1 + 9 + 3, three limits per joint
     assert len(words) == 1 + 3 + 30 * model.n + 13 + 3 * model.n
     assert np.isfinite([float(word) for word in words]).all()
+
+
+def test_the_soak_compiles_with_every_source_of_the_host(tmp_path: Path) -> None:
+    assert host_soak.compile_program(tmp_path / "host_soak", ("-std=c++17", "-O0")).is_file()
