@@ -127,7 +127,7 @@ def test_the_installed_generator_runs_and_finds_what_was_installed(workspace: Pa
 def test_the_installed_command_knows_its_subcommands(workspace: Path, prefix: Path) -> None:
     result = run_installed(workspace, f"'{prefix}/lib/thunder_controllers/thunder' ros panda_adaptive --show-args")
     assert result.returncode == 0, result.stderr
-    assert "backend:=" in result.stdout
+    assert "estimates_file:=" in result.stdout
 
 
 def test_ament_finds_the_package(workspace: Path, prefix: Path) -> None:
