@@ -251,7 +251,7 @@ static const double position_lower[] = {-2.5, -2.5};
 static const double position_upper[] = {2.5, 2.5};
 #endif
 static const double velocity_limit[] = {4, 5};
-static const double acceleration_limit[] = {400, INF};
+static const double acceleration_limit[] = {INF, INF};
 #ifdef BREAK_LIMIT
 static const double effort_limit[] = {30, -1};
 #else

@@ -149,6 +149,9 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   options.effort_rate_limit = parameters.effort_rate_limit;
   options.velocity_limit = parameters.velocity_limit;
   options.velocity_patience = parameters.velocity_patience;
+  options.velocity_limit_patience = parameters.velocity_limit_patience;
+  options.gap_limit = parameters.gap_limit;
+  options.approach_patience = parameters.approach_patience;
   options.velocity_stop_ratio = parameters.velocity_stop_ratio;
   return options;
 }
