@@ -71,6 +71,9 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     const thunder::Configuration& made = wiring->session().configuration();
     RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());
+    for (const std::string& note : wiring->session().limits().notes) {
+      RCLCPP_WARN(get_node()->get_logger(), "%s", note.c_str());
+    }
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
