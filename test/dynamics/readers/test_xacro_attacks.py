@@ -175,7 +175,7 @@ def test_the_secret_would_be_read_if_the_folder_were_named(package: Path) -> Non
 
 
 def test_folders_are_named_by_an_option_of_the_reader(tmp_path: Path) -> None:
-    (tmp_path / "arm.xacro").write_text(f"<robot {XMLNS}>{included(ROOT / 'urdf/panda.urdf.xacro')}</robot>")
+    (tmp_path / "arm.xacro").write_text(f"<robot name='arm' {XMLNS}>{included(ROOT / 'urdf/panda.urdf.xacro')}</robot>")
     with pytest.raises(RobotFileError, match="it may not read"):
         load_model(tmp_path / "arm.xacro")
     assert load_model(tmp_path / "arm.xacro", name="arm", xacro_folders=[str(ROOT / "urdf")]).n == 7
