@@ -162,7 +162,8 @@ MOUNT = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
     ("options", "why"), [("size=60k", "No space left on device"), ("size=60k,ro", "Read-only file system")]
 )
 def test_a_full_or_read_only_file_system_is_one_line(tmp_path: Path, options: str, why: str) -> None:
-    script = f'mount -t tmpfs -o {options} none "$1" && {{ "$2" -m thunder_dynamics.cli gen "$3" -o "$1"; echo $?; ls "$1"; }}'
+    mount = f'mount -t tmpfs -o {options} none "$1"'
+    script = mount + ' && { "$2" -m thunder_dynamics.cli gen "$3" -o "$1"; echo $?; ls "$1"; }'
     arguments = ["sh", str(tmp_path), sys.executable, str(robot_file("planar3r"))]
     done = subprocess.run([*MOUNT, script, *arguments], capture_output=True, text=True, check=True)
     assert done.stdout == "2\n"  # and the folder is empty
