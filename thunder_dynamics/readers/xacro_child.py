@@ -60,7 +60,7 @@ class _RefusedError(Exception):
 
 
 def _refuse(what: str, valid: str, line: int | None = None) -> NoReturn:
-    raise _RefusedError(what[:300], valid, line)
+    raise _RefusedError(" ".join(what.split())[:300], valid, line)
 
 
 def _refusing(what: str, valid: str) -> Callable[..., NoReturn]:
@@ -96,7 +96,7 @@ class _Guard:
         elif event == "os.scandir":
             self._check_place(arguments[0])
         elif event == "compile" and arguments[1] == "<expression>":  # what xacro calls the text of ${…}
-            _check_expression(arguments[0])
+            _check_expression(str(arguments[0], "utf-8"))  # as text: bytes could name an encoding of their own
         elif not _is_harmless(event, arguments):
             _refuse(f"it may not cause the event '{event}' {arguments[:1]}", "computing, and reading its own package")
 

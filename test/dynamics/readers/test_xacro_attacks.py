@@ -100,6 +100,7 @@ ATTACKS = {
     "format of a property": (prop("t", "{0.__class__}") + value("${t.format(1)}"), "'format' is not allowed"),
     "format as a value": (value("${list(map(str.format, ['{0\\x7d'], [1]))}"), "'format' is not allowed"),
     "a class by format_map": (value("${'{a.__class__\\x7d'.format_map(dict(a=1))}"), "'format_map' is not allowed"),
+    "a private method": (value("${xacro._setitem('fatal', 1)}"), "'_setitem' is not allowed"),
     "a frame": (value("${(k for k in [1]).gi_frame.f_back}"), "is not allowed"),
     "bases": (value("${python.map.mro()}"), "'mro' is not allowed"),
     "type": (value("${python.type(1)}"), "'type' is not allowed"),
@@ -109,6 +110,10 @@ ATTACKS = {
     "a descriptor": (
         value(f"${{python['vars'](python['type']({D}))['__get__']({D}, xacro.tokenize)['os'].mkdir('MARK')}}"),
         "'type' is not allowed",
+    ),
+    "an expression with an encoding": (
+        "${# coding: unicode_escape\n(lambda: ('\\x27', ().__class__, '\\x27'))()}",
+        "'__class__' is not allowed",
     ),
     "an expression in YAML": (value("${xacro.load_yaml('../tag.yaml')}"), "'__class__' is not allowed"),
     "an expression that is deep": (value("${" + "(" * 5000 + "1" + ")" * 5000 + "}"), "expand it"),
