@@ -24,6 +24,8 @@ from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Joint, JointKind, Link, RobotModel
 
+pytestmark = pytest.mark.slow
+
 BUILD = sys.modules[td.build.__module__]
 
 LAW = """\
@@ -259,7 +261,6 @@ def test_every_value_of_a_model_means_another_build(name: str) -> None:
 # --- with the compiler ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_changed_law_and_other_flags_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"compiledlaws/{name}.py").parent.mkdir(parents=True, exist_ok=True)

@@ -81,7 +81,7 @@ def test_deep_nesting_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
     begin = time.monotonic()
     assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
-    assert time.monotonic() - begin < 15.0  # all of it would take a minute
+    assert time.monotonic() - begin < 30.0  # all of it would take a minute
 
 
 @pytest.mark.parametrize("number", ["9" * 4_000_000, "-" + "9" * 20, "1e999999999", "9" * 1000 + ".5"])
