@@ -283,6 +283,7 @@ STATEMENTS = [
     "resource.setrlimit(resource.RLIMIT_CORE, (1, 1))",
     "exec('1')",
     "eval('1')",
+    "eval(READY)",
     "compile('1', 'x', 'eval')",
     "(lambda: 0).__code__",
     "sys._getframe()",
@@ -298,6 +299,7 @@ def test_the_audit_hook_sees_what_leads_out(tmp_path: Path, statement: str) -> N
     code = (
         f"import {modules}\nfrom pathlib import Path\n"
         f"from thunder_dynamics.readers import xacro_child as child\n"
+        f"READY = compile('1', 'x', 'eval')\n"
         f"def attack(): {statement}\n"
         f"child._restrict(child._Guard([Path.cwd()], 1 << 20), 10)\n"
         f"try: attack()\nexcept child._RefusedError as error: print('refused', error.args[0])\n"
