@@ -240,6 +240,8 @@ def test_a_package_named_by_find_is_read_and_nothing_beside_it(
         expand(other, value(mass.format(f"{source}/values.yaml")))  # nothing has named that package
     with pytest.raises(RobotFileError, match="it may not read"):
         expand(other, loaded("$(find arm_description)/../../../secret.yaml"))
+    with pytest.raises(RobotFileError, match="no package '../packages/arm_description'"):
+        expand(other, loaded("$(find ../packages/arm_description)/values.yaml"))
 
 
 def test_a_file_of_a_symlink_install_reads_its_package_by_both_paths(package: Path, tmp_path: Path) -> None:
