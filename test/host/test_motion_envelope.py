@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from pendulum2 import compile_pendulum2, gravity
 
 import thunder_dynamics
-from thunder_controllers.host import FAULTS, Controller, Guard, Library, Limits, Options, TimedJoints, TimedPose
+from thunder_controllers.host import (
+    FAULTS,
+    Controller,
+    Guard,
+    Library,
+    Limits,
+    MotionLimits,
+    Options,
+    TimedJoints,
+    TimedPose,
+)
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.plant import MujocoPlant
 from thunder_dynamics.errors import LawError
@@ -99,15 +109,15 @@ def test_a_joint_reference_is_cut_to_the_limits(library: Library) -> None:
     assert Guard.REFERENCE_LIMITED not in loop.update()
 
 
-def test_a_far_joint_reference_is_approached_at_the_velocity_limit(library: Library) -> None:
+def test_a_far_joint_reference_is_approached_below_the_velocity_limit(library: Library) -> None:
     loop = Loop(library)
     loop.controller.set_reference([1.1, -0.8, 0.0, 0.0, 0.0, 0.0])
     places = []
-    for _ in range(300):
+    for _ in range(400):
         loop.update()
         places.append(loop.controller.reference("q"))
     steps = np.diff([START, *places], axis=0)
-    assert (np.abs(steps) <= VELOCITY * STEP * (1 + 1e-9)).all()
+    assert (np.abs(steps) <= 0.8 * VELOCITY * STEP * (1 + 1e-9)).all()
     assert places[-1].tolist() == [1.1, -0.8]
 
 
@@ -162,7 +172,7 @@ def test_a_joint_beyond_its_limit_stops_the_arm(library: Library) -> None:
 
 def test_a_soft_stop_is_continuous_bounded_and_pushes_back(library: Library) -> None:
     """Along a sweep of q into the stop, and of the velocity, with a law that asks for the whole effort towards it."""
-    loop = Loop(library, effort_rate_limit=[1e9, 1e9], velocity_limit_patience=np.inf, velocity_patience=np.inf)
+    loop = Loop(library, effort_rate_limit=[1e9, 1e9], velocity_limit=[np.inf, np.inf])
 
     def effort(position: float, velocity: float) -> float:
         loop.controller.set_reference([UPPER, 0.2, 0.0, 0.0, 0.0, 0.0])
@@ -190,6 +200,7 @@ def test_a_pose_out_of_reach_is_refused_before_it_is_moved_to(panda: Library) ->
     controller.activate(HOME)
     place = panda.evaluate("T_0_ee", HOME)
     turn = np.array([1.0, 0.0, 0.0, 0.0])
+    controller.set_motion_limits(MotionLimits(linear_velocity=0.05))
     controller.update(0.0, HOME, np.zeros(7), STEP, np.zeros(7))
     with pytest.raises(LawError, match="move_to_pose: after .* s the pose is out of reach by"):
         controller.move_to_pose(place[:3, 3] + [1.0, 0.0, 0.0], turn)
@@ -254,7 +265,7 @@ def test_resuming_after_a_short_gap_takes_an_arm_that_is_where_it_can_be(
     loop = Loop(library)
     loop.updates(10)
     loop.updates(50, np.full(2, np.nan))
-    assert bool(loop.update(START + way) & FAULTS) is is_lost
+    assert bool(loop.updates(2, START + way)[-1] & FAULTS) is is_lost
 
 
 def test_resuming_far_from_the_reference_is_refused_like_an_activation(panda: Library) -> None:
@@ -369,6 +380,7 @@ def test_bounds_that_cross_are_refused(panda: Library) -> None:
     controller = Controller()
     controller.configure(panda, law="slotine_li")
     before = controller.gain("pi_lower")
+    controller.set_gain("pi_upper", np.r_[10.0, controller.gain("pi_upper")[1:]])
     with pytest.raises(LawError, match=r"slotine_li\.gains\.pi_lower: element 0 is 19; valid: at most 10, pi_upper"):
-        controller.set_gains({"pi_lower": np.r_[19.0, before[1:]], "pi_upper": np.full(10, 10.0)})
+        controller.set_gain("pi_lower", np.r_[19.0, before[1:]])
     assert controller.gain("pi_lower").tolist() == before.tolist()

@@ -38,7 +38,7 @@ fs::path resolve_path(const std::string& text) {
     const std::size_t slash = text.find('/', kScheme.size());
     const std::string package = text.substr(kScheme.size(), slash - kScheme.size());
     const fs::path relative = slash == std::string::npos ? "" : text.substr(slash + 1);
-    const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
+    const bool climbs = relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end();
     if (package.empty() || relative.empty() || climbs) {
       throw HostError(ErrorKind::build, "incomplete or climbing URI", text, "package://<package>/<path>");
     }
