@@ -126,7 +126,7 @@ def test_bad_initial_state_is_refused(library: Library) -> None:
         (
             "measurement_timeout",
             0.001,
-            "options.measurement_timeout: is 0.001; valid: a finite time above nominal_dt [s]",
+            "options.measurement_timeout: is 0.001; valid: a finite time above",
         ),
         ("measurement_timeout", np.nan, "options.measurement_timeout: is nan"),
         ("max_dt_ratio", 0.5, "options.max_dt_ratio: is 0.5; valid: a finite ratio of at least 1"),
