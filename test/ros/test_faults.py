@@ -129,9 +129,9 @@ def bench(probe: Probe, start_node: StartNode, library: str) -> Iterator[Bench]:
 FAULTS = (
     ("nan_joint_states", "guard measurement_non_finite"),
     ("inf_velocity", "guard measurement_non_finite"),
-    ("wrong_names", "joint_states joints missing"),
+    ("wrong_names", "ramps for lack of joint_states"),
     ("missing_joint", "joint_states joints missing"),
-    ("empty", "joint_states joints missing"),
+    ("empty", "ramps for lack of joint_states"),
     ("wrong_size", "joint_states wrong sizes"),
     ("duplicate", "joint_states duplicate stamp"),
     ("reorder", "joint_states out of order"),
