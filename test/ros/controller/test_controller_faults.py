@@ -146,7 +146,7 @@ def test_further_joints_and_another_order_make_no_difference(robot: TestRobot, p
 
 
 def test_the_joint_states_of_a_gripper_change_no_bit_of_the_efforts(robot: TestRobot, process: NodeProcess) -> None:
-    """In between at the same rate, stamped by another clock; each command is awaited, so that both runs are the same."""
+    """In between at the same rate, stamped by another clock; each command is awaited, so both runs are alike."""
     fingers = ["panda_finger_joint1", "panda_finger_joint2"]
     gripper = JointState(name=fingers, position=[0.02] * 2, velocity=[0.0] * 2)
     efforts = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,19 +86,19 @@ def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder:
 
 
 @pytest.mark.parametrize(
-    ("state", "message"),
+    ("changes", "message"),
     [
-        (JointState(name=["j1"], position=[0.0]), "joint_states: no "),
-        (JointState(name=["j1"], position=[0.0, 1.0]), "joint_states: "),
-        ("nan", "not finite"),
+        ({"name": ["joint1"], "position": [0.0]}, "joint_states: no "),
+        ({"position": [0.0, 1.0]}, "joint_states: 2 values"),
+        ({"position": [0.0, 1.0, float("nan"), 0.0]}, "not finite"),
     ],
 )
 def test_a_bad_joint_state_is_not_evaluated_but_reported(
-    state: JointState | str, message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
+    changes: dict[str, Any], message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
 ) -> None:
-    if state == "nan":
-        state = joint_state(library)
-        state.position[2] = float("nan")
+    state = joint_state(library)
+    for field, value in changes.items():
+        setattr(state, field, value)
     start_node("model", {"library": str(folder), "functions": ["G"]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
