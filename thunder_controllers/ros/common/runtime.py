@@ -35,6 +35,9 @@ from thunder_dynamics.errors import ThunderError
 STOP_TIME_LIMIT = 2.0
 """Longest time between the first signal and the end of the spinning [s]."""
 
+ENCLAVES = "/thunder"
+"""Folder of the SROS 2 enclaves, one for each executable."""
+
 EXIT_SUCCESS = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
@@ -51,6 +54,7 @@ class ArgumentError(ThunderError):
 
 def run(
     *factories: NodeFactory,
+    enclave: str = "",
     arguments: Sequence[str] | None = None,
     executor: Callable[[], Executor] = SingleThreadedExecutor,
 ) -> int:
@@ -58,6 +62,8 @@ def run(
 
     Args:
         factories: Called in order after `rclpy.init`; a node class without arguments is one.
+        enclave: Name below `ENCLAVES` of the process's SROS 2 enclave, unless the command line has one. It counts
+            only where SROS 2 is switched on; see docs/security.md.
         arguments: Command line with ROS arguments; None: that of the process.
         executor: Makes the executor; single-threaded by default.
 
@@ -67,7 +73,7 @@ def run(
     """
     with StopSignals() as signals:
         try:
-            initialise(arguments)
+            initialise(arguments, enclave)
             return _spin(factories, executor(), signals)
         except ArgumentError as error:
             sys.stderr.write(f"{error}\n")
@@ -79,14 +85,17 @@ def run(
             rclpy.try_shutdown()
 
 
-def initialise(arguments: Sequence[str] | None = None) -> None:
-    """Initialise rclpy without its signal handlers; see the module for what handles signals instead.
+def initialise(arguments: Sequence[str] | None = None, enclave: str = "") -> None:
+    """Initialise rclpy without its signal handlers; see the module for what handles signals, `run` for the rest.
 
     Raises:
         ArgumentError: if the ROS arguments cannot be parsed.
     """
+    words = list(sys.argv if arguments is None else arguments)
+    if enclave and not {"-e", "--enclave"} & set(words):
+        words += ["--ros-args", "--enclave", f"{ENCLAVES}/{enclave}"]
     with _argument_errors():
-        rclpy.init(args=None if arguments is None else list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
 
 
 def own_arguments() -> list[str]:

@@ -75,7 +75,7 @@ def _parse_load(numbers: tuple[float, ...]) -> Inertia:
 
 def main() -> None:
     """Run the program: exit status 0 once the robot has its load, 1 if that fails."""
-    sys.exit(run(SetLoadNode))
+    sys.exit(run(SetLoadNode, enclave="set_load"))
 
 
 if __name__ == "__main__":

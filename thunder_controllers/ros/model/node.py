@@ -139,7 +139,7 @@ class ModelNode(Node):
 
 def main() -> None:
     """Run the program."""
-    sys.exit(run(ModelNode))
+    sys.exit(run(ModelNode, enclave="model"))
 
 
 if __name__ == "__main__":

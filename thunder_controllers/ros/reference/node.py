@@ -206,7 +206,7 @@ class ReferenceNode(Node):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(ReferenceNode))
+    sys.exit(run(ReferenceNode, enclave="reference"))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ class SimulationNode(Node):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(SimulationNode))
+    sys.exit(run(SimulationNode, enclave="simulation"))
 
 
 if __name__ == "__main__":
