@@ -16,7 +16,7 @@ WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
-LONGEST_TEXT = 500
+LONGEST_TEXT = 1000
 """Characters of a text that came in a message and is passed on."""
 
 
