@@ -43,16 +43,18 @@ class Fuzzer:
         seed: Same seed, same messages.
         names: Of joints: what a sequence of strings often is, and how long sequences often are.
         words: Further strings that mean something to the receiver.
+        largest: Elements of a message, and characters of a string.
     """
 
-    def __init__(self, seed: int, names: Sequence[str], words: Sequence[str] = ()) -> None:
+    def __init__(self, seed: int, names: Sequence[str], words: Sequence[str] = (), largest: int = LARGE) -> None:
         self._random, self._rng = Random(seed), np.random.default_rng(seed)
         self._names, self._words = list(names), [*words, *names]
+        self._largest, self._strange = largest, [word for word in WORDS if len(word) <= largest]
         self._wildness, self._left = 0.0, 0
 
     def message(self, kind: Any) -> Any:
         """A message; of one in three every number is ordinary, of one in three few are not."""
-        self._wildness, self._left = self._random.choice([0.0, 0.02, 0.5]), LARGE
+        self._wildness, self._left = self._random.choice([0.0, 0.02, 0.5]), self._largest
         return self._fill(kind)
 
     def payload(self) -> bytes:
@@ -78,7 +80,7 @@ class Fuzzer:
             return self._fill(getattr(import_module(".".join(slot.namespaces)), slot.name))
         if isinstance(slot, AbstractString):
             is_word = not self._is_wild() and self._words
-            return self._random.choice(self._words if is_word else WORDS)
+            return self._random.choice(self._words if is_word else self._strange)
         return self._number(slot)
 
     def _sequence(self, slot: Any) -> Any:
@@ -86,7 +88,7 @@ class Fuzzer:
         if isinstance(slot, Array):
             size = slot.size
         elif self._is_wild():
-            size = self._random.choice([0, 1, n - 1, n + 1, LARGE // WEIGHT if of_messages else LARGE])
+            size = self._random.choice([0, 1, n - 1, n + 1, self._largest // WEIGHT if of_messages else self._largest])
         else:
             size = self._random.choice([0, 1, 1, 2, 5]) if of_messages else n
         if not isinstance(slot, Array):
