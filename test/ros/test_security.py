@@ -121,6 +121,9 @@ def test_only_the_controller_commands_and_only_two_give_it_references() -> None:
 
 # --- for real ---------------------------------------------------------------------------------------------------------
 
+HANDSHAKES = 120.0
+"""For participants to trust each other on a loaded machine [s]."""
+
 NO_PLUGINS = "DDS security needs sros2, and a Fast DDS that was built with -DSECURITY=ON"
 
 
@@ -167,7 +170,7 @@ def system(operator: Probe, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     controller = NodeProcess("controller", {**PARAMETERS, "library": build_panda().path}, folder)
     try:
         for node in (simulation, controller):
-            operator.wait_for_process(node)
+            operator.wait_for_process(node, HANDSHAKES)
         with operator.listening(JointState, "/joint_states", STREAM) as states:
             assert operator.transition(CONTROLLER, "configure"), controller.output
             states.wait()

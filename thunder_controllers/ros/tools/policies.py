@@ -20,7 +20,7 @@ from thunder_controllers.ros.common.runtime import ENCLAVES
 from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
 
 OPERATOR = "operator"
-"""Enclave of a person's tools: sees all that is published, asks any node, and gives references."""
+"""Enclave, and name, of a person's node: it sees all that is published, asks any node, and gives references."""
 
 MANAGER = "controller_manager"
 """Enclave of the process in which the plugin runs; the manager's own topics and services are ros2_control's."""
@@ -97,6 +97,7 @@ def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> 
     plugin.publish -= not_its
     plugin.subscribe -= not_its
     operator = Profile(OPERATOR, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
+    operator.reply |= resolver.own(OPERATOR, (*PARAMETER_SERVICES, TYPE_SERVICE))
     operator.publish |= {topic for topic in controller.subscribe if f"/{names.CONTROLLER}/" in topic}
     for profile in list(found.values()):
         operator.subscribe |= profile.publish
