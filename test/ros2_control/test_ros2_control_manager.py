@@ -199,6 +199,26 @@ def test_activation_is_refused_at_an_impossible_place(
     assert result.returncode == 1 and "activate refused" in result.stderr and reason in result.stderr, result.stderr
 
 
+def test_it_survives_whatever_comes(prefix: Path, panda_folder: Path) -> None:
+    """Its topics and services, attacked over DDS as those of the node are."""
+    domain = "84"
+    local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": domain}
+    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={panda_folder}", POSITIONS]
+    attack = [sys.executable, str(ROOT / "test/ros2_control/attack_run.py"), domain, str(panda_folder / "libpanda.so")]
+    path = os.pathsep.join((str(ROOT), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
+    with (prefix / "listen.log").open("w") as log:
+        plugin = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
+        try:
+            environ = {**local, "PYTHONPATH": path}
+            result = subprocess.run(attack, env=environ, capture_output=True, text=True, check=False, timeout=300)
+        finally:
+            plugin.send_signal(signal.SIGINT)
+            status = plugin.wait(30)
+    seen = (prefix / "listen.log").read_text()[-4000:]
+    assert result.returncode == 0, result.stderr[-4000:] + seen
+    assert status == 0, seen
+
+
 # --- in the controller manager ---------------------------------------------------------------------------------------
 
 NODE = next((file for p in PREFIXES if (file := p / "lib/controller_manager/ros2_control_node").is_file()), None)

@@ -16,6 +16,7 @@ from launch_files import Evaluation, Process
 
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.tools.discovery import RANGE
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
 from thunder_controllers.ros.tools.launcher import _parameter_words
 from thunder_controllers.ros.tools.systems import SYSTEMS, WRONG_LAST_LINK, complete
@@ -135,6 +136,30 @@ def test_thunder_ros_starts_what_the_launch_file_starts(name: str, given: dict[s
         assert parameters.pop("use_sim_time", False) is False
         parameters.pop("controller", None)  # by its default name
     assert launched == table
+
+
+@pytest.mark.parametrize(
+    ("discovery", "given", "expected"),
+    [
+        ("auto", None, "LOCALHOST"),
+        ("auto", "SUBNET", "SUBNET"),
+        ("subnet", None, "SUBNET"),
+        ("subnet", "OFF", "SUBNET"),
+    ],
+)
+@pytest.mark.parametrize(("name", "robot"), [("panda_adaptive", {}), ("generator", {"robot": PANDA})])
+def test_nodes_are_found_from_this_machine_only_unless_asked_for_more(
+    name: str,
+    robot: dict[str, str],
+    discovery: str,
+    given: str | None,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(RANGE, raising=False)
+    if given:
+        monkeypatch.setenv(RANGE, given)
+    assert start(name, **robot, discovery=discovery).environment[RANGE] == expected
 
 
 # --- the simulation node ----------------------------------------------------------------------------------------------

@@ -82,6 +82,22 @@ def test_a_joint_motion_starts_where_the_joints_are_and_is_held_at_rest(
     np.testing.assert_allclose(held[-1].velocities, np.zeros(7), atol=1e-12)
 
 
+def test_the_joint_states_of_a_gripper_advance_nothing(
+    probe: Probe, start_node: StartNode, references: Inbox, library: Library
+) -> None:
+    start_node("reference", {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
+    world = World(probe, library)
+    finger = JointState(name=["finger"], position=[0.02])  # stamped by another clock
+    world.state()
+    world.states.publish(finger)
+    probe.wait_until(lambda: world.start().success, "start")
+    for k in range(50):
+        world.states.publish(finger)
+        point = world.next_reference(references)
+        assert len(references) == k + 1
+    assert 0.0 < np.abs(np.array(point.positions) - Q).max() < 0.1
+
+
 def test_the_library_s_limits_are_kept(probe: Probe, start_node: StartNode, library: Library) -> None:
     positions = [*Q.tolist(), *(library.position_upper + 0.1).tolist()]
     start_node("reference", {"type": "joint_points", "library": library.path, "joint_points.positions": positions})

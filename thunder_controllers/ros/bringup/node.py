@@ -144,7 +144,7 @@ def make_node() -> BringupNode:
 
 def main() -> None:
     """Run the program: exit status 0 once the controller is where it shall be, 1 if that fails."""
-    sys.exit(run(BringupNode))
+    sys.exit(run(BringupNode, enclave="bringup"))
 
 
 if __name__ == "__main__":

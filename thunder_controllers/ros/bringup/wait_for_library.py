@@ -57,7 +57,7 @@ class WaitForLibraryNode(Node):
 
 def main() -> None:
     """Run the program: exit status 0 once the file is written, 1 if that fails."""
-    sys.exit(run(WaitForLibraryNode))
+    sys.exit(run(WaitForLibraryNode, enclave="wait_for_library"))
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ class AdaptiveController(LifecycleNode):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(AdaptiveController))
+    sys.exit(run(AdaptiveController, enclave="controller"))
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def main() -> None:
         sys.exit(EXIT_USAGE)
     if options.once:
         sys.exit(build_once())
-    sys.exit(run(make_node, executor=lambda: MultiThreadedExecutor(num_threads=2)))
+    sys.exit(run(make_node, enclave="generator", executor=lambda: MultiThreadedExecutor(num_threads=2)))
 
 
 if __name__ == "__main__":

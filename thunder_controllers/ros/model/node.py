@@ -16,7 +16,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
-from thunder_controllers.ros.common.joint_reader import read_joints
+from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
 from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
@@ -105,7 +105,8 @@ class ModelNode(Node):
             self.get_logger().error(self._problem)
 
     def _on_joint_states(self, message: JointState) -> None:
-        self._state = message
+        if self._library is not None and not is_foreign(message.name, self._library.joint_names):
+            self._state = message
 
     def _publish(self) -> None:
         if self._library is None or self._state is None:
@@ -138,7 +139,7 @@ class ModelNode(Node):
 
 def main() -> None:
     """Run the program."""
-    sys.exit(run(ModelNode))
+    sys.exit(run(ModelNode, enclave="model"))
 
 
 if __name__ == "__main__":
