@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from thunder_dynamics.checksums import write_checksums
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 ABI_INCLUDE = REPOSITORY / "thunder_dynamics/include"
 HOST = REPOSITORY / "thunder_controllers/host"
@@ -21,6 +23,7 @@ def compile_pendulum2(folder: Path, *macros: str) -> Path:
     defines = [f"-D{macro}" for macro in macros]
     options = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}"]
     subprocess.run(["cc", *options, *defines, str(SOURCE), "-o", str(library), "-lm"], check=True)
+    write_checksums(folder)
     return library
 
 

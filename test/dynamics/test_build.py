@@ -19,6 +19,7 @@ from robots import random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
+from thunder_dynamics.checksums import SUMS, write_checksums
 from thunder_dynamics.codegen import fingerprint
 from thunder_dynamics.codegen.fingerprint import content_hash, source_closure
 from thunder_dynamics.errors import BuildError, ExpressionError, LawError, NameNotFoundError
@@ -78,7 +79,8 @@ def test_a_given_folder_holds_the_package(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path / "deep" / "down", python=False)
     assert folder == tmp_path / "deep" / "down" / "pendulum_generatedFiles"
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert set(visible(folder)) == {name.split("/")[0] for name in manifest["files"]} | {"manifest.json"}
+    files = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert {"libpendulum.so", "thunder_abi.h", "manifest.json", "SHA256SUMS", "README.md"} <= files
     library = Library(folder / manifest["library"])
     assert library.hash == manifest["hash"] and library.robot == "pendulum"
     np.testing.assert_array_equal(library.pi, pendulum().pi)
@@ -330,7 +332,7 @@ def test_user_functions_must_be_a_python_file(tmp_path: Path) -> None:
 
 
 def test_only_packages_with_a_module_load(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="no generated library; valid: a folder that build"):
+    with pytest.raises(BuildError, match="no generated library: there is no SHA256SUMS; valid: a folder that build"):
         td.load(tmp_path / "nothing")
     assert os.listdir(tmp_path) == []
     folder = td.build(pendulum(), folder=tmp_path, python=False)
@@ -343,5 +345,6 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "broken.so").write_text("not an object file")
     (folder / "manifest.json").write_text(json.dumps(manifest | {"module": "broken.so"}))
+    write_checksums(folder)
     with pytest.raises(BuildError, match=r"broken\.so: cannot be imported: .*; valid: rebuild it"):
         td.load(folder)
