@@ -15,7 +15,7 @@ from thunder_dynamics.errors import BuildError
 
 SUMS = "SHA256SUMS"
 
-_LINE = re.compile(r"([0-9a-f]{64})  ([^\0\n]+)")
+_LINE = re.compile(r"([0-9a-f]{64})  ([^\0\n]+)\n")
 _LARGEST = 1 << 30
 """A thousand times what a robot of ten joints takes [B]."""
 _AGAIN = "a folder that build() or `thunder gen` of this version made; generate it again"
@@ -64,7 +64,7 @@ def _read_sums(folder: Path) -> dict[str, str]:
         raise BuildError(f"no generated library: there is no {SUMS}", where=str(folder), valid=_AGAIN)
     _check_owner(folder.stat(), folder)
     sums: dict[str, str] = {}
-    for number, line in enumerate(_read(folder / SUMS).decode(errors="replace").splitlines(), 1):
+    for number, line in enumerate(_read(folder / SUMS).decode(errors="replace").splitlines(keepends=True), 1):
         match = _LINE.fullmatch(line)
         if match is None or match[2] in sums:
             what = f"line {number} is no checksum, or is of a file listed before"

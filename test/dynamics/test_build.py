@@ -101,10 +101,33 @@ def test_a_second_build_touches_nothing_and_needs_no_casadi(panda_folder: Path) 
     assert stamps(panda_folder) == before
 
 
-def test_a_missing_file_means_another_build(tmp_path: Path) -> None:
+def test_a_generated_folder_passes_sha256sum(panda_folder: Path) -> None:
+    assert subprocess.run(["sha256sum", "--check", "--strict", "--quiet", SUMS], cwd=panda_folder).returncode == 0
+    listed = {line.split("  ", 1)[1] for line in (panda_folder / SUMS).read_text().splitlines()}
+    files = {str(path.relative_to(panda_folder)) for path in panda_folder.rglob("*") if path.is_file()}
+    assert listed == files - {SUMS} and {"manifest.json", "libpanda.so"} <= listed
+
+
+def test_what_is_missing_damaged_or_writable_is_built_again(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path, python=False)
+    whole = (folder / "libpendulum.so").read_bytes()
     (folder / "README.md").unlink()
     assert (td.build(pendulum(), folder=tmp_path, python=False) / "README.md").is_file()
+    (folder / "libpendulum.so").write_bytes(whole[:1000])
+    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+    (folder / SUMS).unlink()
+    folder.chmod(0o777)
+    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+
+
+def test_a_module_that_is_not_the_one_generated_is_not_imported(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path)
+    name = json.loads((folder / "manifest.json").read_text())["module"]
+    td.load(folder)
+    with (folder / name).open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(BuildError, match=f"{name}: is not the file that was generated"):
+        td.load(folder)
 
 
 def test_another_robot_of_the_name_replaces_the_one_before(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from thunder_dynamics.errors import BuildError, ThunderError
 LARGEST = 16384
 """Longest text that is read."""
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}\Z")]
-Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}\Z")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$")]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LibraryMessageError(ThunderError):
