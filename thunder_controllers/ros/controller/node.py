@@ -141,10 +141,9 @@ class AdaptiveController(LifecycleNode):
         gc.freeze()
 
     def _read_announcement(self) -> None:
-        """Take the newest good message on library_topic; if there was none and one is needed, wait for it."""
-        patience = 0.0 if self._settings["library"] else self._settings["library_timeout"]
-        end = time.monotonic() + patience
-        while True:
+        """Take the newest good message on library_topic, if one is needed; if there was none yet, wait for it."""
+        end = time.monotonic() + self._settings["library_timeout"]
+        while not self._settings["library"]:
             while (message := self._library_topic.take()) is not None:
                 try:
                     self._announced = load_announced(message.data, self._settings["library_folders"])
