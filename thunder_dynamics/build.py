@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_path
 
-from thunder_dynamics.checksums import read_verified, verify_folder, write_checksums
+from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
@@ -97,7 +97,7 @@ def load(folder: str | Path) -> Any:
         BuildError: if the folder is no generated package, is not as it was generated (see `checksums.read_verified`),
             or was built without its Python module.
     """
-    path = Path(folder).resolve()
+    path = (Path(folder) / SUMS).resolve().parent  # colcon's --symlink-install links every file
     with _locked(path, exclusive=False):
         manifest = json.loads(read_verified(path, MANIFEST))
         name = f"thunder_{manifest['robot']}"

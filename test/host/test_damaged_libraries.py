@@ -199,7 +199,7 @@ def test_what_is_no_regular_file_is_refused(generated: Generated, tmp_path: Path
     loop = "cannot be found: Too many levels" if name == NAME else "cannot be opened: Too many levels"
     for make, reason in (
         (lambda: None, f"there is no such file|{SUMS}: cannot be opened: No such file"),
-        (path.mkdir, f"{SUMS}: cannot be opened: No such file|is not a regular file"),
+        (path.mkdir, f"{SUMS}: there is no such file|is not a regular file"),
         (lambda: os.mkfifo(path), "is not a regular file"),
         (bind, "cannot be opened: No such device"),
         (lambda: path.symlink_to(path), loop),

@@ -159,11 +159,11 @@ Descriptor::~Descriptor() {
 VerifiedFile verify_library(const std::string& path) {
   fs::path file = existing(path);
   const bool is_folder = fs::is_directory(file);
-  const fs::path folder = is_folder ? file : file.parent_path();
+  const fs::path folder = (is_folder ? existing((file / kSums).string()) : file).parent_path();
   const fs::path sums_path = folder / kSums;
   const Descriptor opened = open_checked(AT_FDCWD, folder.string(), folder, S_IFDIR, 0);
   const auto sums = read_sums(opened.get(), sums_path);
-  if (is_folder) file /= library_among(sums, sums_path);
+  if (is_folder) file = folder / library_among(sums, sums_path);
   const std::string name = file.filename().string();
   const auto listed = sums.find(name);
   if (listed == sums.end()) refuse("lists no " + name, sums_path);
