@@ -258,7 +258,7 @@ def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) and {"robot", "hash", "module"} <= manifest.keys() else None
 

@@ -69,7 +69,10 @@ def bringup(given, goal):
         executable="bringup",
         name="thunder_bringup",
         namespace=given["namespace"],
-        parameters=[{"controller": "adaptive_controller", "goal": goal}],
+        parameters=[
+            {"controller": "adaptive_controller", "goal": goal},
+            *([{"library_folders": [given["output"]]}] if given["output"] else []),
+        ],
         remappings=[("joint_states", given["joint_states"])],
         output="screen",
         on_exit=lambda event, _: Shutdown() if event.returncode else None,

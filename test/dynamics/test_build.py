@@ -120,6 +120,18 @@ def test_what_is_missing_damaged_or_writable_is_built_again(tmp_path: Path) -> N
     assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
 
 
+def test_a_damaged_manifest_is_refused_and_written_again(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    whole = (folder / "manifest.json").read_text()
+    for text in ("", "{", "[]", "3", "[" * 100_000, whole[:-9], whole.replace("pendulum", "arm"), whole + "\0", "{}"):
+        (folder / "manifest.json").write_text(text)
+        with pytest.raises(BuildError, match="manifest.json: is not the file that was generated"):
+            td.load(folder)
+    (folder / "manifest.json").write_text(whole.replace('"generator"', '"maker"'))
+    td.build(pendulum(), folder=tmp_path, python=False)
+    assert (folder / "manifest.json").read_text() == whole
+
+
 def test_a_module_that_is_not_the_one_generated_is_not_imported(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path)
     name = json.loads((folder / "manifest.json").read_text())["module"]

@@ -1,4 +1,4 @@
-"""Damaged, foreign and swapped libraries: more than 500 of them, each refused with its reason, in one process."""
+"""Damaged, foreign and swapped libraries: more than 700 of them, each refused with its reason, in one process."""
 
 from __future__ import annotations
 

@@ -174,6 +174,18 @@ def test_waiting_for_a_library_refuses_and_goes_on(
     assert written == {"/**/adaptive_controller": {"ros__parameters": {"library": library.path}}}
 
 
+def test_bringing_up_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+) -> None:
+    node = start_node("bringup", {"library_folders": trap.folders, "timeout": 30.0}, wait=False)
+    probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
+    attack(node, probe, trap, say)
+    start_node("controller", {})
+    assert probe.state(CONTROLLER) == "unconfigured", "it is not asked to configure before there is a library"
+    say(format_library_message(describe_library(library)))
+    probe.wait_until(lambda: probe.state(CONTROLLER) == "inactive", "configured controller")
+
+
 @pytest.mark.parametrize(
     ("executable", "node", "names"),
     [

@@ -149,7 +149,9 @@ def _simulated(given: Values, urdf: str, ee_link: str, files: list[Path], estima
     if given["model"] == "true":
         nodes.append(NodeEntry("model.node", "ModelNode", names.MODEL, folders))
     if starts:
-        nodes.append(NodeEntry("bringup.node", "make_node", names.BRINGUP, {"goal": "active"}, required=False))
+        nodes.append(
+            NodeEntry("bringup.node", "make_node", names.BRINGUP, {"goal": "active", **folders}, required=False)
+        )
     return nodes
 
 
