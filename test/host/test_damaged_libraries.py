@@ -244,7 +244,10 @@ def test_a_folder_above_may_be_anyone_s(generated: Generated, tmp_path: Path) ->
 def test_links_lead_to_a_folder_that_is_checked_itself(generated: Generated, tmp_path: Path) -> None:
     (tmp_path / "file.so").symlink_to(generated.file)
     (tmp_path / "folder").symlink_to(generated.folder)
-    for path in (tmp_path / "file.so", tmp_path / "folder", tmp_path / "folder" / NAME):
+    (tmp_path / "links").mkdir()
+    for name in (NAME, SUMS):  # as colcon's --symlink-install has it
+        (tmp_path / "links" / name).symlink_to(generated.folder / name)
+    for path in (tmp_path / "file.so", *(tmp_path / f / n for f in ("folder", "links") for n in (".", NAME))):
         assert Library(path).path == str(generated.file.resolve())
     generated.folder.chmod(0o777)
     refused(tmp_path / "file.so", WRITABLE)

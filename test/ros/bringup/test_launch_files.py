@@ -119,6 +119,8 @@ def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
             {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left", "gains": "GAINS"},
         ),
         ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "mode": "lockstep"}),
+        ("panda_adaptive", {"output": "/tmp/out", "model": "true"}),
+        ("robot_adaptive", {"output": "/tmp/out", "robot": PANDA, "ee_link": "panda_flange"}),
         ("generator", {"robot": PANDA, "output": "/tmp/out", "adapted_links": "all"}),
     ],
 )
@@ -135,6 +137,16 @@ def test_thunder_ros_starts_what_the_launch_file_starts(name: str, given: dict[s
         assert parameters.pop("use_sim_time", False) is False
         parameters.pop("controller", None)  # by its default name
     assert launched == table
+
+
+def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
+    everyone = {names.REFERENCE, names.MODEL, names.CONTROLLER, names.BRINGUP, names.WAIT_FOR_LIBRARY}
+    for controller, backend in (("node", "mujoco"), ("plugin", "ros2_control"), ("node", "ros2_control")):
+        system = start(backend=backend, controller=controller, output="/tmp/out", model="true")
+        assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
+        found = {p.node for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
+        assert found == everyone & {process.node for process in system.processes}
+        assert not any("library_folders" in process.parameters for process in start(backend=backend).processes)
 
 
 # --- the simulation node ----------------------------------------------------------------------------------------------

@@ -11,10 +11,6 @@ class Descriptor {
  public:
   explicit Descriptor(int value = -1) noexcept : value_(value) {}
   Descriptor(Descriptor&& other) noexcept : value_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
   ~Descriptor();
 
   /// Negative if there is none.
