@@ -13,6 +13,11 @@ ARGUMENTS = [
         description="Links whose inertial parameters are estimated, a+b, or all; empty: the last.",
     ),
     DeclareLaunchArgument(
+        "output",
+        default_value="",
+        description="Folder to write the library to, and to look for it in; empty: the cache.",
+    ),
+    DeclareLaunchArgument(
         "reference",
         default_value="auto",
         choices=[

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia"),
+    ("spatial", "inertia", "checksums"),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),

@@ -191,6 +191,21 @@ def test_a_library_that_is_not_there_is_refused(prefix: Path, library: str, reas
     assert result.returncode == 1 and reason in result.stderr, result.stderr
 
 
+def test_an_installed_robot_is_run_by_its_name_if_it_is_as_it_was_built(prefix: Path, panda_folder: Path) -> None:
+    folder = prefix / "share/thunder_controllers/robots/panda_generatedFiles"
+    assert f"there is no {folder}" in run(prefix, "configure", "robot:=panda").stderr
+    shutil.copytree(panda_folder, folder)
+    try:
+        result = run(prefix, "configure", "robot:=panda")
+        assert result.returncode == 0, result.stderr
+        with (folder / "libpanda.so").open("r+b") as file:
+            file.truncate(1000)
+        result = run(prefix, "configure", "robot:=panda")
+        assert result.returncode == 1 and "is not the file that was generated" in result.stderr, result.stderr
+    finally:
+        shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize(("position", "reason"), [("nan", "element 0 is nan"), ("9.0", "joint panda_joint1 is at 9")])
 def test_activation_is_refused_at_an_impossible_place(
     prefix: Path, panda_folder: Path, position: str, reason: str

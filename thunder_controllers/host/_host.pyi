@@ -145,11 +145,16 @@ class Library:
     """
     A generated robot library, loaded, checked and constant. Arrays are read-only, SI units.
     """
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, hash: str = '') -> None:
         """
-        Load a library and check all its metadata.
+        Verify a library against SHA256SUMS beside it, load it, and check all its metadata.
         
-        Raises BuildError if the file cannot be loaded, has another ABI version, or contradicts itself.
+        `path` is the file lib<robot>.so or the generated folder that holds it; `hash` is the content hash that it
+        must have, any if empty. What was verified is what runs, whatever becomes of the file.
+        
+        Raises BuildError if the file, its folder or SHA256SUMS belong to another user than this one and root, or
+        others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version
+        or content hash, or contradicts itself.
         """
     def evaluate(self, name: str, *args: numpy.typing.ArrayLike, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
         """
@@ -227,7 +232,7 @@ class Library:
     @property
     def path(self) -> str:
         """
-        Of the file.
+        Of the file, without symbolic links.
         """
     @property
     def pi(self) -> numpy.typing.NDArray[numpy.float64]:

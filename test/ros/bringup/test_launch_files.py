@@ -120,6 +120,8 @@ def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
             {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left", "gains": "GAINS"},
         ),
         ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "mode": "lockstep"}),
+        ("panda_adaptive", {"output": "/tmp/out", "model": "true"}),
+        ("robot_adaptive", {"output": "/tmp/out", "robot": PANDA, "ee_link": "panda_flange"}),
         ("generator", {"robot": PANDA, "output": "/tmp/out", "adapted_links": "all"}),
     ],
 )
@@ -160,6 +162,16 @@ def test_nodes_are_found_from_this_machine_only_unless_asked_for_more(
     if given:
         monkeypatch.setenv(RANGE, given)
     assert start(name, **robot, discovery=discovery).environment[RANGE] == expected
+
+
+def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
+    everyone = {names.REFERENCE, names.MODEL, names.CONTROLLER, names.BRINGUP, names.WAIT_FOR_LIBRARY}
+    for controller, backend in (("node", "mujoco"), ("plugin", "ros2_control"), ("node", "ros2_control")):
+        system = start(backend=backend, controller=controller, output="/tmp/out", model="true")
+        assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
+        found = {p.node for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
+        assert found == everyone & {process.node for process in system.processes}
+        assert not any("library_folders" in process.parameters for process in start(backend=backend).processes)
 
 
 # --- the simulation node ----------------------------------------------------------------------------------------------

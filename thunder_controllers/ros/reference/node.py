@@ -17,13 +17,14 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from thunder_controllers.host import Configuration
+from thunder_controllers.host import Configuration, Library
 from thunder_controllers.references.motion import Kind, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
 from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
@@ -65,7 +66,7 @@ class ReferenceNode(Node):
         self._pose: FloatArray | None = None
         self._recent: deque[JointState] = deque(maxlen=RECENT)
         self._joints: tuple[str, ...] = ()
-        self._announced: str | None = None
+        self._announced: Library | None = None
         self._robot: Configuration | None = None
         controller = self._settings["controller"]
         self._writers: dict[Kind, PoseWriter | JointWriter] = {
@@ -146,8 +147,14 @@ class ReferenceNode(Node):
         return self._robot
 
     def _on_library(self, message: String) -> None:
+        """Use the library that is announced; one that is refused leaves the last one in use."""
+        try:
+            library = load_announced(message.data, self._settings["library_folders"])
+        except ThunderError as error:
+            self.get_logger().error(f"not used: {error}")
+            return
         with self._lock:
-            self._announced, self._robot = message.data, None
+            self._announced, self._robot = library, None
 
     def _on_pose(self, message: PoseStamped) -> None:
         frame = self._settings["frame_id"]
