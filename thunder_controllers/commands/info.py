@@ -36,7 +36,7 @@ def _table(library: Library, limits: Limits) -> Table:
     table = Table(box=rich.box.SIMPLE_HEAD)
     columns = ["joint", "position", "velocity", "acceleration", "effort", "effort rate"]
     for name in columns:
-        table.add_column(name, justify="left" if name == "joint" else "right")
+        table.add_column(name, justify="left" if name == "joint" else "right", no_wrap=True)
     values = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
     for i, joint in enumerate(library.joint_names):
         position = f"{_number(limits.position_lower[i])} … {_number(limits.position_upper[i])}"
@@ -46,4 +46,4 @@ def _table(library: Library, limits: Limits) -> Table:
 
 
 def _number(value: float) -> str:
-    return f"{value:g}" if np.isfinite(value) else "–"
+    return f"{value:.4g}" if np.isfinite(value) else "–"

@@ -67,8 +67,8 @@ class ControlLoop:
         self.monitor = LoopMonitor()
         self.has_failed = False
         """Whether the thread ended by an error; the effort was ramped down then."""
-        self.has_run_away = False
-        """Whether the host has stopped the arm, since activation, because it was far too fast for too long."""
+        self.fault: str | None = None
+        """Why the host has stopped the arm, since activation."""
         options = session.options
         self._node, self._session, self._follow = node, session, stream.follow
         self._reader = JointStateReader(configuration.joints, options.nominal_dt, options.measurement_timeout)
@@ -116,7 +116,7 @@ class ControlLoop:
         A simulation in lock-step waits for that command.
 
         Args:
-            zero_start: Start from effort zero, not from the safe one.
+            zero_start: Start from effort zero, not from the effort that is measured, or was commanded last.
             max_error: How far a streamed reference may be from the robot, see `ReferenceDistance` [rad or m].
 
         Raises:
@@ -130,7 +130,11 @@ class ControlLoop:
                 if self._reader.missing:
                     seen += f" (they lack {', '.join(self._reader.missing)})"
                 raise LawError(seen, where="activate", valid=f"joint_states younger than {self._watchdog:g} s")
-            held = np.zeros_like(self._reader.q) if zero_start else None
+            held = self._reader.effort
+            if zero_start:
+                held = np.zeros_like(held)
+            elif self._session.options.gravity_compensated_by_robot:
+                held = np.full_like(held, np.nan)  # what is measured holds the arm; the robot adds its part to commands
             self._session.activate(self._reader.q, self._reader.qd, held, max_error)
             self._stopped.clear()
             self._send(self._nominal_dt)
@@ -201,7 +205,7 @@ class ControlLoop:
         session.update(reader.stamp_ns, reader.time, reader.q, reader.qd, dt, self._effort)
         self._commands.publish(self._message)
         self._commanded_at = time.monotonic()
-        self.has_run_away = session.has_run_away
+        self.fault = session.fault
         if session.advance_stop():
             self._stopped.set()
 

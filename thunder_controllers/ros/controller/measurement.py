@@ -51,6 +51,8 @@ class JointStateReader:
         """Positions of the last good message [rad or m]."""
         self.qd: FloatArray = np.zeros(len(joints))
         """Velocities of the last good message [rad/s or m/s]."""
+        self.effort: FloatArray = np.full(len(joints), np.nan)
+        """Efforts of the same [N·m or N]; NaN where it has none."""
         self.time = 0.0
         """Stamp of the last message that was not ignored, since the first one [s]: exact, as it is small."""
         self.dt = nominal_dt
@@ -79,6 +81,10 @@ class JointStateReader:
         if verdict is not Verdict.DUPLICATE and verdict is not Verdict.OVERTAKEN:
             np.frombuffer(position).take(self._index, out=self.q, mode="clip")
             np.frombuffer(velocity).take(self._index, out=self.qd, mode="clip")
+            if len(message.effort) == len(self._names):
+                np.frombuffer(message.effort).take(self._index, out=self.effort, mode="clip")
+            else:
+                self.effort.fill(np.nan)
         return verdict
 
     def _read_stamp(self, stamp: object) -> Verdict:

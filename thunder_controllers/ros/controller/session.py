@@ -79,6 +79,8 @@ class Session:
         self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
         self._closers.append(self._guard.close)
         self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
+        for note in self.control.limits.notes:
+            node.get_logger().warning(note)
         self._excitation = Excitation(configuration)
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
         self._closers.append(self._outputs.close)
@@ -138,9 +140,7 @@ class Session:
         """Why commanding must end now, None if it need not."""
         if self._loop.has_failed:
             return "the control loop has ended by an error"
-        if self._loop.has_run_away:
-            return "the arm ran away: joints beyond their velocity limits for longer than velocity_patience"
-        return self._guard.fault
+        return self._loop.fault or self._guard.fault
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
