@@ -305,8 +305,8 @@ _modules: dict[tuple[str, bytes], ModuleType] = {}
 def _import(name: str, content: bytes, path: Path) -> ModuleType:
     """Import an extension from the bytes of its file, once for the same ones: a rebuilt module is another one.
 
-    They are loaded from a file in memory, so that what was verified is what runs. It stays open: Python and the linker
-    know a module by the name that its descriptor has.
+    They are loaded from a file in memory, so that what was verified is what runs. It stays open, even if the import
+    fails: Python never unloads a module, and the linker knows it by the name that its descriptor has.
     """
     key = (name, hashlib.sha256(content).digest())
     if key not in _modules:
@@ -319,7 +319,6 @@ def _import(name: str, content: bytes, path: Path) -> ModuleType:
             module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=origin))
             loader.exec_module(module)
         except ImportError as error:
-            os.close(memory)
             raise BuildError(f"cannot be imported: {error}", where=str(path), valid="rebuild it") from error
         module.__file__ = str(path)
         _modules[key] = module
