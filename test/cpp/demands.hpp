@@ -5,21 +5,9 @@
 
 #include "faults.hpp"
 #include "thunder/host/error.hpp"
-#include "thunder/host/library/signals.hpp"
 #include "thunder/host/session.hpp"
 
 namespace test {
-
-/// One robot with one law.
-struct Subject {
-  std::shared_ptr<const thunder::Library> library;
-  std::string law;
-  double load;  ///< [kg] The heaviest: gravity takes 0.6 of an effort limit at most.
-  Heaviest heaviest;
-
-  const thunder_library& data() const { return library->data(); }
-  const thunder_law& law_data() const { return library->law(law); }
-};
 
 /// Draws requests for one session and makes them.
 class Demands {
@@ -28,8 +16,8 @@ class Demands {
       : subject_(subject),
         draw_(draw),
         faults_(faults),
-        layout_(subject.law_data(), subject.library->n_joints()),
-        pose_(subject.library, "T_0_ee", 16) {}
+        sampler_(subject),
+        layout_(sampler_.layout) {}
 
   long made = 0, refused = 0;
 
@@ -38,20 +26,6 @@ class Demands {
     if (streams_ > 0) stream(session);
     if (draw_.one_in(300)) ask(session, q);
     if (draw_.one_in(500)) change_gain(session);
-  }
-
-  /// The flat sample of rest at a joint position.
-  std::vector<double> rest_at(const Vector& q) {
-    std::vector<double> sample = thunder::default_values(subject_.law_data().reference);
-    if (!layout_.is_cartesian) {
-      std::copy(q.begin(), q.end(), sample.begin() + layout_.position);
-      return sample;
-    }
-    pose_.evaluate(q.data());
-    const double* pose = pose_.result();
-    std::copy_n(pose + 12, 3, sample.begin() + layout_.position);
-    for (int c = 0; c < 3; ++c) std::copy_n(pose + 4 * c, 3, sample.begin() + layout_.rotation + 3 * c);
-    return sample;
   }
 
  private:
@@ -65,8 +39,6 @@ class Demands {
     }
   }
 
-  int size_of_place() const { return layout_.is_cartesian ? 3 : layout_.n_joints; }
-
   void ask(thunder::ControlSession& session, const Vector& q) {
     const double far = draw_.one_in(3) ? draw_.power(0.0, 4.0) : draw_.power(-3.0, 0.0);
     const Vector target = draw_.one_in(2) ? q : random_pose(subject_.data(), draw_);
@@ -74,15 +46,15 @@ class Demands {
       case 0: return session.hold_reference();
       case 1: return request([&] { session.stop_motion(); });
       case 2: return request([&] { session.set_motion_limits(limits()); });
-      case 3: return request([&] { session.stream(spoilt(rest_at(q))); });
-      case 4: return begin_stream(rest_at(target), far);
-      case 5: return request([&] { session.stream(shifted(rest_at(target), far)); });
+      case 3: return request([&] { session.stream(spoilt(sampler_.rest_at(q))); });
+      case 4: return begin_stream(sampler_.rest_at(target), far);
+      case 5: return request([&] { session.stream(shifted(sampler_.rest_at(target), far)); });
       default: return request([&] { move(session, target, far); });
     }
   }
 
   std::vector<double> shifted(std::vector<double> sample, double far) {
-    for (int i = 0; i < size_of_place(); ++i) sample[layout_.position + i] += draw_.uniform(-far, far);
+    for (int i = 0; i < sampler_.place_size; ++i) sample[layout_.position + i] += draw_.uniform(-far, far);
     return sample;
   }
 
@@ -103,7 +75,7 @@ class Demands {
   /// A harmonic motion of the place about a sample, its derivatives being its own.
   void begin_stream(std::vector<double> about, double width) {
     about_ = std::move(about);
-    width_ = draw_.vector(size_of_place(), width);
+    width_ = draw_.vector(sampler_.place_size, width);
     rate_ = draw_.power(-0.5, 1.5);
     phase_ = 0.0;
     streams_ = static_cast<int>(draw_.power(0.0, 3.0));
@@ -113,7 +85,7 @@ class Demands {
     --streams_;
     phase_ += 1e-3 * rate_;
     std::vector<double> sample = about_;
-    for (int i = 0; i < size_of_place(); ++i) {
+    for (int i = 0; i < sampler_.place_size; ++i) {
       sample[layout_.position + i] += width_[i] * (1.0 - std::cos(phase_));
       sample[layout_.velocity + i] = width_[i] * rate_ * std::sin(phase_);
       sample[layout_.acceleration + i] = width_[i] * rate_ * rate_ * std::cos(phase_);
@@ -135,7 +107,7 @@ class Demands {
     }
     std::vector<thunder::TimedPose> poses;
     for (int k = 1; k <= points; ++k) {
-      const std::vector<double> at = shifted(rest_at(target), far);
+      const std::vector<double> at = shifted(sampler_.rest_at(target), far);
       const double* p = &at[layout_.position];
       poses.push_back({k * period, {p[0], p[1], p[2]}, thunder::from_matrix(&at[layout_.rotation])});
     }
@@ -160,8 +132,8 @@ class Demands {
   const Subject& subject_;
   Draw& draw_;
   Faults& faults_;
-  thunder::SampleLayout layout_;
-  thunder::PositionFunction pose_;
+  Sampler sampler_;
+  const thunder::SampleLayout& layout_;
   std::vector<double> about_;
   Vector width_;
   double rate_ = 0.0, phase_ = 0.0;

@@ -29,12 +29,6 @@ struct Tally {
   }
 };
 
-inline std::uint64_t mixed(std::uint64_t seed, const Subject& subject, long index) {
-  std::uint64_t value = seed;
-  for (const char letter : subject.data().robot + subject.law) value = value * 1099511628211u + static_cast<unsigned char>(letter);
-  return value * 1000003u + static_cast<std::uint64_t>(index);
-}
-
 class Episode {
  public:
   /// External torques are at most this share of the effort limit, and of the half that gravity leaves of it.
@@ -46,7 +40,7 @@ class Episode {
         n_(data_.n_joints),
         tally_(tally),
         is_told_(is_told),
-        draw_(mixed(seed, subject, index)),
+        draw_(subject.seed(seed, index)),
         plant_(subject.library),
         faults_(draw_, n_),
         demands_(subject, draw_, faults_),
@@ -103,18 +97,8 @@ class Episode {
     const thunder::Options chosen = options();
     const auto configuration = thunder::make_configuration(subject_.library, "", subject_.law, {});
     session_.emplace(configuration, chosen, thunder::NamedValues{}, estimates());
-    const auto limits = [this](const std::vector<double>& own, const double* given) {
-      return Vector(Eigen::Map<const Vector>(own.empty() ? given : own.data(), n_));
-    };
-    const EffortLimits allowed{limits(chosen.effort_limit, data_.effort_limit),
-                               limits(chosen.effort_rate_limit, data_.effort_rate_limit)};
-    const Envelope envelope(subject_.heaviest, data_, allowed);
-    // The end stops lie where no excursion that is judged goes.
-    for (int i = 0; i < n_; ++i) {
-      const double way = std::isfinite(envelope.margin[i]) ? 2.0 * envelope.margin[i] : 1.0;
-      plant_.stop_lower[i] = data_.position_lower[i] - way, plant_.stop_upper[i] = data_.position_upper[i] + way;
-    }
-    judge_.emplace(data_, allowed, envelope);
+    judge_.emplace(subject_, chosen);
+    judge_->place_stops(plant_);
     is_new_ = true;
     timeout_ = chosen.measurement_timeout;
     longest_dt_ = chosen.max_dt_ratio * chosen.nominal_dt;
@@ -286,23 +270,5 @@ class Episode {
   double timeout_ = 0.0, longest_dt_ = 0.0;         ///< [s]
   int pushed_ = 0;
 };
-
-/// The laws of a library, each with its arm.
-inline std::vector<Subject> subjects_of(const char* path) {
-  const auto library = thunder::Library::load(path);
-  const thunder_library& data = library->data();
-  Plant plant(library);
-  const Vector bare = Heaviest(plant, data).gravity;
-  plant.load = 1.0;
-  const Vector loaded = Heaviest(plant, data).gravity;
-  double load = 2.0;
-  for (int i = 0; i < plant.n; ++i) load = std::min(load, (0.6 * data.effort_limit[i] - bare[i]) / (loaded[i] - bare[i] + 1e-9));
-  plant.load = std::max(load, 0.0);
-  std::vector<Subject> subjects;
-  for (int k = 0; k < data.n_laws; ++k) {
-    subjects.push_back({library, data.laws[k].name, plant.load, Heaviest(plant, data)});
-  }
-  return subjects;
-}
 
 }  // namespace test

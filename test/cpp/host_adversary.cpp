@@ -13,7 +13,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "episode.hpp"
 
@@ -30,9 +29,10 @@ class Campaign {
       : subjects_(std::move(subjects)), totals_(subjects_.size()), updates_(updates), seed_(seed) {}
 
   void run() {
-    std::vector<std::thread> threads;
-    for (unsigned k = 0; k < std::max(1u, std::thread::hardware_concurrency()); ++k) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+    test::in_parallel([this](long number) {
+      play(number);
+      return static_cast<double>(done_) < updates_;
+    });
   }
 
   /// Whether nothing was found.
@@ -48,21 +48,18 @@ class Campaign {
   }
 
  private:
-  void work() {
-    while (static_cast<double>(done_) < updates_) {
-      const long number = next_++;
-      const std::size_t which = static_cast<std::size_t>(number) % subjects_.size();
-      const long index = number / static_cast<long>(subjects_.size());
-      Tally tally;
-      Episode(subjects_[which], seed_, index, tally, false).run();
-      done_ += tally.updates;
-      const std::lock_guard<std::mutex> lock(mutex_);
-      totals_[which].add(tally);
-      for (const auto& [kind, place] : tally.breaches) {
-        const Subject& s = subjects_[which];
-        std::fprintf(stderr, "%s %s, seed %llu, episode %ld: %s:%s\n", s.data().robot, s.law.c_str(),
-                     static_cast<unsigned long long>(seed_), index, kind.c_str(), place.c_str());
-      }
+  void play(long number) {
+    const std::size_t which = static_cast<std::size_t>(number) % subjects_.size();
+    const long index = number / static_cast<long>(subjects_.size());
+    const Subject& subject = subjects_[which];
+    Tally tally;
+    Episode(subject, seed_, index, tally, false).run();
+    done_ += tally.updates;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    totals_[which].add(tally);
+    for (const auto& [kind, place] : tally.breaches) {
+      std::fprintf(stderr, "%s %s, seed %llu, episode %ld: %s:%s\n", subject.data().robot, subject.law.c_str(),
+                   static_cast<unsigned long long>(seed_), index, kind.c_str(), place.c_str());
     }
   }
 
@@ -71,10 +68,7 @@ class Campaign {
                 subject.data().robot, subject.law.c_str(), t.episodes, t.updates, t.sighted);
     std::printf(" \"activations\": %ld, \"activations_refused\": %ld, \"requests\": %ld, \"requests_refused\": %ld,\n",
                 t.activations, t.activations_refused, t.requests, t.requests_refused);
-    std::printf(" \"margin\": ");
-    print(t.margin);
-    std::printf(", \"farthest_beyond_limits\": ");
-    print(t.farthest);
+    std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s", test::json(t.margin).c_str(), test::json(t.farthest).c_str());
     std::printf(",\n \"guards\": {");
     for (std::size_t i = 0; i < thunder::kGuardCount; ++i) {
       std::printf("%s\"%s\": %ld", i == 0 ? "" : ", ", thunder::kGuardNames[i], t.guards[i]);
@@ -85,21 +79,12 @@ class Campaign {
     std::printf("}}");
   }
 
-  static void print(const test::Vector& values) {
-    std::printf("[");
-    for (Eigen::Index i = 0; i < values.size(); ++i) {
-      const bool is_number = std::isfinite(values[i]);
-      std::printf(is_number ? "%s%.3f" : "%snull", i == 0 ? "" : ", ", is_number ? values[i] : 0.0);
-    }
-    std::printf("]");
-  }
-
   std::vector<Subject> subjects_;
   std::vector<Tally> totals_;
   double updates_;
   std::uint64_t seed_;
   std::mutex mutex_;
-  std::atomic<long> next_{0}, done_{0};
+  std::atomic<long> done_{0};
 };
 
 int replay(char** arguments) {

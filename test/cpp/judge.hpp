@@ -5,66 +5,26 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "plant.hpp"
-#include "thunder/host/library/signals.hpp"
+#include "subject.hpp"
+#include "thunder/host/options.hpp"
 
 namespace test {
-
-/// Random numbers that are the same on every machine.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
-  std::uint64_t bits() { return random_(); }
-  double uniform(double lower, double upper) {
-    return lower + (upper - lower) * (static_cast<double>(random_() >> 11) * 0x1p-53);
-  }
-  double power(double lower, double upper) { return std::pow(10.0, uniform(lower, upper)); }
-  bool one_in(std::uint64_t count) { return random_() % count == 0; }
-  int below(int count) { return static_cast<int>(random_() % static_cast<std::uint64_t>(count)); }
-  Vector vector(int size, double bound) {
-    Vector values(size);
-    for (double& value : values) value = uniform(-bound, bound);
-    return values;
-  }
-
- private:
-  std::mt19937_64 random_;
-};
 
 /// The largest effort and its largest rate that a configuration allows; infinite where there is none.
 struct EffortLimits {
   Vector effort, rate;
 };
 
-/// A pose inside the limits; within half a turn either way where there are none.
-inline Vector random_pose(const thunder_library& data, Draw& draw) {
-  Vector q(data.n_joints);
-  for (int i = 0; i < data.n_joints; ++i) {
-    const double lower = data.position_lower[i], upper = data.position_upper[i];
-    q[i] = std::isfinite(lower) ? draw.uniform(lower, upper) : draw.uniform(-M_PI, M_PI);
-  }
-  return q;
+/// Of options, or of the library where they have none.
+inline EffortLimits limits_of(const thunder::Options& options, const thunder_library& data) {
+  const auto chosen = [&data](const std::vector<double>& own, const double* given) {
+    return Vector(Eigen::Map<const Vector>(own.empty() ? given : own.data(), data.n_joints));
+  };
+  return {chosen(options.effort_limit, data.effort_limit), chosen(options.effort_rate_limit, data.effort_rate_limit)};
 }
-
-/// The greatest gravity torque and inertia about each joint of an arm with its load, over random poses.
-struct Heaviest {
-  Heaviest(Plant& plant, const thunder_library& data)
-      : gravity(Vector::Zero(data.n_joints)), inertia(Vector::Zero(data.n_joints)) {
-    Draw draw(1);
-    for (int k = 0; k < 2000; ++k) {
-      const Vector q = random_pose(data, draw);
-      gravity = gravity.cwiseMax(plant.gravity(q).cwiseAbs());
-      inertia = inertia.cwiseMax(plant.inertia(q));
-    }
-  }
-
-  Vector gravity;  ///< [N·m or N]
-  Vector inertia;  ///< [kg·m² or kg]
-};
 
 /// Where each joint may be, by what it can be stopped with.
 ///
@@ -103,10 +63,20 @@ struct Envelope {
 /// Looks at every update. A breach is a text; none is empty.
 class Judge {
  public:
-  Judge(const thunder_library& data, EffortLimits limits, Envelope envelope)
-      : data_(data), limits_(std::move(limits)), envelope_(std::move(envelope)) {
-    excused_.assign(static_cast<std::size_t>(data.n_joints), false);
-    worst = Vector::Constant(data.n_joints, -Envelope::kInfinity);
+  Judge(const Subject& subject, const thunder::Options& options)
+      : data_(subject.data()),
+        limits_(limits_of(options, data_)),
+        envelope_(subject.heaviest, data_, limits_),
+        excused_(static_cast<std::size_t>(data_.n_joints), false) {
+    worst = Vector::Constant(data_.n_joints, -Envelope::kInfinity);
+  }
+
+  /// Put the arm's end stops where no excursion that is judged goes.
+  void place_stops(Plant& plant) const {
+    for (int i = 0; i < plant.n; ++i) {
+      const double way = std::isfinite(envelope_.margin[i]) ? 2.0 * envelope_.margin[i] : 1.0;
+      plant.stop_lower[i] = data_.position_lower[i] - way, plant.stop_upper[i] = data_.position_upper[i] + way;
+    }
   }
 
   const Envelope& envelope() const { return envelope_; }
@@ -133,8 +103,9 @@ class Judge {
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
-      const double outward = plant.q[i] > 0.5 * (data_.position_lower[i] + data_.position_upper[i]) ? plant.qd[i] : -plant.qd[i];
-      const bool is_lost = beyond + envelope_.stop_distance(i, std::max(outward, 0.0)) > envelope_.margin[i];
+      const bool is_high = plant.q[i] > 0.5 * (data_.position_lower[i] + data_.position_upper[i]);
+      const double outward = std::max(is_high ? plant.qd[i] : -plant.qd[i], 0.0);
+      const bool is_lost = beyond + envelope_.stop_distance(i, outward) > envelope_.margin[i];
       excused_[k] = is_lost && (!is_responsible || excused_[k]);
       if (!is_responsible || excused_[k] || !std::isfinite(envelope_.margin[i])) continue;
       worst[i] = std::max(worst[i], beyond);
