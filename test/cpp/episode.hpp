@@ -62,7 +62,9 @@ class Episode {
  private:
   void record(const std::string& breach, thunder::GuardBits guards) {
     if (breach.empty()) return;
-    const std::string kind = breach.substr(0, breach.find(':')) + ((guards & thunder::kStopping) != 0 ? " while stopping" : "");
+    std::string kind = breach.substr(0, breach.find(':'));
+    if (updated_ <= activated_) kind += " at activation";
+    if ((guards & thunder::kStopping) != 0) kind += " while stopping";
     const std::string place = breach.substr(breach.find(':') + 1) + ", " + thunder::format(now_) + " s";
     if (tally_.breaches.emplace(kind, place).second) tell("BREACH " + kind + place);
   }
@@ -210,6 +212,7 @@ class Episode {
   void end_at_once() {
     session_->deactivate(effort_.data());
     record(judge_->check_effort(effort_, effort_, 0.0), 0);
+    updated_ = now_;
     tell("commanding ended at once");
   }
 
@@ -223,7 +226,6 @@ class Episode {
     const Vector before = effort_;
     const thunder::GuardBits guards = session_->update(static_cast<std::int64_t>(1e9 * now_), told.t, told.q.data(),
                                                        told.qd.data(), told.dt, effort_.data());
-    updated_ = now_, stamp_ = told.t;
     ++tally_.updates;
     for (std::size_t i = 0; i < tally_.guards.size(); ++i) tally_.guards[i] += guards >> i & 1u;
     constexpr thunder::GuardBits kBlind =
@@ -233,6 +235,7 @@ class Episode {
     if (is_told_) trace(guards, told);
     record(judge_->check_effort(effort_, before, time), guards);
     record(judge_->check_position(plant_, is_sighted), guards);
+    updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
     if (session_->has_run_away() && session_->has_stopped()) end_at_once();  // as the shells do
   }

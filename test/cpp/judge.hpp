@@ -89,7 +89,7 @@ class Judge {
       if (std::abs(effort[i]) > limits_.effort[i]) return text("effort beyond limit", i, effort[i]);
       const double change = std::abs(effort[i] - before[i]);
       if (std::isfinite(limits_.rate[i]) && change > limits_.rate[i] * time * (1.0 + 1e-9) + 1e-9) {
-        return text("effort beyond rate x time", i, change / (limits_.rate[i] * time));
+        return text(time > 0.0 ? "effort beyond rate x time" : "effort moved in no time", i, change);
       }
     }
     return {};
