@@ -3,6 +3,7 @@
 // One session, one arm, some seconds, and all that can go wrong with them.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 
@@ -60,6 +61,8 @@ class Episode {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void record(const std::string& breach, thunder::GuardBits guards) {
     if (breach.empty()) return;
     std::string kind = breach.substr(0, breach.find(':'));
@@ -83,7 +86,9 @@ class Episode {
     options.max_dt_ratio = draw_.uniform(1.0, 20.0);
     options.reference_timeout = draw_.one_in(2) ? draw_.power(-2.0, 0.0) : Envelope::kInfinity;
     options.saturation_freezes_adaptation = draw_.one_in(2);
+    options.gap_limit = draw_.power(-1.5, 0.5);
     options.velocity_patience = draw_.power(-2.0, -0.7);
+    options.velocity_limit_patience = draw_.power(-1.0, 0.0);
     options.velocity_stop_ratio = draw_.uniform(1.0, 3.0);
     for (int i = 0; i < n_; ++i) {
       if (std::isfinite(data_.effort_limit[i])) options.effort_limit.push_back(draw_.uniform(0.9, 1.0) * data_.effort_limit[i]);
@@ -99,7 +104,7 @@ class Episode {
     const thunder::Options chosen = options();
     const auto configuration = thunder::make_configuration(subject_.library, "", subject_.law, {});
     session_.emplace(configuration, chosen, thunder::NamedValues{}, estimates());
-    judge_.emplace(subject_, chosen);
+    judge_.emplace(subject_, session_->limits());
     judge_->place_stops(plant_);
     is_new_ = true;
     timeout_ = chosen.measurement_timeout;
@@ -124,7 +129,7 @@ class Episode {
 
   /// What holds the arm while nothing is commanded, as far as a host knows.
   Vector safe_effort() {
-    const Vector& limit = judge_->limits().effort;
+    const Vector limit = judge_->effort_limit();
     const Vector gravity = gravity_by_robot_ ? Vector::Zero(n_).eval() : plant_.model_gravity(plant_.q);
     return gravity.cwiseMin(limit).cwiseMax(-limit);
   }
@@ -223,9 +228,13 @@ class Episode {
     double time = real;
     if (told.dt > 0.0 && told.dt <= longest_dt_) time = std::max(time, told.dt);
     if (advanced > 0.0 && advanced <= timeout_) time = std::max(time, advanced);
+    const Clock::time_point begin = last_call_;
+    last_call_ = Clock::now();
     const Vector before = effort_;
     const thunder::GuardBits guards = session_->update(static_cast<std::int64_t>(1e9 * now_), told.t, told.q.data(),
                                                        told.qd.data(), told.dt, effort_.data());
+    // A host that is told no period may use a clock of its own.
+    time = std::max(time, std::chrono::duration<double>(Clock::now() - begin).count());
     ++tally_.updates;
     for (std::size_t i = 0; i < tally_.guards.size(); ++i) tally_.guards[i] += guards >> i & 1u;
     constexpr thunder::GuardBits kBlind =
@@ -237,7 +246,7 @@ class Episode {
     record(judge_->check_position(plant_, is_sighted), guards);
     updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
-    if (session_->has_run_away() && session_->has_stopped()) end_at_once();  // as the shells do
+    if (session_->fault() && session_->has_stopped()) end_at_once();  // as the shells do
   }
 
   void trace(thunder::GuardBits guards, const Told& told) const {
@@ -271,6 +280,7 @@ class Episode {
   bool gravity_by_robot_ = false, is_new_ = false, has_commanded_ = false;
   double now_ = 0.0, updated_ = 0.0, activated_ = 0.0, stamp_ = 0.0;  ///< [s]
   double timeout_ = 0.0, longest_dt_ = 0.0;         ///< [s]
+  Clock::time_point last_call_ = Clock::now();
   int pushed_ = 0;
 };
 

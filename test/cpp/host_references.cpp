@@ -33,7 +33,7 @@ constexpr double kLongest = 20.0;     // [s] after which a reference has not end
 constexpr double kRestTime = 0.5;     // [s] of which every step is at rest
 constexpr double kRest = 0.02;        // of the velocity limit
 constexpr double kTracked = 0.01;     // [m, rad] from the goal
-constexpr double kStreamTime = 2.0;   // [s] from start to target
+constexpr double kHaste = 2.0;        // times the speeds that are permitted: half of the timed references ask for too much
 
 enum Place { in_reach, at_edge, beyond_reach, through_singularity, near_limits, places };
 constexpr const char* kPlaces[] = {"in_reach", "at_edge", "beyond_reach", "through_singularity", "near_limits"};
@@ -62,7 +62,7 @@ class Run {
         sampler_(subject),
         layout_(sampler_.layout),
         session_(thunder::make_configuration(subject.library, "", subject.law, {}), thunder::Options{}),
-        judge_(subject, thunder::Options{}) {}
+        judge_(subject, session_.limits()) {}
 
   Ending run() {
     plant_.q = inner_pose(place == near_limits ? 0.02 : 0.15);
@@ -71,6 +71,7 @@ class Run {
     effort_ = plant_.gravity(plant_.q);
     start_ = sampler_.rest_at(plant_.q);
     goal_ = goal();
+    duration_ = duration();
     Ending ending;
     try {
       begin();
@@ -133,6 +134,18 @@ class Run {
     return q;
   }
 
+  /// [s] From start to goal, so that the quickest joint, or the end effector (at most 0.5 m/s in a line), comes near its
+  /// greatest speed in the middle, 15/8 of the mean, or asks for kHaste times as much.
+  double duration() {
+    double least = 0.1;
+    for (int i = 0; i < sampler_.place_size; ++i) {
+      const double way = std::abs(goal_[layout_.position + i] - start_[layout_.position + i]);
+      const double speed = layout_.is_cartesian ? 0.5 : data_.velocity_limit[i];
+      least = std::max(least, std::isfinite(speed) ? 1.875 * way / speed : 0.0);
+    }
+    return std::min(least / draw_.uniform(0.2, kHaste), 0.5 * kLongest);
+  }
+
   // --- how --------------------------------------------------------------------------------------------------------------
 
   void begin() {
@@ -141,7 +154,7 @@ class Run {
     if (way != motion) return;
     if (!layout_.is_cartesian) {
       const double* q = &goal_[layout_.position];
-      return session_.follow(std::vector<thunder::TimedJoints>{{draw_.uniform(1.0, 5.0), {q, q + n_}}});
+      return session_.follow(std::vector<thunder::TimedJoints>{{duration_, {q, q + n_}}});
     }
     const thunder::Quaternion turn = thunder::from_matrix(&goal_[layout_.rotation]);
     session_.move_to_pose(&goal_[layout_.position], turn.data());
@@ -149,10 +162,10 @@ class Run {
 
   /// A sample of the way from start to goal, u = 10 s³ − 15 s⁴ + 6 s⁵ of it; turning about one axis.
   void send() {
-    const double s = std::min(time_ / kStreamTime, 1.0);
+    const double s = std::min(time_ / duration_, 1.0);
     const double u = s * s * s * (10.0 - s * (15.0 - 6.0 * s));
-    const double ud = 30.0 * s * s * (1.0 - s) * (1.0 - s) / kStreamTime;
-    const double udd = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / (kStreamTime * kStreamTime);
+    const double ud = 30.0 * s * s * (1.0 - s) * (1.0 - s) / duration_;
+    const double udd = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / (duration_ * duration_);
     std::vector<double> sample = goal_;
     for (int i = 0; i < sampler_.place_size; ++i) {
       const double from = start_[layout_.position + i], length = goal_[layout_.position + i] - from;
@@ -194,7 +207,7 @@ class Run {
 
   /// A stream goes on until its goal; one that is refused on its way ends there.
   void send_on(Ending& ending) {
-    if (time_ > kStreamTime + 1e-9 || ending.name == "refused") return;
+    if (time_ > duration_ + 1e-9 || ending.name == "refused") return;
     try {
       send();
     } catch (const thunder::HostError&) {
@@ -205,7 +218,7 @@ class Run {
   bool is_over() {
     if ((guards_ & thunder::kStopping) != 0) return session_.has_stopped();
     if (rested_ <= kRestTime) return false;
-    if (way == stream) return time_ > kStreamTime;
+    if (way == stream) return time_ > duration_;
     return way == step || session_.snapshot().source == thunder::ReferenceSource::hold;
   }
 
@@ -266,10 +279,10 @@ class Run {
   Vector effort_;
   std::vector<double> start_, goal_;
   thunder::GuardBits guards_ = 0, all_guards_ = 0;
-  double time_ = 0.0, rested_ = 0.0;  // [s]
+  double time_ = 0.0, rested_ = 0.0, duration_ = 0.0;  // [s]
 };
 
-/// Endings of one robot and law, by place.
+/// Endings of one robot and law, by place and way.
 struct Table {
   std::map<std::string, std::map<std::string, long>> endings;
   long updates = 0, wrong = 0;
@@ -277,7 +290,7 @@ struct Table {
 };
 
 void add(Table& table, const Run& run, const Ending& ending) {
-  ++table.endings[kPlaces[run.place]][ending.name];
+  ++table.endings[std::string(kPlaces[run.place]) + " " + kWays[run.way]][ending.name];
   table.updates += ending.updates;
   table.wrong += !ending.breach.empty() || ending.name == "restless";
   table.beyond = table.beyond.size() == 0 ? ending.beyond : table.beyond.cwiseMax(ending.beyond).eval();
@@ -287,7 +300,7 @@ void print(const Subject& subject, const Table& table) {
   std::printf("{\"robot\": \"%s\", \"law\": \"%s\", \"updates\": %ld, \"wrong\": %ld,\n", subject.data().robot,
               subject.law.c_str(), table.updates, table.wrong);
   std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s,\n \"endings\": {",
-              test::json(test::Judge(subject, {}).envelope().margin).c_str(), test::json(table.beyond).c_str());
+              test::json(test::Envelope(subject.heaviest, thunder::limits_of({}, subject.data())).margin).c_str(), test::json(table.beyond).c_str());
   const char* comma = "";
   for (const auto& [place, endings] : table.endings) {
     std::printf("%s\n  \"%s\": {", comma, place.c_str());

@@ -9,22 +9,9 @@
 #include <vector>
 
 #include "subject.hpp"
-#include "thunder/host/options.hpp"
+#include "thunder/host/safety/limits.hpp"
 
 namespace test {
-
-/// The largest effort and its largest rate that a configuration allows; infinite where there is none.
-struct EffortLimits {
-  Vector effort, rate;
-};
-
-/// Of options, or of the library where they have none.
-inline EffortLimits limits_of(const thunder::Options& options, const thunder_library& data) {
-  const auto chosen = [&data](const std::vector<double>& own, const double* given) {
-    return Vector(Eigen::Map<const Vector>(own.empty() ? given : own.data(), data.n_joints));
-  };
-  return {chosen(options.effort_limit, data.effort_limit), chosen(options.effort_rate_limit, data.effort_rate_limit)};
-}
 
 /// Where each joint may be, by what it can be stopped with.
 ///
@@ -37,20 +24,21 @@ inline EffortLimits limits_of(const thunder::Options& options, const thunder_lib
 struct Envelope {
   static constexpr double kSlack = 0.02;  ///< [rad or m] For noise and offsets of measurements.
 
-  Envelope(const Heaviest& heaviest, const thunder_library& data, const EffortLimits& limits)
-      : lag(limits.effort.cwiseQuotient(limits.rate)),
-        brake(0.5 * (limits.effort - heaviest.gravity)),
+  Envelope(const Heaviest& heaviest, const thunder::Limits& limits)
+      : lag(vector(limits.effort).cwiseQuotient(vector(limits.effort_rate))),
+        brake(0.5 * (vector(limits.effort) - heaviest.gravity)),
         inertia(heaviest.inertia),
-        margin(data.n_joints) {
-    for (int i = 0; i < data.n_joints; ++i) {
-      const bool has_one = brake[i] > 0.1 * limits.effort[i] && std::isfinite(limits.effort[i]) &&
-                           std::isfinite(data.velocity_limit[i]) && std::isfinite(data.position_upper[i]);
-      margin[i] = has_one ? stop_distance(i, data.velocity_limit[i]) + kSlack : kInfinity;
+        margin(lag.size()) {
+    for (Eigen::Index i = 0; i < margin.size(); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const bool has_one = brake[i] > 0.1 * limits.effort[k] && std::isfinite(limits.velocity[k]) &&
+                           std::isfinite(limits.position_upper[k]);
+      margin[i] = has_one ? stop_distance(i, limits.velocity[k]) + kSlack : kInfinity;
     }
   }
 
-  double stop_distance(int i, double speed) const {
-    return speed * (std::isfinite(lag[i]) ? lag[i] : 0.0) + 0.5 * speed * speed * inertia[i] / brake[i];
+  double stop_distance(Eigen::Index i, double speed) const {
+    return speed * lag[i] + 0.5 * speed * speed * inertia[i] / brake[i];
   }
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -63,11 +51,11 @@ struct Envelope {
 /// Looks at every update. A breach is a text; none is empty.
 class Judge {
  public:
-  Judge(const Subject& subject, const thunder::Options& options)
+  Judge(const Subject& subject, const thunder::Limits& limits)
       : data_(subject.data()),
-        limits_(limits_of(options, data_)),
-        envelope_(subject.heaviest, data_, limits_),
-        excused_(static_cast<std::size_t>(data_.n_joints), false) {
+        limits_(limits),
+        envelope_(subject.heaviest, limits),
+        excused_(limits.effort.size(), false) {
     worst = Vector::Constant(data_.n_joints, -Envelope::kInfinity);
   }
 
@@ -80,17 +68,16 @@ class Judge {
   }
 
   const Envelope& envelope() const { return envelope_; }
-  const EffortLimits& limits() const { return limits_; }
+  Vector effort_limit() const { return vector(limits_.effort); }
 
   /// Efforts are finite, within their limits, and no further from the ones before than the rate limit times `time`.
   std::string check_effort(const Vector& effort, const Vector& before, double time) const {
     for (int i = 0; i < data_.n_joints; ++i) {
+      const auto k = static_cast<std::size_t>(i);
       if (!std::isfinite(effort[i])) return text("effort not finite", i, effort[i]);
-      if (std::abs(effort[i]) > limits_.effort[i]) return text("effort beyond limit", i, effort[i]);
+      if (std::abs(effort[i]) > limits_.effort[k]) return text("effort beyond limit", i, effort[i]);
       const double change = std::abs(effort[i] - before[i]);
-      if (std::isfinite(limits_.rate[i]) && change > limits_.rate[i] * time * (1.0 + 1e-9) + 1e-9) {
-        return text(time > 0.0 ? "effort beyond rate x time" : "effort moved in no time", i, change);
-      }
+      if (change > limits_.effort_rate[k] * time * (1.0 + 1e-9) + 1e-9) return text("effort beyond rate x time", i, change);
     }
     return {};
   }
@@ -122,7 +109,7 @@ class Judge {
   }
 
   const thunder_library& data_;
-  EffortLimits limits_;
+  thunder::Limits limits_;
   Envelope envelope_;
   std::vector<bool> excused_;
 };

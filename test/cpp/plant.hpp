@@ -17,6 +17,10 @@ namespace test {
 
 using Vector = Eigen::VectorXd;
 
+inline Vector vector(const std::vector<double>& values) {
+  return Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
 /// One function of a library as a matrix of q, or of q and q̇.
 class MatrixFunction {
  public:
