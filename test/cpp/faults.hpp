@@ -44,7 +44,7 @@ class Faults {
     if (is(noise)) told.q += draw_.vector(n_, 1e-4), told.qd += draw_.vector(n_, 0.02);
     if (is(offset)) told.q += offset_;
     spoil_time(told);
-    if (is(repeated) || is(frozen)) {
+    if ((is(repeated) || is(frozen)) && last_.q.size() > 0) {
       told.q = last_.q, told.qd = last_.qd, told.is_true = false;
       if (is(repeated)) told.t = last_.t;
     }

@@ -194,7 +194,7 @@ class Run {
     all_guards_ |= guards_;
     ++ending.updates;
     std::string breach = judge_.check_effort(effort_, before, kPeriod);
-    if (breach.empty()) breach = judge_.check_position(plant_, true);
+    if (breach.empty()) breach = judge_.check_position(plant_, effort_, true);
     if (ending.breach.empty() && !breach.empty()) ending.breach = breach + " at " + thunder::format(time_) + " s";
     bool is_slow = true;
     for (int i = 0; i < n_; ++i) {

@@ -28,6 +28,7 @@ struct Envelope {
       : lag(vector(limits.effort).cwiseQuotient(vector(limits.effort_rate))),
         brake(0.5 * (vector(limits.effort) - heaviest.gravity)),
         inertia(heaviest.inertia),
+        lightest(heaviest.lightest),
         margin(lag.size()) {
     for (Eigen::Index i = 0; i < margin.size(); ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -41,10 +42,17 @@ struct Envelope {
     return speed * lag[i] + 0.5 * speed * speed * inertia[i] / brake[i];
   }
 
+  /// The same of a joint whose effort drives it on at first: until that is gone, it gains e²/(2 r M_min) of speed.
+  double stop_distance(Eigen::Index i, double speed, double effort, double rate) const {
+    const double time = effort / rate, fastest = speed + 0.5 * effort * time / lightest[i];
+    return fastest * time + stop_distance(i, fastest);
+  }
+
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Vector lag;      ///< [s]
   Vector brake;    ///< [N·m or N]
   Vector inertia;  ///< [kg·m² or kg]
+  Vector lightest;
   Vector margin;   ///< [rad or m] Infinite where there is no envelope.
 };
 
@@ -85,14 +93,16 @@ class Judge {
   /// No joint is beyond its envelope while the host is responsible: it commands, and has just seen where the arm is.
   ///
   /// A joint that the host finds so, after a time in which it was not, that no motor could keep it inside, is excused
-  /// until it can be kept inside again.
-  std::string check_position(const Plant& plant, bool is_responsible) {
+  /// until it can be kept inside again. `effort` is what is in force.
+  std::string check_position(const Plant& plant, const Vector& effort, bool is_responsible) {
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
       const bool is_high = plant.q[i] > 0.5 * (data_.position_lower[i] + data_.position_upper[i]);
       const double outward = std::max(is_high ? plant.qd[i] : -plant.qd[i], 0.0);
-      const bool is_lost = beyond + envelope_.stop_distance(i, outward) > envelope_.margin[i];
+      const double driven = is_responsible ? 0.0 : std::max(is_high ? effort[i] : -effort[i], 0.0);
+      const double way = envelope_.stop_distance(i, outward, driven, limits_.effort_rate[k]);
+      const bool is_lost = beyond + way > envelope_.margin[i];
       excused_[k] = is_lost && (!is_responsible || excused_[k]);
       if (!is_responsible || excused_[k] || !std::isfinite(envelope_.margin[i])) continue;
       worst[i] = std::max(worst[i], beyond);

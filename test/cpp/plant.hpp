@@ -81,8 +81,15 @@ class Plant {
   }
   /// The gravity torque of the model, which the load is no part of.
   Vector model_gravity(const Vector& at) { return gravity_(at, at).col(0); }
-  Vector inertia(const Vector& at) {
-    return mass_(at, at).diagonal() + rotor_ + load * jacobian_(at, at).topRows(3).colwise().squaredNorm().transpose();
+  /// M with rotors and load.
+  Eigen::MatrixXd inertia(const Vector& at) {
+    Eigen::MatrixXd M = mass_(at, at);
+    M.diagonal() += rotor_;
+    if (load > 0.0) {
+      const Eigen::MatrixXd J = jacobian_(at, at).topRows(3);
+      M.noalias() += load * J.transpose() * J;
+    }
+    return M;
   }
 
   /// Let time pass under constant efforts, the motor's and others' [N·m or N].
@@ -101,16 +108,15 @@ class Plant {
  private:
   /// q̇⁺ = q̇ + h (M + h D)⁻¹ (τ − C q̇ − G − D q̇), q⁺ = q + h (q̇ + q̇⁺)/2: friction is that of the end of the step.
   void step(const Vector& torque, double h) {
-    Eigen::MatrixXd M = mass_(q, qd);
+    Eigen::MatrixXd M = inertia(q);
     Vector bias = coriolis_(q, qd) * qd + gravity_(q, qd).col(0);
     if (load > 0.0) {
       const Eigen::MatrixXd J = jacobian_(q, qd).topRows(3);
       Eigen::Vector3d acceleration = jacobian_dot_(q, qd).topRows(3) * qd;
       acceleration.z() += 9.81;
-      M.noalias() += load * J.transpose() * J;
       bias.noalias() += load * J.transpose() * acceleration;
     }
-    M.diagonal() += rotor_ + h * friction_;
+    M.diagonal() += h * friction_;
     const Vector change = h * M.llt().solve(torque - bias - friction_.cwiseProduct(qd));
     const Vector next = (qd + change).cwiseMax(-fastest_).cwiseMin(fastest_);
     q += 0.5 * h * (qd + next);

@@ -48,20 +48,24 @@ inline Vector random_pose(const thunder_library& data, Draw& draw) {
   return q;
 }
 
-/// The greatest gravity torque and inertia about each joint of an arm with its load, over random poses.
+/// The greatest gravity torque and inertia about each joint of an arm with its load, over random poses; and the least
+/// inertia that a joint's effort alone moves, 1/(M⁻¹)_ii.
 struct Heaviest {
   Heaviest(Plant& plant, const thunder_library& data)
-      : gravity(Vector::Zero(data.n_joints)), inertia(Vector::Zero(data.n_joints)) {
+      : gravity(Vector::Zero(data.n_joints)), inertia(gravity), lightest(Vector::Constant(data.n_joints, 1e9)) {
     Draw draw(1);
     for (int k = 0; k < 2000; ++k) {
       const Vector q = random_pose(data, draw);
+      const Eigen::MatrixXd M = plant.inertia(q);
       gravity = gravity.cwiseMax(plant.gravity(q).cwiseAbs());
-      inertia = inertia.cwiseMax(plant.inertia(q));
+      inertia = inertia.cwiseMax(M.diagonal());
+      lightest = lightest.cwiseMin(M.inverse().diagonal().cwiseInverse());
     }
   }
 
-  Vector gravity;  ///< [N·m or N]
-  Vector inertia;  ///< [kg·m² or kg]
+  Vector gravity;   ///< [N·m or N]
+  Vector inertia;   ///< [kg·m² or kg]
+  Vector lightest;  ///< [kg·m² or kg]
 };
 
 /// One robot with one law.
