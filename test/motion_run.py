@@ -50,7 +50,7 @@ class Run:
 
     def __init__(self, library: Library, law: str, start: np.ndarray | None = None, **options: Any) -> None:
         self.host = Controller()
-        self.host.configure(library, law=law, options=Options(**options))
+        self.host.configure(library, law=law, options=Options(**{"rehearses_motions": False} | options))
         self.host.activate(START)
         self.t = 0.0
         self.rows: list[np.ndarray] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntFlag
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +36,7 @@ class EntryFlag(IntFlag):
     NONE = 0
     ADAPTED = 1
     ACTIVATION = 2
+    UNUSED = 4
 
 
 class ReferenceKind(Enum):
@@ -236,6 +237,7 @@ class Signals:
         except RuntimeError as error:
             raise LawError(f"the graph depends on an undeclared symbol: {error}", where=f"law {name}") from error
         entries = {kind: tuple(entries) for kind, entries in self._entries.items()}
+        entries["reference"] = self._mark_unused(ca.vertcat(effort, *states))
         return Law(name, doc, self.reference_kind, step=step, options=dict(options), **entries)
 
     # --- inside ----------------------------------------------------------------------------------------------------
@@ -282,6 +284,14 @@ class Signals:
         if any(entry.name == other.name for other in self._entries[kind]):
             raise LawError(f"two {kind} entries named '{entry.name}'", valid="unique names")
         self._entries[kind].append(entry)
+
+    def _mark_unused(self, graph: SX) -> tuple[Entry, ...]:
+        """Entries of the reference, marked where the graph does not depend on them."""
+        pairs = zip(self._entries["reference"], self._symbols["reference"], strict=True)
+        return tuple(
+            entry if ca.depends_on(graph, ca.vec(symbol)) else replace(entry, flags=entry.flags | EntryFlag.UNUSED)
+            for entry, symbol in pairs
+        )
 
     def _add_parameter_groups(self, graph: SX) -> None:
         model = self.robot.model

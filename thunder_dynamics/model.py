@@ -65,7 +65,7 @@ class JointKind(Enum):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a joint: position [rad] or [m], velocity per second, effort [N·m] or [N], effort rate per second.
+    """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
 
     Infinite where the robot file gives none.
     """
@@ -73,13 +73,14 @@ class Limits:
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
+    acceleration: float = np.inf
     effort: float = np.inf
     effort_rate: float = np.inf
 
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
             raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
-        for name in ("velocity", "effort", "effort_rate"):
+        for name in ("velocity", "acceleration", "effort", "effort_rate"):
             if not getattr(self, name) > 0.0:
                 raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
 

@@ -67,6 +67,7 @@ def test_panda_has_the_published_masses_and_limits(panda: RobotModel) -> None:
     assert [link.joint.limits.effort for link in panda.links] == [87.0] * 4 + [12.0] * 3
     assert [link.joint.limits.velocity for link in panda.links] == [2.175] * 4 + [2.61] * 3
     assert {link.joint.limits.effort_rate for link in panda.links} == {1000.0}
+    assert [link.joint.limits.acceleration for link in panda.links] == [15, 7.5, 10, 12.5, 15, 20, 20]
     assert panda.ee.tr == (0.0, 0.0, 0.107)
 
 

@@ -126,7 +126,7 @@ def test_longer_periods_count_for_longer(library: Library) -> None:
 
 
 def test_infinite_patience_never_stops(library: Library) -> None:
-    loop = Loop(library, velocity_patience=np.inf)
+    loop = Loop(library, velocity_patience=np.inf, velocity_limit_patience=np.inf)
     assert not any(runs_away(loop.updates(1000, 10 * TOO_FAST)))
 
 
@@ -278,7 +278,7 @@ def test_an_arm_shaken_by_its_law_is_stopped_and_held(panda: Library) -> None:
     """Feedback that is unstable at 1 kHz makes the last joints oscillate at the torque rate limit."""
     stops = []
     for patience in (np.inf, 0.1):
-        options = Options(velocity_patience=patience)
+        options = Options(velocity_patience=patience, velocity_limit_patience=np.inf)
         arm = Arm(panda, PANDA_START + 0.01, np.zeros(7), gains={"K_d": 100.0}, options=options)
         arm.controller.set_reference(_at(panda, PANDA_START))
         arm.activate()

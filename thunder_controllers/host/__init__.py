@@ -40,10 +40,11 @@ from thunder_controllers.host._host import (
     read_estimates,
     save_estimates,
 )
-from thunder_controllers.host.guard import BLOCKING_GUARDS, Guard
+from thunder_controllers.host.guard import BLOCKING_GUARDS, FAULTS, Guard
 
 __all__ = [
     "BLOCKING_GUARDS",
+    "FAULTS",
     "SMALLEST_MASS",
     "Configuration",
     "ControlSession",

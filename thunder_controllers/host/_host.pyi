@@ -170,6 +170,11 @@ class Library:
         Describe a law. Raises NameNotFoundError, which lists the names there are.
         """
     @property
+    def acceleration_limit(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s² or m/s²] Per joint.
+        """
+    @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [N·m or N] Per joint.
@@ -394,19 +399,25 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m or N] Per joint, positive.
+        [N·m or N] Per joint, positive, finite.
         """
     @property
     def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m/s or N/s] Per joint, positive.
+        [N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to
+        the effort limit in 50 periods.
+        """
+    @property
+    def gap_limit(self) -> float:
+        """
+        [s] Without a good measurement for longer than this, a stop latches; finite, positive.
         """
     @property
     def gravity_compensated_by_robot(self) -> bool:
@@ -421,7 +432,7 @@ class Options:
     @property
     def measurement_timeout(self) -> float:
         """
-        [s] Time stamps further apart than this are stale; above nominal_dt.
+        [s] Time stamps further apart than this are stale; finite, above nominal_dt.
         """
     @property
     def nominal_dt(self) -> float:
@@ -450,6 +461,11 @@ class Options:
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
         [rad/s or m/s] Per joint, positive.
+        """
+    @property
+    def velocity_limit_patience(self) -> float:
+        """
+        [s] The same for a joint faster than its velocity limit.
         """
     @property
     def velocity_patience(self) -> float:
@@ -937,14 +953,14 @@ class ControlSession:
         float64 array, DimensionError for another shape than (n,).
         """
     @property
-    def has_run_away(self) -> bool:
+    def fault(self) -> str:
         """
-        Whether the arm has run away since activation.
+        The fault found since activation, for people: the arm is stopped. None if there is none.
         """
     @property
     def has_stopped(self) -> bool:
         """
-        Whether a stop, or the end of a runaway, has brought the arm to rest.
+        Whether a stop, or a fault, has brought the arm to rest.
         """
     @property
     def is_active(self) -> bool:
@@ -965,6 +981,11 @@ class ControlSession:
     def is_streamed(self) -> bool:
         """
         Whether a stream is followed; while inactive, whether one would be now.
+        """
+    @property
+    def limit_notes(self) -> list[str]:
+        """
+        What limits the robot's description leaves open and what was done about it, for people.
         """
     @property
     def options(self) -> Options:

@@ -23,7 +23,7 @@ class Guard(enum.IntFlag):
     EFFORT_LIMITED = 1 << 6
     """At least one effort was cut."""
     VELOCITY_EXCEEDED = 1 << 7
-    """A joint is faster than its limit; nothing else changes."""
+    """A joint is faster than its limit; for too long, it has run away."""
     ADAPTATION_FROZEN = 1 << 8
     """Adapted states were kept, by request or because the effort was cut."""
     STOPPING = 1 << 9
@@ -31,9 +31,22 @@ class Guard(enum.IntFlag):
     NOT_ACTIVE = 1 << 10
     """The controller is not active: safe effort."""
     RUNAWAY = 1 << 11
-    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`: stopping, until the
-    next activation."""
+    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`, or than its limit for
+    `Options.velocity_limit_patience`: a fault."""
+    MOTION_LIMITED = 1 << 12
+    """An effort towards a limit of position or velocity was cut by a soft stop."""
+    POSITION_EXCEEDED = 1 << 13
+    """A joint has left its range: a fault."""
+    MEASUREMENT_LOST = 1 << 14
+    """No good measurement for `Options.gap_limit`, or the arm is elsewhere after a gap: a fault."""
+    REFERENCE_LIMITED = 1 << 15
+    """A reference was cut to the joint limits."""
+    REFERENCE_UNREACHED = 1 << 16
+    """The reference is not approached any more: the place is held instead."""
 
+
+FAULTS = Guard.RUNAWAY | Guard.POSITION_EXCEEDED | Guard.MEASUREMENT_LOST
+"""Guards that latch a stop until the next activation."""
 
 BLOCKING_GUARDS = (
     Guard.MEASUREMENT_NON_FINITE
@@ -42,6 +55,6 @@ BLOCKING_GUARDS = (
     | Guard.RESULT_NON_FINITE
     | Guard.STOPPING
     | Guard.NOT_ACTIVE
-    | Guard.RUNAWAY
+    | FAULTS
 )
 """Guards that keep the law from being stepped; the command then approaches the safe effort."""

@@ -62,7 +62,7 @@ def library_source(package: Package) -> str:
     laws = [_law(constants, package, law) for law in package.laws]
     groups = [f"{{{c_string(name)}, {constants.entry(entry)}}}" for name, entry in package.groups.items()]
     limits = [link.joint.limits for link in package.model.links]
-    names = ("lower", "upper", "velocity", "effort", "effort_rate")
+    names = ("lower", "upper", "velocity", "acceleration", "effort", "effort_rate")
     limit_arrays = [constants.doubles([getattr(limit, name) for limit in limits]) for name in names]
     pi = constants.doubles(package.model.pi.tolist())
     return template("library.c").substitute(

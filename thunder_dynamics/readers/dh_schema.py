@@ -114,6 +114,7 @@ class LimitsEntry(Entry):
     position_lower: list[Finite | None] | None = None
     position_upper: list[Finite | None] | None = None
     velocity: list[Finite | None] | None = None
+    acceleration: list[Finite | None] | None = None
     effort: list[Finite | None] | None = None
     effort_rate: list[Finite | None] | None = None
 

@@ -31,6 +31,7 @@ LIMIT_KEYS = {
     "position_lower": "lower",
     "position_upper": "upper",
     "velocity": "velocity",
+    "acceleration": "acceleration",
     "effort": "effort",
     "effort_rate": "effort_rate",
 }
@@ -200,7 +201,7 @@ class _Builder:
             values = getattr(self.entry.thunder.limits, key)
             if values is not None and values[i] is not None:
                 given[field] = values[i]
-                if key in ("velocity", "effort", "effort_rate") and not values[i] > 0.0:
+                if not key.startswith("position") and not values[i] > 0.0:
                     self._fail(("thunder", "limits", key, i), f"the limit is {values[i]:g}", "greater than zero")
         try:
             return Limits(**given)

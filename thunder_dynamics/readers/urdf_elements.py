@@ -26,6 +26,9 @@ MOVABLE = ("revolute", "continuous", "prismatic")
 JOINT_TYPES = (*MOVABLE, "fixed")
 """Joint types that a model can hold."""
 
+EXTENDED_LIMITS = ("effort_rate", "acceleration")
+"""Limits that URDF does not know and our extension adds; fields of `Limits`."""
+
 
 @dataclass(frozen=True, eq=False)
 class UrdfLink:
@@ -297,18 +300,25 @@ def _non_negative(element: _Element | None, attribute: str) -> float:
 
 
 def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
-    """Read <thunder><limit joint="…" effort_rate="…"/></thunder> into the joints' limits [N·m/s] or [N/s]."""
+    """Read <thunder><limit joint="…" effort_rate="…" acceleration="…"/></thunder> into the joints' limits.
+
+    [N·m/s] or [N/s], and [rad/s²] or [m/s²]; at most one of each for a joint.
+    """
     for child in element.children():
         if child.tag != "limit":
-            child.fail(f"unknown element <{child.tag}> in <thunder>", '<limit joint="…" effort_rate="…"/>')
+            child.fail(f"unknown element <{child.tag}> in <thunder>", f'<limit joint="…" {EXTENDED_LIMITS[0]}="…"/>')
         for attribute in child.attributes():
-            if attribute not in ("joint", "effort_rate"):
-                child.fail(f"unknown attribute '{attribute}'", "joint, effort_rate")
-        name, rate = child.text("joint"), child.number("effort_rate")
+            if attribute not in ("joint", *EXTENDED_LIMITS):
+                child.fail(f"unknown attribute '{attribute}'", ", ".join(("joint", *EXTENDED_LIMITS)))
+        name = child.text("joint")
         if name not in joints or not joints[name].is_movable:
             child.fail(f"no movable joint '{name}'", ", ".join(n for n, j in joints.items() if j.is_movable))
-        if not rate > 0.0:
-            child.fail(f"the effort_rate limit is {rate:g}", "greater than zero")
-        if math.isfinite(joints[name].limits.effort_rate):
-            child.fail(f"a second effort_rate limit of joint '{name}'", "at most one per joint")
-        joints[name] = replace(joints[name], limits=replace(joints[name].limits, effort_rate=rate))
+        given = {key: value for key in EXTENDED_LIMITS if (value := child.number_or_none(key)) is not None}
+        if not given:
+            child.fail("no limit", " or ".join(EXTENDED_LIMITS))
+        for key, value in given.items():
+            if not value > 0.0:
+                child.fail(f"the {key} limit is {value:g}", "greater than zero")
+            if math.isfinite(getattr(joints[name].limits, key)):
+                child.fail(f"a second {key} limit of joint '{name}'", "at most one per joint")
+        joints[name] = replace(joints[name], limits=replace(joints[name].limits, **given))

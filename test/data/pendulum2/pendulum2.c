@@ -243,9 +243,15 @@ static const thunder_law laws[] = {
 
 static const char* const joint_names[] = {"shoulder", "elbow"};
 static const char* const link_names[] = {"upper", "lower"};
+#ifdef WITHOUT_POSITION_LIMITS
+static const double position_lower[] = {-INF, -INF};
+static const double position_upper[] = {INF, INF};
+#else
 static const double position_lower[] = {-2.5, -2.5};
 static const double position_upper[] = {2.5, 2.5};
+#endif
 static const double velocity_limit[] = {4, 5};
+static const double acceleration_limit[] = {40, INF};
 #ifdef BREAK_LIMIT
 static const double effort_limit[] = {30, -1};
 #else
@@ -270,7 +276,8 @@ static const thunder_library library = {
     "pendulum2",
 #endif
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
-    effort_limit, effort_rate_limit, pi, COUNT(functions), functions, COUNT(laws), laws, COUNT(groups), groups,
+    acceleration_limit, effort_limit, effort_rate_limit, pi, COUNT(functions), functions, COUNT(laws), laws,
+    COUNT(groups), groups,
 };
 
 #ifndef BREAK_SYMBOL

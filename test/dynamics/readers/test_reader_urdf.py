@@ -211,12 +211,14 @@ BAD = {
     "no child": ('<child link="wrist"/>', "", "<child> is missing", "one <child>"),
     "rate of what": ('joint="swing" effort', 'joint="sway" effort', "no movable joint 'sway'", "swing, slide, spin"),
     "rate of fixed": ('joint="swing" effort', 'joint="mount" effort', "no movable joint 'mount'", "swing, slide, spin"),
+    "no limit": (' effort_rate="1000"', "", "no limit", "effort_rate or acceleration"),
+    "zero acceleration": ('effort_rate="1000"', 'acceleration="0"', "the acceleration limit is 0", "greater than zero"),
     "zero rate": ('effort_rate="1000"', 'effort_rate="0"', "the effort_rate limit is 0", "greater than zero"),
     "extension key": (
         'effort_rate="1000"',
         'effort_rate="1" jerk="1"',
         "unknown attribute 'jerk'",
-        "joint, effort_rate",
+        "joint, effort_rate, acceleration",
     ),
     "extension element": ("<thunder>", "<thunder><gain/>", "unknown element <gain>", "<limit"),
     "second rate": (

@@ -190,13 +190,15 @@ thunder:
   link_names: [upper, lower]
   sources: [a paper]
   description: an arm
-  limits: {position_lower: [-1, null], position_upper: [1, null], velocity: [2, 3], effort: [4, 5], effort_rate: [6, 7]}
+  limits: {position_lower: [-1, null], position_upper: [1, null], velocity: [2, 3], acceleration: [8, 9],
+    effort: [4, 5], effort_rate: [6, 7]}
 """
     model = load_model(write(tmp_path, GOOD + extension))
     assert model.joint_names == ("shoulder", "slide") and model.link_names == ("upper", "lower")
     assert [link.coulomb for link in model.links] == [0.1, 0.2]
     limits = model.links[0].joint.limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort, limits.effort_rate) == (-1, 1, 2, 4, 6)
+    assert limits.acceleration == 8
     assert model.links[1].joint.limits.lower == -math.inf
 
 
@@ -287,7 +289,7 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
         ("effort: [-1, 1]", "thunder.limits.effort[0]", "the limit is -1"),
         ("effort: [1]", "thunder.limits.effort", "1 entries; valid: 2 entries"),
         ("position_lower: [2, 0], position_upper: [1, 1]", "thunder.limits.position_lower[0]", "above upper limit"),
-        ("torque: [1, 1]", "thunder.limits.torque", "valid: position_lower, position_upper, velocity, effort"),
+        ("torque: [1, 1]", "thunder.limits.torque", "valid: position_lower, position_upper, velocity, acceleration"),
     ],
 )
 def test_bad_limits_are_named(tmp_path: Path, limits: str, path: str, what: str) -> None:

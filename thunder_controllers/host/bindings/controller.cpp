@@ -64,12 +64,25 @@ void bind_options(py::module_& module) {
                       "The defaults suit a 1 kHz effort interface. Limits that are None are the library's.")
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
                        double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
-                       const OptionalArray& velocity, double patience, double stop_ratio,
-                       const OptionalArray& damping) {
-             const Options options{gravity, measurement_timeout, nominal_dt, max_dt_ratio, reference_timeout, freezes,
-                                   limit_from(effort, "effort_limit"), limit_from(rate, "effort_rate_limit"),
-                                   limit_from(velocity, "velocity_limit"), patience, stop_ratio,
-                                   limit_from(damping, "stop_damping")};
+                       const OptionalArray& velocity, double patience, double limit_patience, double stop_ratio,
+                       const OptionalArray& damping, double gap_limit, bool rehearses, double approach_patience) {
+             Options options;
+             options.gravity_compensated_by_robot = gravity;
+             options.measurement_timeout = measurement_timeout;
+             options.gap_limit = gap_limit;
+             options.rehearses_motions = rehearses;
+             options.approach_patience = approach_patience;
+             options.nominal_dt = nominal_dt;
+             options.max_dt_ratio = max_dt_ratio;
+             options.reference_timeout = reference_timeout;
+             options.saturation_freezes_adaptation = freezes;
+             options.effort_limit = limit_from(effort, "effort_limit");
+             options.effort_rate_limit = limit_from(rate, "effort_rate_limit");
+             options.velocity_limit = limit_from(velocity, "velocity_limit");
+             options.velocity_patience = patience;
+             options.velocity_limit_patience = limit_patience;
+             options.velocity_stop_ratio = stop_ratio;
+             options.stop_damping = limit_from(damping, "stop_damping");
              check_options(options);
              return options;
            }),
@@ -79,28 +92,40 @@ void bind_options(py::module_& module) {
            py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
            py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
            py::arg("velocity_limit") = py::none(), py::arg("velocity_patience") = Options().velocity_patience,
+           py::arg("velocity_limit_patience") = Options().velocity_limit_patience,
            py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none(),
+           py::arg("gap_limit") = Options().gap_limit, py::arg("rehearses_motions") = Options().rehearses_motions,
+           py::arg("approach_patience") = Options().approach_patience,
            "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.")
       .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
                     "The robot adds its own gravity torque: true on a Franka, false in MuJoCo.")
       .def_readonly("measurement_timeout", &Options::measurement_timeout,
-                    "[s] Time stamps further apart than this are stale; above nominal_dt.")
+                    "[s] Time stamps further apart than this are stale; finite, above nominal_dt.")
+      .def_readonly("gap_limit", &Options::gap_limit,
+                    "[s] Without a good measurement for longer than this, a stop latches; finite, positive.")
       .def_readonly("nominal_dt", &Options::nominal_dt,
                     "[s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.")
       .def_readonly("max_dt_ratio", &Options::max_dt_ratio,
                     "[1] Longest valid period, in nominal periods; at least 1.")
       .def_readonly("reference_timeout", &Options::reference_timeout,
                     "[s] A streamed reference older than this is brought to rest and held; infinite by default.")
+      .def_readonly("rehearses_motions", &Options::rehearses_motions,
+                    "Play motions before they begin, and refuse those that leave the limits or the reach.")
+      .def_readonly("approach_patience", &Options::approach_patience,
+                    "[s] A pose at rest that is out of reach is given up after this; infinite: never.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
                     "Keep the adapted part of the state while the effort is cut.")
       .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
-                             "[N·m or N] Per joint, positive.")
+                             "[N·m or N] Per joint, positive, finite.")
       .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),
-                             "[N·m/s or N/s] Per joint, positive.")
+                             "[N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to\n"
+                             "the effort limit in 50 periods.")
       .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
                              "[rad/s or m/s] Per joint, positive.")
       .def_readonly("velocity_patience", &Options::velocity_patience,
                     "[s] A joint far too fast for longer than this, without pause, latches a stop; infinite: never.")
+      .def_readonly("velocity_limit_patience", &Options::velocity_limit_patience,
+                    "[s] The same for a joint faster than its velocity limit.")
       .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
                     "[1] What counts as far too fast, in velocity limits; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),

@@ -157,6 +157,8 @@ void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
       .def_property_readonly("position_upper", joint_values(&thunder_library::position_upper), "[rad or m] Per joint.")
       .def_property_readonly("velocity_limit", joint_values(&thunder_library::velocity_limit),
                              "[rad/s or m/s] Per joint.")
+      .def_property_readonly("acceleration_limit", joint_values(&thunder_library::acceleration_limit),
+                             "[rad/s² or m/s²] Per joint.")
       .def_property_readonly("effort_limit", joint_values(&thunder_library::effort_limit), "[N·m or N] Per joint.")
       .def_property_readonly("effort_rate_limit", joint_values(&thunder_library::effort_rate_limit),
                              "[N·m/s or N/s] Per joint.")

@@ -157,9 +157,11 @@ void bind_updates(py::class_<ControlSession>& bound) {
       .def_property_readonly("is_stopping", &ControlSession::is_stopping,
                              "Whether a stop has begun and commanding has not ended.")
       .def_property_readonly("has_stopped", &ControlSession::has_stopped,
-                             "Whether a stop, or the end of a runaway, has brought the arm to rest.")
-      .def_property_readonly("has_run_away", &ControlSession::has_run_away,
-                             "Whether the arm has run away since activation.");
+                             "Whether a stop, or a fault, has brought the arm to rest.")
+      .def_property_readonly("fault", &ControlSession::fault,
+                             "The fault found since activation, for people: the arm is stopped. None if there is none.")
+      .def_property_readonly("limit_notes", [](const ControlSession& s) { return s.limits().notes; },
+                             "What limits the robot's description leaves open and what was done about it, for people.");
 }
 
 void bind_references(py::class_<ControlSession>& bound) {

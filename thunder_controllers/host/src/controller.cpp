@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "thunder/host/error.hpp"
@@ -11,9 +12,8 @@
 namespace thunder {
 namespace {
 
-/// The user's limit, or the library's where there is none.
-std::vector<double> limit_or(const std::vector<double>& chosen, const double* values, int count) {
-  return chosen.empty() ? std::vector<double>(values, values + count) : chosen;
+bool is_same_robot(const thunder_library& a, const thunder_library& b) {
+  return a.n_joints == b.n_joints && std::strcmp(a.robot, b.robot) == 0;
 }
 
 const Options& checked(const Options& options, int n_joints) {
@@ -49,16 +49,19 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
                          const NamedValues& gain_values, const NamedValues& initial_state, const Options& chosen)
     : library(std::move(source)),
       options(checked(chosen, library->n_joints())),
+      limits(limits_of(options, library->data())),
       gains(library->law(law_name), gain_values),
-      reference(library, library->law(law_name)),
+      reference(library, library->law(law_name), options, limits),
       law(library, library->law(law_name), initial_state),
-      monitor(options, limit_or(options.velocity_limit, library->data().velocity_limit, library->n_joints())),
-      limiter(limit_or(options.effort_limit, library->data().effort_limit, library->n_joints()),
-              limit_or(options.effort_rate_limit, library->data().effort_rate_limit, library->n_joints())),
-      brake(options, library->data()),
+      monitor(options, limits),
+      stops(library, options, limits),
+      limiter(limits.effort, limits.effort_rate),
+      brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
+      longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
-      braked_effort(safe_effort) {}
+      braked_effort(safe_effort),
+      bias(safe_effort) {}
 
 Controller::Parts& Controller::parts(const char* what) const {
   if (!parts_) throw HostError(ErrorKind::law, "the controller is unconfigured", what, "configure first");
@@ -77,9 +80,14 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
   if (lifecycle() == Lifecycle::active) {
     throw HostError(ErrorKind::law, "the controller is active", "configure", "while unconfigured or inactive");
   }
-  parts_ = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
+  auto made = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
+  // The arm may still have the effort that was commanded last: the rate limit goes on from there.
+  has_commanded_ = has_commanded_ && is_same_robot(made->library->data(), parts_->library->data());
+  if (has_commanded_) made->limiter.restart(parts_->limiter.previous().data());
+  parts_ = std::move(made);
   frozen_ = false;
-  stopping_ = has_run_away_ = has_stopped_ = false;
+  stopping_ = has_stopped_ = false;
+  faults_ = 0;
   reset_requested_ = false;
   guards_ = 0;
   counters_.clear();
@@ -117,14 +125,16 @@ void Controller::activate(const double* q, const double* qd, const double* held_
   require(Lifecycle::inactive, "activate");
   check_start(q, qd, held_effort);
   const std::vector<double> rest(static_cast<std::size_t>(parts_->library->n_joints()), 0.0);
-  if (reset_requested_.exchange(false)) parts_->law.reset(false);
+  apply_reset();
   try_step(q, qd ? qd : rest.data());
   Parts& p = *parts_;
   if (!p.options.gravity_compensated_by_robot) std::copy_n(p.gravity.result(), rest.size(), p.safe_effort.begin());
   p.monitor.restart(q);
-  p.limiter.restart(held_effort ? held_effort : p.safe_effort.data());
-  stopping_ = has_run_away_ = has_stopped_ = false;
-  guards_ = 0;
+  if (held_effort || !has_commanded_) p.limiter.restart(held_effort ? held_effort : p.safe_effort.data());
+  has_commanded_ = true;
+  stopping_ = has_stopped_ = false;
+  faults_ = guards_ = 0;
+  last_update_.reset();
   counters_.clear();
   step_times_.clear();
   lifecycle_.store(Lifecycle::active, std::memory_order_release);
@@ -185,63 +195,97 @@ void Controller::freeze_adaptation(bool freeze) {
 }
 
 void Controller::reset_state() {
-  Parts& p = parts("reset_state");
-  if (lifecycle() == Lifecycle::active) {
-    reset_requested_.store(true, std::memory_order_relaxed);
-  } else {
-    p.law.reset(false);
+  parts("reset_state");
+  reset_requested_.store(true, std::memory_order_relaxed);
+}
+
+void Controller::apply_reset() noexcept {
+  if (parts_ && reset_requested_.load(std::memory_order_relaxed) && reset_requested_.exchange(false)) {
+    parts_->law.reset(false);
   }
 }
 
 GuardBits Controller::update(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   if (!parts_) return kNotActive;
-  const auto begin = std::chrono::steady_clock::now();
-  guards_ = run(t, q, qd, dt, effort);
+  const Clock::time_point begin = Clock::now();
+  guards_ = run(t, q, qd, dt, elapsed(dt, begin), effort);
   counters_.record(guards_);
-  const auto duration = std::chrono::steady_clock::now() - begin;
+  const auto duration = Clock::now() - begin;
   step_times_.record(
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count()));
   return guards_;
 }
 
-GuardBits Controller::run(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
-  GuardBits guards = begin_update(t, q, qd, dt);
+/// The time since the update before [s]: the period where it is a valid one, else what a clock says.
+double Controller::elapsed(double dt, Clock::time_point now) noexcept {
+  const std::chrono::duration<double> measured = last_update_ ? now - *last_update_ : Clock::duration::zero();
+  last_update_ = now;
+  return parts_->monitor.is_valid_dt(dt) ? dt : measured.count();
+}
+
+GuardBits Controller::run(double t, const double* q, const double* qd, double dt, double elapsed,
+                          double* effort) noexcept {
+  apply_reset();
+  GuardBits guards = begin_update(t, q, qd, dt, elapsed);
   has_stopped_ = false;
   if ((guards & kBlockingGuards) == 0) guards |= step(t, q, qd, dt, effort);
-  if ((guards & kBlockingGuards) != 0) guards |= approach_safe_effort(guards, qd, parts_->monitor.ramp_dt(dt), effort);
+  if ((guards & kBlockingGuards) != 0) guards |= approach_safe_effort(guards, q, qd, elapsed, effort);
   return guards;
 }
 
-GuardBits Controller::begin_update(double t, const double* q, const double* qd, double dt) noexcept {
-  GuardBits guards = parts_->monitor.check(t, q, qd, dt);
+GuardBits Controller::begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
+  Parts& p = *parts_;
+  GuardBits guards = p.monitor.check(t, q, qd, dt, elapsed);
   if (stopping_.load(std::memory_order_relaxed)) guards |= kStopping;
   if (lifecycle() != Lifecycle::active) guards |= kNotActive;
-  // Only a law can run away; how fast an arm is moved by others is not for this controller to stop.
-  if ((guards & (kStopping | kNotActive)) == 0 && parts_->monitor.has_run_away()) has_run_away_ = true;
-  return guards | (has_run_away_ ? kRunaway | kStopping : 0u);
+  // Only a law can run away; where an arm is moved by others is not for this controller to stop.
+  if ((guards & (kStopping | kNotActive)) == 0) {
+    if (p.monitor.has_run_away()) faults_ |= kRunaway;
+    if (p.monitor.is_lost()) faults_ |= kMeasurementLost;
+    if (p.stops.is_exceeded(p.monitor.position())) faults_ |= kPositionExceeded;
+    if (p.monitor.resumes() && !p.stops.holds(q)) faults_ |= kPositionExceeded;
+  }
+  return guards | faults_ | (faults_ != 0 ? kStopping : 0u);
 }
 
 GuardBits Controller::step(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   Parts& p = *parts_;
-  if (reset_requested_.load(std::memory_order_relaxed) && reset_requested_.exchange(false)) p.law.reset(false);
   const ReferenceState reference = p.reference.refresh(t, q, dt, p.options.reference_timeout);
   GuardBits guards = reference == ReferenceState::stale ? kReferenceStale : 0u;
   if (reference == ReferenceState::failed) return guards | kResultNonFinite;
+  if (p.reference.is_limited()) guards |= kReferenceLimited;
+  if (p.reference.is_given_up()) guards |= kReferenceUnreached;
   if (!p.law.step(q, qd, p.reference.values().data(), p.gains.refresh(), dt)) return guards | kResultNonFinite;
-  if (p.options.gravity_compensated_by_robot) {
-    if (!p.gravity.evaluate(q)) return guards | kResultNonFinite;
-    const int n = p.library->n_joints();
-    for (int i = 0; i < n; ++i) p.law.effort()[i] -= p.gravity.result()[i];
-    if (!all_finite(p.law.effort(), n)) return guards | kResultNonFinite;
+  if (p.monitor.resumes() && !p.law.may_activate()) {
+    faults_ |= kMeasurementLost;
+    return guards | faults_ | kStopping;
   }
-  const GuardBits limited = p.limiter.apply(p.law.effort(), dt, effort);
+  const GuardBits shaped = shape_effort(q, qd);
+  if ((shaped & kResultNonFinite) != 0) return guards | shaped;
+  const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (limited != 0 && p.options.saturation_freezes_adaptation));
   p.law.commit(freeze);
   return guards | limited | (freeze ? kAdaptationFrozen : 0u);
 }
 
-GuardBits Controller::approach_safe_effort(GuardBits guards, const double* qd, double dt, double* effort) noexcept {
+/// From the law's effort to what is asked of the robot, but for the limits: gravity and soft stops.
+GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
+  Parts& p = *parts_;
+  const int n = p.library->n_joints();
+  if (!p.gravity.evaluate(q)) return kResultNonFinite;
+  std::fill(p.bias.begin(), p.bias.end(), 0.0);
+  if (!p.options.gravity_compensated_by_robot) {
+    std::copy_n(p.gravity.result(), n, p.bias.begin());
+  } else {
+    for (int i = 0; i < n; ++i) p.law.effort()[i] -= p.gravity.result()[i];
+    if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
+  }
+  return p.stops.apply(q, qd, p.bias.data(), p.law.effort());
+}
+
+GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
+                                           double* effort) noexcept {
   Parts& p = *parts_;
   // A gravity torque that cannot be computed leaves the last one, which was finite, as the target.
   if (!p.options.gravity_compensated_by_robot && p.gravity.evaluate(p.monitor.position())) {
@@ -250,8 +294,12 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* qd, d
   // A velocity that is not known cannot be braked, nor can one whose effort nobody corrects after a deactivation.
   const bool brakes = (guards & (kMeasurementNonFinite | kMeasurementStale | kNotActive)) == 0;
   p.braked_effort = p.safe_effort;
-  if (brakes) p.brake.apply(p.safe_effort.data(), qd, p.braked_effort.data());
-  const GuardBits limited = p.limiter.apply(p.braked_effort.data(), dt, effort);
+  GuardBits limited = 0;
+  if (brakes) {
+    p.brake.apply(p.safe_effort.data(), qd, p.braked_effort.data());
+    limited = p.stops.apply(q, qd, p.safe_effort.data(), p.braked_effort.data());
+  }
+  limited |= p.limiter.apply(p.braked_effort.data(), std::min(elapsed, p.longest_ramp), effort);
   const bool at_rest = !brakes || p.brake.is_at_rest(qd);
   has_stopped_ = (guards & kStopping) != 0 && (limited & kEffortRateLimited) == 0 && at_rest;
   return limited;

@@ -18,6 +18,12 @@ void check_limit(const std::vector<double>& limit, const char* name) {
   for (const double value : limit) require(value > 0.0, name, value, "positive values, one per joint");
 }
 
+void check_finite_limit(const std::vector<double>& limit, const char* name) {
+  for (const double value : limit) {
+    require(std::isfinite(value) && value > 0.0, name, value, "positive, finite values, one per joint");
+  }
+}
+
 void check_length(const std::vector<double>& limit, const char* name, int n_joints) {
   if (limit.empty() || limit.size() == static_cast<std::size_t>(n_joints)) return;
   throw HostError(ErrorKind::dimension, "has " + std::to_string(limit.size()) + " values",
@@ -29,16 +35,22 @@ void check_length(const std::vector<double>& limit, const char* name, int n_join
 void check_options(const Options& options) {
   require(std::isfinite(options.nominal_dt) && options.nominal_dt > 0.0, "nominal_dt", options.nominal_dt,
           "a positive period [s]");
-  require(options.measurement_timeout > options.nominal_dt, "measurement_timeout", options.measurement_timeout,
-          "a time above nominal_dt [s]");
+  require(std::isfinite(options.measurement_timeout) && options.measurement_timeout > options.nominal_dt,
+          "measurement_timeout", options.measurement_timeout, "a finite time above nominal_dt [s]");
+  require(std::isfinite(options.gap_limit) && options.gap_limit > 0.0, "gap_limit", options.gap_limit,
+          "a positive, finite time [s]");
   require(std::isfinite(options.max_dt_ratio) && options.max_dt_ratio >= 1.0, "max_dt_ratio", options.max_dt_ratio,
           "a finite ratio of at least 1");
   require(options.reference_timeout > 0.0, "reference_timeout", options.reference_timeout,
           "a positive time [s], infinite for none");
-  check_limit(options.effort_limit, "effort_limit");
-  check_limit(options.effort_rate_limit, "effort_rate_limit");
+  require(options.approach_patience > 0.0, "approach_patience", options.approach_patience,
+          "a positive time [s], infinite for none");
+  check_finite_limit(options.effort_limit, "effort_limit");
+  check_finite_limit(options.effort_rate_limit, "effort_rate_limit");
   check_limit(options.velocity_limit, "velocity_limit");
   require(options.velocity_patience > 0.0, "velocity_patience", options.velocity_patience,
+          "a positive time [s], infinite for none");
+  require(options.velocity_limit_patience > 0.0, "velocity_limit_patience", options.velocity_limit_patience,
           "a positive time [s], infinite for none");
   require(std::isfinite(options.velocity_stop_ratio) && options.velocity_stop_ratio >= 1.0, "velocity_stop_ratio",
           options.velocity_stop_ratio, "a finite ratio of at least 1");

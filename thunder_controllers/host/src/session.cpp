@@ -114,8 +114,7 @@ void ControlSession::publish() noexcept {
 std::vector<double> ControlSession::within_limits(const double* effort) const {
   const int n = configuration_.library->n_joints();
   if (!effort || !all_finite(effort, n)) return {};
-  const std::vector<double>& chosen = options().effort_limit;
-  const double* limit = chosen.empty() ? configuration_.library->data().effort_limit : chosen.data();
+  const std::vector<double>& limit = limits().effort;
   std::vector<double> cut(effort, effort + n);
   for (std::size_t i = 0; i < cut.size(); ++i) cut[i] = std::clamp(cut[i], -limit[i], limit[i]);
   return cut;
@@ -256,9 +255,9 @@ void ControlSession::set_motion_limits(const MotionLimits& limits) {
 }
 
 void ControlSession::check_gains(const NamedValues& gains) const {
+  const Lock lock(mutex_);
   const thunder_law& law = configuration_.law_data();
-  std::vector<double> scratch = default_values(law.gains);
-  write_entries(law.gains, whole(law, gains), configuration_.law + ".gains", scratch);
+  changed_gains(law, host_.gains(), whole(law, gains));
 }
 
 void ControlSession::set_gains(const NamedValues& gains) {
@@ -274,6 +273,7 @@ void ControlSession::freeze_adaptation(bool freeze) {
 void ControlSession::reset_estimates() {
   const Lock lock(mutex_);
   host_.reset_state();
+  if (!is_commanding()) host_.apply_reset();  // no update will
 }
 
 Snapshot ControlSession::snapshot() {

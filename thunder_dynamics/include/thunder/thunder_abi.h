@@ -12,12 +12,13 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 1
+#define THUNDER_ABI_VERSION 2
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
 #define THUNDER_ENTRY_ADAPTED 1   /* state: an estimate; a host keeps it constant while adaptation is frozen     */
 #define THUNDER_ENTRY_ACTIVATION 2 /* telemetry: a host refuses activation while it lies outside [lower, upper]  */
+#define THUNDER_ENTRY_UNUSED 4     /* reference: neither effort nor state depends on it                               */
 
 /* One named, shaped, unit-bearing block of a flat vector. */
 typedef struct thunder_entry {
@@ -92,6 +93,7 @@ typedef struct thunder_library {
   const double* position_lower; /* n_joints values each, infinite where there is no limit */
   const double* position_upper;
   const double* velocity_limit;
+  const double* acceleration_limit;
   const double* effort_limit;
   const double* effort_rate_limit;
   const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */

@@ -2,29 +2,60 @@
 #include "thunder/host/law/gain_port.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "thunder/host/error.hpp"
 
 namespace thunder {
 namespace {
 
-std::vector<double> initial_gains(const thunder_law& law, const NamedValues& values) {
-  std::vector<double> gains = default_values(law.gains);
-  write_entries(law.gains, values, std::string(law.name) + ".gains", gains);
-  return gains;
+constexpr const char* kLower = "_lower";
+constexpr const char* kUpper = "_upper";
+
+const thunder_entry* upper_of(const thunder_signal& gains, const thunder_entry& lower) {
+  const std::string name = lower.name;
+  const std::size_t end = name.size() - std::min(name.size(), std::strlen(kLower));
+  if (name.substr(end) != kLower) return nullptr;
+  for (int i = 0; i < gains.n_entries; ++i) {
+    const thunder_entry& upper = gains.entries[i];
+    if (name.substr(0, end) + kUpper == upper.name && entry_size(upper) == entry_size(lower)) return &upper;
+  }
+  return nullptr;
+}
+
+/// Where gains bound the same quantity from below and above, they must not cross.
+void check_ranges(const thunder_law& law, const std::vector<double>& gains) {
+  for (int i = 0; i < law.gains.n_entries; ++i) {
+    const thunder_entry& lower = law.gains.entries[i];
+    const thunder_entry* upper = upper_of(law.gains, lower);
+    for (int k = 0; upper && k < entry_size(lower); ++k) {
+      const double from = gains[static_cast<std::size_t>(lower.offset + k)];
+      const double to = gains[static_cast<std::size_t>(upper->offset + k)];
+      if (from <= to) continue;
+      throw HostError(ErrorKind::law, "element " + std::to_string(k) + " is " + format(from),
+                      std::string(law.name) + ".gains." + lower.name, "at most " + format(to) + ", " + upper->name);
+    }
+  }
 }
 
 }  // namespace
 
+std::vector<double> changed_gains(const thunder_law& law, std::vector<double> gains, const NamedValues& values) {
+  write_entries(law.gains, values, std::string(law.name) + ".gains", gains);
+  check_ranges(law, gains);
+  return gains;
+}
+
 GainPort::GainPort(const thunder_law& law, const NamedValues& values)
-    : law_(&law), written_(initial_gains(law, values)), buffer_(written_) {}
+    : law_(&law), written_(changed_gains(law, default_values(law.gains), values)), buffer_(written_) {}
 
 void GainPort::write(const std::string& name, const std::vector<double>& values) {
   write(NamedValues{{name, values}});
 }
 
 void GainPort::write(const NamedValues& values) {
-  std::vector<double> candidate = written_;
-  write_entries(law_->gains, values, std::string(law_->name) + ".gains", candidate);
-  written_.swap(candidate);
+  written_ = changed_gains(*law_, written_, values);
   std::copy(written_.begin(), written_.end(), buffer_.slot().begin());
   buffer_.publish();
 }

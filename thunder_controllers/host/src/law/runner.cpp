@@ -59,6 +59,18 @@ void LawRunner::take_over(const std::vector<double>& source, bool keep_adapted) 
   }
 }
 
+bool LawRunner::may_activate() const noexcept {
+  for (int i = 0; i < law_->telemetry.n_entries; ++i) {
+    const thunder_entry& entry = law_->telemetry.entries[i];
+    if ((entry.flags & THUNDER_ENTRY_ACTIVATION) == 0) continue;
+    const double* values = next_telemetry_.data() + entry.offset;
+    for (int k = 0; k < entry_size(entry); ++k) {
+      if (!(entry.lower[k] <= values[k] && values[k] <= entry.upper[k])) return false;
+    }
+  }
+  return true;
+}
+
 void LawRunner::check_activation() const {
   for (int i = 0; i < law_->telemetry.n_entries; ++i) {
     const thunder_entry& entry = law_->telemetry.entries[i];

@@ -156,6 +156,7 @@ void check_joints(const thunder_library& library, const std::string& path) {
             library.joint_names[i], "lower is not below upper");
   }
   check_positive(library.velocity_limit, n, path + ": velocity_limit");
+  check_positive(library.acceleration_limit, n, path + ": acceleration_limit");
   check_positive(library.effort_limit, n, path + ": effort_limit");
   check_positive(library.effort_rate_limit, n, path + ": effort_rate_limit");
   require(library.pi != nullptr, path + ": pi", "the values are missing");

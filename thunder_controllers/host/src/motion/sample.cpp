@@ -17,6 +17,10 @@ Vector3 vector_at(const double* values) noexcept { return {values[0], values[1],
 
 }  // namespace
 
+bool uses_orientation(const thunder_law& law) {
+  return (find_entry(law.reference, "rotation", law.name).flags & THUNDER_ENTRY_UNUSED) == 0;
+}
+
 SampleLayout::SampleLayout(const thunder_law& law, int joints)
     : is_cartesian(law.reference_kind == THUNDER_REFERENCE_CARTESIAN),
       size(law.reference.size),

@@ -13,6 +13,7 @@
 namespace thunder {
 namespace {
 
+constexpr double kSlowestStream = 0.02;     // [s] between samples that are followed as they are
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
 
 double dot(const double* a, const double* b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -36,17 +37,22 @@ ReferencePort::Message ReferencePort::first_message(const thunder_law& law) {
   return message;
 }
 
-ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law)
+ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law, const Options& options,
+                             const Limits& limits)
     : law_(&law),
       layout_(law, library->n_joints()),
+      limits_(limits),
       written_(first_message(law)),
       buffer_(written_),
-      in_effect_(written_.values),
+      in_effect_({written_.values, std::vector<double>(limits.velocity.size(), 0.0)}),
       held_(static_cast<std::size_t>(law.reference.size), 0.0),
       values_(held_),
       next_(held_),
       player_(layout_) {
-  if (layout_.is_cartesian) pose_.emplace(std::move(library), "T_0_ee", 16);
+  if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
+  if (!layout_.is_cartesian) return;
+  approach_.emplace(library, law, limits, options.approach_patience);
+  pose_.emplace(std::move(library), "T_0_ee", 16);
 }
 
 void ReferencePort::check_entry(const thunder_entry& entry, const double* values) const {
@@ -120,6 +126,9 @@ void ReferencePort::go_to(const double position[3], const double orientation[4])
   const PoseTarget target{{position[0], position[1], position[2]},
                           checked_orientation(orientation, "move_to_pose: orientation")};
   check_pose(target.position, target.orientation);
+  if (const InEffect* start = rehearsal_ ? find_start() : nullptr) {
+    rehearsal_->go(start->q.data(), start->values.data(), target, written_.limits);
+  }
   begin_request(Request::go);
   written_.target = target;
   publish();
@@ -127,8 +136,9 @@ void ReferencePort::go_to(const double position[3], const double orientation[4])
 
 void ReferencePort::follow(const std::vector<TimedPose>& points) {
   require_kind(true, "follow poses");
-  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, find_start());
+  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, start_values());
   for (const TimedPose& point : points) check_pose(point.position, point.orientation);
+  rehearse(*knots);
   begin_request(Request::follow);
   written_.knots = std::move(knots);
   publish();
@@ -136,9 +146,10 @@ void ReferencePort::follow(const std::vector<TimedPose>& points) {
 
 void ReferencePort::follow(const std::vector<TimedJoints>& points) {
   require_kind(false, "follow joints");
-  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, find_start());
+  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, start_values());
   const thunder_entry& entry = find_entry(law_->reference, "q", law_->name);
   for (const TimedJoints& point : points) check_entry(entry, point.q.data());
+  rehearse(*knots);
   begin_request(Request::follow);
   written_.knots = std::move(knots);
   publish();
@@ -149,10 +160,18 @@ void ReferencePort::stop() noexcept {
   publish();
 }
 
-/// The flat sample in effect, as the configuring thread knows it; null if it does not.
-const double* ReferencePort::find_start() {
+/// What is in effect, as the configuring thread knows it; null if it does not.
+const ReferencePort::InEffect* ReferencePort::find_start() {
   if (in_effect_.fetch()) start_is_known_ = true;
-  return start_is_known_ ? in_effect_.value().data() : nullptr;
+  return start_is_known_ ? &in_effect_.value() : nullptr;
+}
+
+/// Without a known start the points are all that can be looked at.
+void ReferencePort::rehearse(const SplineKnots& knots) {
+  if (!rehearsal_) return;
+  if (const InEffect* start = find_start()) {
+    rehearsal_->follow(start->q.data(), start->values.data(), knots, written_.limits);
+  }
 }
 
 void ReferencePort::begin_request(Request request) noexcept {
@@ -194,6 +213,12 @@ void ReferencePort::keep_place() noexcept {
 
 bool ReferencePort::take(const double* q) noexcept {
   const Message& message = buffer_.value();
+  const bool is_sample = message.request == Request::write && message.given != 0;
+  if (is_given_up_ && is_sample && approach_->distance(q, message.values.data()) > Approach::kNear) {
+    taken_ = message.number;
+    return true;
+  }
+  is_given_up_ = false;
   if (message.holds != holds_taken_) {
     if (!capture(q)) return false;
     std::copy(held_.begin(), held_.end(), values_.begin());
@@ -264,22 +289,70 @@ void ReferencePort::move(double dt) noexcept {
 bool ReferencePort::restart(const double* q) noexcept {
   buffer_.fetch();
   stamp_.reset();
-  has_moved_ = false;
+  has_moved_ = is_given_up_ = is_limited_ = false;
   if (!capture(q)) return false;
   std::copy(held_.begin(), held_.end(), values_.begin());
   holds_taken_ = buffer_.value().holds;
   motions_taken_ = buffer_.value().motions;
   if (!take(q)) return false;
-  show();
+  if (!layout_.is_cartesian) keep_limits();
+  if (approach_) approach_->restart();
+  show(q);
   return true;
 }
 
-void ReferencePort::show() noexcept {
-  std::copy(values_.begin(), values_.end(), in_effect_.slot().begin());
+void ReferencePort::show(const double* q) noexcept {
+  InEffect& slot = in_effect_.slot();
+  std::copy(values_.begin(), values_.end(), slot.values.begin());
+  std::copy_n(q, slot.q.size(), slot.q.begin());
   in_effect_.publish();
 }
 
+/// Joint laws: cut the reference to the limits.
+void ReferencePort::keep_limits() noexcept {
+  const auto cut = [this](double& value, double lower, double upper) {
+    const double kept = std::clamp(value, lower, upper);
+    is_limited_ = is_limited_ || kept != value;
+    value = kept;
+  };
+  for (int i = 0; i < layout_.n_joints; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    cut(values_[k + static_cast<std::size_t>(layout_.position)], limits_.position_lower[k], limits_.position_upper[k]);
+    cut(values_[k + static_cast<std::size_t>(layout_.velocity)], -limits_.velocity[k], limits_.velocity[k]);
+    cut(values_[k + static_cast<std::size_t>(layout_.acceleration)], -limits_.acceleration[k], limits_.acceleration[k]);
+  }
+}
+
+/// Joint laws: what is written, but no position further than the velocity limit allows from the one before, in next_.
+void ReferencePort::approach_written(double dt) noexcept {
+  take_written(buffer_.value());
+  keep_limits();
+  for (int i = 0; i < layout_.n_joints; ++i) {
+    const auto place = static_cast<std::size_t>(layout_.position + i);
+    const double limit = limits_.velocity[static_cast<std::size_t>(i)];
+    const double way = values_[place] - next_[place];
+    if (!(std::abs(way) > limit * dt)) continue;
+    values_[place] = next_[place] + std::copysign(limit * dt, way);
+    // A stream slower than the loop jumps a little with each sample.
+    is_limited_ = is_limited_ || std::abs(way) > limit * kSlowestStream;
+  }
+}
+
+/// Cartesian laws: hold the place where the robot is, once the pose is known to be out of reach.
+void ReferencePort::give_up(const double* q, double dt) noexcept {
+  if (source_ == ReferenceSource::motion || is_given_up_) {
+    approach_->restart();
+  } else if (approach_->is_hopeless(q, values_.data(), dt) && capture(q)) {
+    std::copy(held_.begin(), held_.end(), values_.begin());
+    player_.cancel();
+    source_ = ReferenceSource::hold;
+    is_given_up_ = true;
+    approach_->restart();
+  }
+}
+
 ReferenceState ReferencePort::refresh(double t, const double* q, double dt, double timeout) noexcept {
+  std::copy(values_.begin(), values_.end(), next_.begin());
   buffer_.fetch();
   if (buffer_.value().number != taken_) {
     if (!take(q)) return ReferenceState::failed;
@@ -291,8 +364,15 @@ ReferenceState ReferencePort::refresh(double t, const double* q, double dt, doub
     stop(buffer_.value().limits);
     settle();
   }
-  if (player_.is_running()) move(dt);
-  show();
+  is_limited_ = false;
+  if (player_.is_running()) {
+    move(dt);
+    if (!layout_.is_cartesian) keep_limits();
+  } else if (!layout_.is_cartesian && source_ == ReferenceSource::stream) {
+    approach_written(dt);
+  }
+  if (approach_) give_up(q, dt);
+  show(q);
   return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
 }
 

@@ -12,10 +12,6 @@ namespace {
 constexpr double kDefaultShare = 0.25;
 constexpr double kRestShare = 0.05;
 
-std::vector<double> limit_or(const std::vector<double>& chosen, const double* values, int count) {
-  return chosen.empty() ? std::vector<double>(values, values + count) : chosen;
-}
-
 std::vector<double> default_damping(const thunder_library& library) {
   std::vector<double> damping(static_cast<std::size_t>(library.n_joints));
   for (std::size_t i = 0; i < damping.size(); ++i) {
@@ -27,18 +23,16 @@ std::vector<double> default_damping(const thunder_library& library) {
 
 }  // namespace
 
-Brake::Brake(const Options& options, const thunder_library& library)
+Brake::Brake(const Options& options, const Limits& limits, const thunder_library& library)
     : damping_(options.stop_damping.empty() ? default_damping(library) : options.stop_damping),
-      effort_limit_(limit_or(options.effort_limit, library.effort_limit, library.n_joints)),
-      rest_velocity_(limit_or(options.velocity_limit, library.velocity_limit, library.n_joints)) {
+      effort_limit_(limits.effort),
+      rest_velocity_(limits.velocity) {
   for (double& velocity : rest_velocity_) velocity *= kRestShare;
 }
 
 void Brake::apply(const double* safe_effort, const double* qd, double* effort) const noexcept {
   for (std::size_t i = 0; i < damping_.size(); ++i) {
-    const double damped = safe_effort[i] - std::clamp(damping_[i] * qd[i], -effort_limit_[i], effort_limit_[i]);
-    // Only without an effort limit can a huge velocity give infinity.
-    effort[i] = std::isfinite(damped) ? damped : safe_effort[i];
+    effort[i] = safe_effort[i] - std::clamp(damping_[i] * qd[i], -effort_limit_[i], effort_limit_[i]);
   }
 }
 

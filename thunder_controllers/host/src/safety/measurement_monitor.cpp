@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "thunder/host/library/signals.hpp"
 
@@ -14,19 +13,32 @@ constexpr double kPauseShare = 0.2;
 
 }  // namespace
 
-MeasurementMonitor::MeasurementMonitor(const Options& options, std::vector<double> velocity_limit)
+void Persistence::record(bool is_there, double interval) noexcept {
+  if (is_there) {
+    time_ += pause_ + interval;
+    pause_ = 0.0;
+  } else if (time_ > 0.0) {
+    pause_ += interval;
+    if (pause_ > kPauseShare * patience_) clear();
+  }
+}
+
+MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& limits)
     : timeout_(options.measurement_timeout),
-      nominal_dt_(options.nominal_dt),
       max_dt_(options.nominal_dt * options.max_dt_ratio),
-      patience_(options.velocity_patience),
+      gap_limit_(options.gap_limit),
       stop_ratio_(options.velocity_stop_ratio),
-      velocity_limit_(std::move(velocity_limit)),
+      far_too_fast_(options.velocity_patience),
+      too_fast_(options.velocity_limit_patience),
+      velocity_limit_(limits.velocity),
       position_(velocity_limit_.size(), 0.0) {}
 
 void MeasurementMonitor::restart(const double* q) noexcept {
   std::copy_n(q, position_.size(), position_.begin());
-  has_stamp_ = false;
-  excess_time_ = pause_ = 0.0;
+  has_stamp_ = has_good_ = is_in_gap_ = resumes_ = has_jumped_ = false;
+  gap_ = 0.0;
+  far_too_fast_.clear();
+  too_fast_.clear();
 }
 
 bool MeasurementMonitor::is_stale(double t) noexcept {
@@ -38,28 +50,49 @@ bool MeasurementMonitor::is_stale(double t) noexcept {
   return stale;
 }
 
-GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, double dt) noexcept {
-  const int n = static_cast<int>(position_.size());
-  GuardBits guards = is_valid_dt(dt) ? 0u : kTimeStepInvalid;
-  if (!std::isfinite(t) || !all_finite(q, n) || !all_finite(qd, n)) return guards | kMeasurementNonFinite;
-  if (is_stale(t)) return guards | kMeasurementStale;
-  std::copy_n(q, n, position_.begin());
-  return guards | check_velocity(qd, dt);
-}
-
-GuardBits MeasurementMonitor::check_velocity(const double* qd, double dt) noexcept {
+double MeasurementMonitor::largest_ratio(const double* qd) const noexcept {
   double largest = 0.0;
   for (std::size_t i = 0; i < velocity_limit_.size(); ++i) {
     largest = std::max(largest, std::abs(qd[i]) / velocity_limit_[i]);
   }
-  if (largest > stop_ratio_) {
-    excess_time_ += pause_ + ramp_dt(dt);
-    pause_ = 0.0;
-  } else if (excess_time_ > 0.0) {
-    pause_ += ramp_dt(dt);
-    if (pause_ > kPauseShare * patience_) excess_time_ = pause_ = 0.0;
+  return largest;
+}
+
+/// At the first good measurement after others: how long they lasted is the longer of what the updates and what the
+/// time stamps say, for there may have been no updates.
+void MeasurementMonitor::end_gap(double t, const double* q, double elapsed) noexcept {
+  is_in_gap_ = false;
+  gap_ = std::max(gap_ + elapsed, has_good_ ? t - good_ : 0.0);
+  for (std::size_t i = 0; i < position_.size(); ++i) {
+    has_jumped_ = has_jumped_ || std::abs(q[i] - position_[i]) > stop_ratio_ * velocity_limit_[i] * gap_;
   }
-  return largest > 1.0 ? kVelocityExceeded : 0u;
+}
+
+GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
+  const int n = static_cast<int>(position_.size());
+  GuardBits guards = is_valid_dt(dt) ? 0u : kTimeStepInvalid;
+  resumes_ = false;
+  if (!is_in_gap_) gap_ = 0.0;
+  if (!std::isfinite(t) || !all_finite(q, n) || !all_finite(qd, n)) {
+    guards |= kMeasurementNonFinite;
+  } else if (is_stale(t)) {
+    guards |= kMeasurementStale;
+  }
+  if ((guards & (kMeasurementNonFinite | kMeasurementStale)) != 0) {
+    is_in_gap_ = true;
+    gap_ += elapsed;
+    return guards;
+  }
+  const double largest = largest_ratio(qd);
+  resumes_ = is_in_gap_;
+  if (resumes_) end_gap(t, q, elapsed);
+  const double interval = has_good_ && t > good_ ? t - good_ : elapsed;
+  far_too_fast_.record(largest > stop_ratio_, interval);
+  too_fast_.record(largest > 1.0, interval);
+  std::copy_n(q, n, position_.begin());
+  good_ = t;
+  has_good_ = true;
+  return guards | (largest > 1.0 ? kVelocityExceeded : 0u);
 }
 
 }  // namespace thunder

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,9 @@
 #include "thunder/host/safety/guards.hpp"
 #include "thunder/host/law/runner.hpp"
 #include "thunder/host/library/library.hpp"
+#include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/measurement_monitor.hpp"
+#include "thunder/host/safety/soft_stops.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/port.hpp"
@@ -28,8 +32,8 @@ enum class Lifecycle { unconfigured, inactive, active };
 ///
 /// The safe effort is the gravity torque G at the last good position, or zero if the robot compensates gravity itself;
 /// while active and where the measured velocity is good, with damping (see Brake). Wherever the law is not stepped, the
-/// command approaches it at the effort rate limit. An arm that runs away (kRunaway) is stopped like this until the next
-/// activation.
+/// command approaches it at the effort rate limit. An arm with a fault (kFaults) is stopped like this until the next
+/// activation. Soft stops keep the joints in their ranges throughout.
 ///
 /// Threads: one thread configures (configure, activate, deactivate, begin_stop, set_…, hold_reference, move_to_pose,
 /// follow, stop_motion, freeze_adaptation, reset_state, gains), one thread updates (update and the accessors of what it
@@ -48,7 +52,8 @@ class Controller {
   /// Start from the measured position and velocity [rad or m, per second], n_joints values each.
   ///
   /// The reference is what was written since configure or deactivate, else holding the place. The rate limit starts
-  /// from held_effort [N·m or N], the effort now commanded; null means the safe effort. Null qd means rest.
+  /// from held_effort [N·m or N], the effort now commanded; null means what this controller has commanded last to this
+  /// robot, or the safe effort if nothing yet. Null qd means rest.
   /// Estimates are kept from an earlier activation, other states start anew; counters and times are cleared.
   ///
   /// Throws HostError(law) unless inactive, q is finite and inside the position limits, qd and held_effort are finite
@@ -90,8 +95,10 @@ class Controller {
 
   /// Keep the adapted part of the state constant until told otherwise.
   void freeze_adaptation(bool freeze);
-  /// Back to the initial state, estimates included: at the next step while active, else at once.
+  /// Back to the initial state, estimates included: from the next update or activation on.
   void reset_state();
+  /// Do at once what reset_state has asked for; updating thread.
+  void apply_reset() noexcept;
 
   Lifecycle lifecycle() const noexcept { return lifecycle_.load(std::memory_order_acquire); }
   bool is_frozen() const noexcept { return frozen_.load(std::memory_order_relaxed); }
@@ -118,6 +125,7 @@ class Controller {
   const thunder_law& law() const { return parts("law").law.law(); }
   const Options& options() const { return parts("options").options; }
   const std::shared_ptr<const Library>& library() const { return parts("library").library; }
+  const Limits& limits() const { return parts("limits").limits; }
 
  private:
   /// Everything whose size depends on library and law; made anew by each configure.
@@ -127,15 +135,19 @@ class Controller {
 
     std::shared_ptr<const Library> library;
     Options options;
+    Limits limits;
     GainPort gains;
     ReferencePort reference;
     LawRunner law;
     MeasurementMonitor monitor;
+    SoftStops stops;
     EffortLimiter limiter;
     Brake brake;
     PositionFunction gravity;
+    double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;
     std::vector<double> braked_effort;
+    std::vector<double> bias;
   };
 
   Parts& parts(const char* what) const;
@@ -143,10 +155,15 @@ class Controller {
   void check_start(const double* q, const double* qd, const double* held_effort) const;
   void try_step(const double* q, const double* qd);
 
-  GuardBits run(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  using Clock = std::chrono::steady_clock;
+
+  double elapsed(double dt, Clock::time_point now) noexcept;
+  GuardBits run(double t, const double* q, const double* qd, double dt, double elapsed, double* effort) noexcept;
+  GuardBits begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
   GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  GuardBits begin_update(double t, const double* q, const double* qd, double dt) noexcept;
-  GuardBits approach_safe_effort(GuardBits guards, const double* qd, double dt, double* effort) noexcept;
+  GuardBits shape_effort(const double* q, const double* qd) noexcept;
+  GuardBits approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
+                                 double* effort) noexcept;
 
   std::unique_ptr<Parts> parts_;
   std::atomic<Lifecycle> lifecycle_{Lifecycle::unconfigured};
@@ -154,8 +171,10 @@ class Controller {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> reset_requested_{false};
   GuardBits guards_ = 0;
-  bool has_run_away_ = false;
+  GuardBits faults_ = 0;
   bool has_stopped_ = false;
+  bool has_commanded_ = false;  ///< since the robot was configured first: the limiter knows an effort
+  std::optional<Clock::time_point> last_update_;
   GuardCounters counters_;
   StepTimes step_times_;
 };

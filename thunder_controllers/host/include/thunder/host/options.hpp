@@ -11,8 +11,11 @@ struct Options {
   /// The robot adds its own gravity torque to the command (true on a Franka, false in MuJoCo).
   bool gravity_compensated_by_robot = false;
 
-  /// [s] Measurements whose time stamps lie further apart than this are stale; above nominal_dt.
+  /// [s] Measurements whose time stamps lie further apart than this are stale; finite, above nominal_dt.
   double measurement_timeout = 0.01;
+
+  /// [s] Without a good measurement for longer than this, a stop latches. Finite, positive.
+  double gap_limit = 0.2;
 
   /// [s] The period of the loop; used where no valid period is at hand (activation, ramps). Positive.
   double nominal_dt = 0.001;
@@ -23,10 +26,18 @@ struct Options {
   /// [s] A streamed reference older than this is brought to rest and held; infinite: never. Positive.
   double reference_timeout = std::numeric_limits<double>::infinity();
 
+  /// Play motions before they begin, and refuse those that leave the limits or the reach, see Rehearsal.
+  bool rehearses_motions = true;
+
+  /// [s] A reference at rest, of a cartesian law, that is not approached any more for longer than this is given up for
+  /// the place where the arm is, see ReferencePort. Infinite: never. Positive.
+  double approach_patience = 1.0;
+
   /// Keep the adapted part of the state while the effort is limited.
   bool saturation_freezes_adaptation = true;
 
-  /// [N·m or N], [N·m/s or N/s], [rad/s or m/s] per joint, positive; empty: the library's limits.
+  /// [N·m or N], [N·m/s or N/s], [rad/s or m/s] per joint, positive, the first two finite; empty: the library's limits,
+  /// see limits_of.
   std::vector<double> effort_limit = {};
   std::vector<double> effort_rate_limit = {};
   std::vector<double> velocity_limit = {};
@@ -34,6 +45,9 @@ struct Options {
   /// [s] A joint faster than velocity_stop_ratio times its velocity limit for longer than this, without a pause of a
   /// fifth of it, latches a stop: the arm has run away. Infinite: never. Positive.
   double velocity_patience = 0.1;
+
+  /// [s] The same for a joint faster than its velocity limit.
+  double velocity_limit_patience = 0.5;
 
   /// [1] At least 1. Three lets a law that is handed a far reference at once overshoot the velocity limits on its way,
   /// which takes well below 0.1 s; 1 suits arms whose references are smooth.

@@ -20,7 +20,7 @@ namespace thunder {
 
 /// A configured controller between the thread that updates it and all others: what every shell around it decides alike.
 ///
-/// One thread updates: update, measure, has_stopped and has_run_away are its own; it takes no lock in them. Everything
+/// One thread updates: update, measure, has_stopped and fault are its own; it takes no lock in them. Everything
 /// else may come from any thread and takes a lock with priority inheritance; activate, advance_stop and deactivate must
 /// not overlap with an update.
 ///
@@ -37,6 +37,7 @@ class ControlSession {
 
   const Configuration& configuration() const noexcept { return configuration_; }
   const Options& options() const { return host_.options(); }
+  const Limits& limits() const { return host_.limits(); }
 
   // --- updating thread ----------------------------------------------------------------------------------------------
 
@@ -47,10 +48,10 @@ class ControlSession {
   GuardBits update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort) noexcept;
   /// Show a measurement in snapshots while nothing is commanded; real-time safe.
   void measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
-  /// Whether a stop, or the end of a runaway, has brought the arm to rest.
+  /// Whether a stop, or a fault, has brought the arm to rest.
   bool has_stopped() const noexcept { return host_.has_stopped(); }
-  /// Whether the arm has run away since activation, which the controller stops but never ends by itself.
-  bool has_run_away() const noexcept { return (step_.guards & kRunaway) != 0; }
+  /// The fault found since activation, for people, which the controller stops but never ends by itself; null if none.
+  const char* fault() const noexcept { return fault_text(step_.guards); }
 
   // --- transitions, while no update runs ----------------------------------------------------------------------------
 

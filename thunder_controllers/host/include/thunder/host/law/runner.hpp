@@ -31,7 +31,9 @@ class LawRunner {
   /// Back to the initial state; adapted entries keep their value if asked for.
   void reset(bool keep_adapted) noexcept;
 
-  /// Throws HostError(law) if telemetry of the last step forbids activation.
+  /// Whether telemetry of the last step allows activation.
+  bool may_activate() const noexcept;
+  /// Throws HostError(law) if it does not.
   void check_activation() const;
 
   const thunder_law& law() const noexcept { return *law_; }

@@ -26,6 +26,9 @@ struct SampleLayout {
   int acceleration;        ///< Entry qdd or acceleration.
 };
 
+/// Whether a cartesian law depends on the orientation of its reference.
+bool uses_orientation(const thunder_law& law);
+
 /// A Cartesian sample with its orientation as a unit quaternion.
 struct PoseSample {
   Vector3 position;                                     ///< [m]

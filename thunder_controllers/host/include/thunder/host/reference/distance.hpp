@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,13 +9,14 @@
 
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 
 /// How far a robot is from a reference of a law.
 ///
 /// Joint laws: max |q_d − q|, [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad], at
-/// the pose T_0_ee(q). Evaluating allocates nothing.
+/// the pose T_0_ee(q), of what the law uses. Evaluating allocates nothing.
 class ReferenceDistance {
  public:
   /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q), HostError(name_not_found) if
@@ -24,13 +26,17 @@ class ReferenceDistance {
   /// From n_joints positions to a whole flat reference; infinite if the pose there is not finite.
   double evaluate(const double* q, const double* reference) noexcept;
 
- private:
-  double to_pose(const double* reference) const noexcept;
+  /// Cartesian laws: the way [m] and the rotation vector [rad] from the pose at the last evaluation, world frame.
+  const std::array<double, 6>& error() const noexcept { return error_; }
+  /// Cartesian laws: the pose there, 4×4 column-major.
+  const double* pose() const noexcept { return pose_->result(); }
 
-  int n_joints_;
-  int position_ = 0;
-  int rotation_ = 0;
+ private:
+  const thunder_law* law_;
+  SampleLayout layout_;
+  bool uses_orientation_ = false;
   std::optional<PositionFunction> pose_;
+  std::array<double, 6> error_{};
 };
 
 }  // namespace thunder

@@ -10,8 +10,12 @@
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/player.hpp"
+#include "thunder/host/motion/rehearsal.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/reference/approach.hpp"
+#include "thunder/host/safety/limits.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
 namespace thunder {
@@ -32,10 +36,15 @@ enum class ReferenceState {
 /// Motions begin at the sample in effect, continuous in position, velocity and acceleration, and end at rest; their end
 /// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
 /// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
+///
+/// Joint references are cut to the limits: positions, velocities, accelerations; and a position that is written far
+/// away is approached at the velocity limit. A pose that turns out to be out of reach is given up: the place where the
+/// robot is then is held, until something else is asked for, or the stream comes near it; see Approach.
 class ReferencePort {
  public:
   /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q).
-  ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law);
+  ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law, const Options& options,
+                const Limits& limits);
 
   /// Configuring thread: the whole flat reference, law.reference.size values.
   ///
@@ -52,8 +61,9 @@ class ReferencePort {
   /// Configuring thread: to rest at a pose, on a straight line, turning about one axis, within the limits, as
   /// fast as they allow; a moving reference first comes to rest. Position [m], quaternion x, y, z, w of norm 1 to 1e-3.
   ///
-  /// Throws HostError(law) for a joint law, for numbers that are not finite or out of the entries' bounds, or for
-  /// another norm; what was followed before goes on. The two below do so too.
+  /// Throws HostError(law) for a joint law, for numbers that are not finite or out of the entries' bounds, for another
+  /// norm, or where the motion would leave limits or reach, see Rehearsal; what was followed before goes on. The two
+  /// below do so too.
   void go_to(const double position[3], const double orientation[4]);
   /// Configuring thread: through timed points, starting now, to rest at the last one; see SplineKnots. A point at
   /// time zero is where the motion starts: it must lie within 0.01 (m, rad, quaternion elements) of the sample in
@@ -75,6 +85,10 @@ class ReferencePort {
   const std::vector<double>& values() const noexcept { return values_; }
   /// Updating thread: what it follows.
   ReferenceSource source() const noexcept { return source_; }
+  /// Updating thread: whether the last refresh has cut it to the limits of the joints.
+  bool is_limited() const noexcept { return is_limited_; }
+  /// Updating thread: whether a pose was given up, as it is out of reach.
+  bool is_given_up() const noexcept { return is_given_up_; }
 
  private:
   enum class Request { write, go, follow, stop };
@@ -90,11 +104,19 @@ class ReferencePort {
     MotionLimits limits;
   };
 
+  /// Back to the configuring thread.
+  struct InEffect {
+    std::vector<double> values;
+    std::vector<double> q;
+  };
+
   static Message first_message(const thunder_law& law);
   void check_entry(const thunder_entry& entry, const double* values) const;
   void check_pose(const Vector3& position, const Quaternion& orientation) const;
   void require_kind(bool is_cartesian, const char* what) const;
-  const double* find_start();
+  const InEffect* find_start();
+  void rehearse(const SplineKnots& knots);
+  const double* start_values() { return find_start() ? in_effect_.value().values.data() : nullptr; }
   void publish() noexcept;
   void begin_request(Request request) noexcept;
 
@@ -106,18 +128,23 @@ class ReferencePort {
   void settle() noexcept;
   void move(double dt) noexcept;
   void keep_place() noexcept;
-  void show() noexcept;
+  void show(const double* q) noexcept;
+  void keep_limits() noexcept;
+  void approach_written(double dt) noexcept;
+  void give_up(const double* q, double dt) noexcept;
 
   const thunder_law* law_;
   SampleLayout layout_;
+  Limits limits_;
   std::optional<PositionFunction> pose_;
 
   // Configuring thread.
   Message written_;
   bool start_is_known_ = false;
+  std::optional<Rehearsal> rehearsal_;
 
   TripleBuffer<Message> buffer_;
-  TripleBuffer<std::vector<double>> in_effect_;  ///< back to the configuring thread
+  TripleBuffer<InEffect> in_effect_;
 
   // Updating thread.
   std::vector<double> held_;
@@ -130,6 +157,9 @@ class ReferencePort {
   std::uint64_t taken_ = 0;  ///< number of the request
   bool has_moved_ = false;   ///< by a motion, since the place to hold was captured
   bool is_stale_ = false;
+  bool is_limited_ = false;
+  bool is_given_up_ = false;
+  std::optional<Approach> approach_;
   std::optional<double> stamp_;
 };
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "thunder/host/library/library.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
 
@@ -15,8 +15,8 @@ namespace thunder {
 /// inertia M. Sampling needs d dt < 2 M. The default keeps both on arms with plausible limits.
 class Brake {
  public:
-  /// Damping and effort limit of the options; where the damping is empty, the default of `Options::stop_damping`.
-  Brake(const Options& options, const thunder_library& library);
+  /// Damping of the options; where it is empty, the default of `Options::stop_damping`.
+  Brake(const Options& options, const Limits& limits, const thunder_library& library);
 
   /// Write τ [N·m or N] into `effort`, one value per joint; q̇ [rad/s or m/s] must be finite.
   void apply(const double* safe_effort, const double* qd, double* effort) const noexcept;

@@ -18,24 +18,41 @@ enum Guard : GuardBits {
   kResultNonFinite = 1u << 4,       ///< The law gave something infinite or NaN: safe effort.
   kEffortRateLimited = 1u << 5,     ///< The change of at least one effort was cut.
   kEffortLimited = 1u << 6,         ///< At least one effort was cut.
-  kVelocityExceeded = 1u << 7,      ///< A joint is faster than its limit; nothing else changes.
+  kVelocityExceeded = 1u << 7,      ///< A joint is faster than its limit; for too long, it has run away.
   kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because the effort was cut.
   kStopping = 1u << 9,              ///< A stop was begun: safe effort.
   kNotActive = 1u << 10,            ///< Not active: safe effort.
-  kRunaway = 1u << 11,              ///< A joint was far too fast for too long: kStopping until the next activation.
+  kRunaway = 1u << 11,              ///< A joint was too fast for too long: a fault.
+  kMotionLimited = 1u << 12,        ///< An effort towards a limit of position or velocity was cut, see SoftStops.
+  kPositionExceeded = 1u << 13,     ///< A joint has left its range: a fault.
+  kMeasurementLost = 1u << 14,      ///< No good measurement for too long, or the arm is elsewhere after it: a fault.
+  kReferenceLimited = 1u << 15,     ///< A reference was cut to the joint limits.
+  kReferenceUnreached = 1u << 16,   ///< The reference is not approached any more: the place is held instead.
 };
 
-inline constexpr int kGuardCount = 12;
+inline constexpr int kGuardCount = 17;
+
+/// Faults are found while active and not stopping. They latch: kStopping until the next activation.
+inline constexpr GuardBits kFaults = kRunaway | kPositionExceeded | kMeasurementLost;
 
 /// Guards that keep the law from being stepped; the effort is then the safe one and the state stays.
 inline constexpr GuardBits kBlockingGuards =
-    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive | kRunaway;
+    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive | kFaults;
 
 /// Names by bit, in snake case.
 inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
     "measurement_non_finite", "measurement_stale", "time_step_invalid",  "reference_stale",   "result_non_finite",
-    "effort_rate_limited",    "effort_limited",    "velocity_exceeded", "adaptation_frozen", "stopping",
-    "not_active",             "runaway"};
+    "effort_rate_limited",    "effort_limited",    "velocity_exceeded",  "adaptation_frozen", "stopping",
+    "not_active",             "runaway",           "motion_limited",     "position_exceeded", "measurement_lost",
+    "reference_limited",      "reference_unreached"};
+
+/// What a fault means, for people; null if there is none.
+inline const char* fault_text(GuardBits guards) noexcept {
+  if ((guards & kPositionExceeded) != 0) return "a joint has left its range";
+  if ((guards & kRunaway) != 0) return "the arm ran away: joints beyond their velocity limits for too long";
+  if ((guards & kMeasurementLost) != 0) return "measurements were missing for too long, or the arm is elsewhere after it";
+  return nullptr;
+}
 
 /// How often each guard acted.
 class GuardCounters {

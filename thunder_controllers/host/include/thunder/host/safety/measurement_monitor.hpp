@@ -3,52 +3,82 @@
 
 #include <vector>
 
-#include "thunder/host/safety/guards.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/safety/guards.hpp"
+#include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
 
-/// Judges each measurement, remembers the last good position, and how long joints have been far too fast.
+/// How long something lasts: true once it has lasted for longer than the patience without a pause of a fifth of it.
+class Persistence {
+ public:
+  explicit Persistence(double patience) : patience_(patience) {}
+
+  void clear() noexcept { time_ = pause_ = 0.0; }
+  /// Let `interval` [s] pass, at the end of which it is there or not.
+  void record(bool is_there, double interval) noexcept;
+  bool is_exhausted() const noexcept { return time_ > patience_; }
+
+ private:
+  double patience_;
+  double time_ = 0.0;
+  double pause_ = 0.0;
+};
+
+/// Checks measurements, remembers the last good position, and finds what has gone on for too long.
 class MeasurementMonitor {
  public:
-  MeasurementMonitor(const Options& options, std::vector<double> velocity_limit);
+  MeasurementMonitor(const Options& options, const Limits& limits);
 
   /// Start anew at this position; the next time stamp is accepted whatever it is.
   void restart(const double* q) noexcept;
 
-  /// The guards that the measurement sets off. A good one becomes the last good position.
+  /// The guards that the measurement sets off. A good one becomes the last good position. `elapsed` is the time that
+  /// has passed since the update before, whatever dt says [s].
   ///
   /// A stamp that lies in the past by less than the timeout is an overtaken measurement, and later ones are still
   /// compared with the newest; one that lies further back means that the clock was set, and is the new start.
-  GuardBits check(double t, const double* q, const double* qd, double dt) noexcept;
+  GuardBits check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
 
-  /// Whether some joint was faster than velocity_stop_ratio times its limit for longer than velocity_patience without a
-  /// pause. A fifth of the patience is a pause; shorter ones occur where joints oscillate. Measurements that are not
-  /// good say neither yes nor no.
-  bool has_run_away() const noexcept { return excess_time_ > patience_; }
+  /// Whether some joint was faster than velocity_stop_ratio times its limit for longer than velocity_patience, or
+  /// faster than its limit for longer than velocity_limit_patience, without a pause. A fifth of the patience is a pause;
+  /// shorter ones occur where joints oscillate. Time is counted from one good measurement to the next.
+  bool has_run_away() const noexcept { return far_too_fast_.is_exhausted() || too_fast_.is_exhausted(); }
 
-  /// The given period if it is valid, else the nominal one: what ramps are scaled with.
-  double ramp_dt(double dt) const noexcept { return is_valid_dt(dt) ? dt : nominal_dt_; }
+  /// Whether good measurements were missing for longer than gap_limit, or the first one after a gap lies further away
+  /// than any joint gets at its velocity limit.
+  bool is_lost() const noexcept { return has_jumped_ || gap_ > gap_limit_; }
+
+  /// Whether the last measurement is the first good one after a gap.
+  bool resumes() const noexcept { return resumes_; }
+
+  /// Whether dt is one that laws are stepped with.
+  bool is_valid_dt(double dt) const noexcept { return dt > 0.0 && dt <= max_dt_; }
 
   /// [rad or m] The last good position.
   const double* position() const noexcept { return position_.data(); }
 
  private:
-  bool is_valid_dt(double dt) const noexcept { return dt > 0.0 && dt <= max_dt_; }
   bool is_stale(double t) noexcept;
-  GuardBits check_velocity(const double* qd, double dt) noexcept;
+  double largest_ratio(const double* qd) const noexcept;
+  void end_gap(double t, const double* q, double elapsed) noexcept;
 
   double timeout_;
-  double nominal_dt_;
   double max_dt_;
-  double patience_;
+  double gap_limit_;
   double stop_ratio_;
+  Persistence far_too_fast_;
+  Persistence too_fast_;
   std::vector<double> velocity_limit_;
   std::vector<double> position_;
-  double newest_ = 0.0;
-  double excess_time_ = 0.0;
-  double pause_ = 0.0;
+  double newest_ = 0.0;  ///< time stamp
+  double good_ = 0.0;    ///< time stamp of the last good measurement
+  double gap_ = 0.0;     ///< [s] the gap lasts, or has lasted where the last measurement ended one
+  bool is_in_gap_ = false;
   bool has_stamp_ = false;
+  bool has_good_ = false;
+  bool resumes_ = false;
+  bool has_jumped_ = false;
 };
 
 }  // namespace thunder

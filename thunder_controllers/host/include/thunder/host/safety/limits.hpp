@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/options.hpp"
+
+namespace thunder {
+
+/// The limits that a controller keeps, n_joints values each: those of the options, else the library's.
+///
+/// Effort and effort rate are always finite. The others may be infinite, which the notes say.
+struct Limits {
+  std::vector<double> position_lower, position_upper;  ///< [rad or m]
+  std::vector<double> velocity;                        ///< [rad/s or m/s]
+  std::vector<double> acceleration;                    ///< [rad/s² or m/s²]
+  std::vector<double> effort;                          ///< [N·m or N]
+  std::vector<double> effort_rate;                     ///< [N·m/s or N/s]
+  /// What the robot's description leaves open and what was done about it, a sentence each: for people.
+  std::vector<std::string> notes;
+};
+
+/// Periods of the loop in which the effort may go from zero to its limit where no rate limit is given.
+inline constexpr double kDefaultRampPeriods = 50.0;
+
+/// Where neither says how fast the effort of a joint may change, it is the effort limit in kDefaultRampPeriods periods.
+///
+/// Throws HostError(law) for a joint without an effort limit: nothing can stand for that.
+Limits limits_of(const Options& options, const thunder_library& library);
+
+}  // namespace thunder

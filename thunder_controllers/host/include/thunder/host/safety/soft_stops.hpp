@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "thunder/host/library/evaluator.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/safety/guards.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+
+/// Keeps joints inside their position limits, and near their velocity limits: bounds the effort towards a limit the
+/// more, the nearer and faster it is approached.
+///
+/// A soft stop begins a margin w = min(1 % of the range, 0.05) before the limit. At the distance d from it and the
+/// velocity v towards it, the effort towards it is at most
+///
+///     τ_b + D (v_a(d) − v) − K max(0, −d),   v_a(d) = min(1.5 v_max, √(a²T² + 2 a d) − a T) for d > 0, else 0,
+///
+/// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
+/// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
+/// T = 2 τ_max/τ̇_max. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less than a
+/// quarter of τ_max/v_max ten margins away, where the description's inertia (it has no rotors) should not bound what the
+/// law may ask for; K = min(τ_max/w, m k²/2). So the bound is continuous, and at usual speeds far from a limit it is
+/// none. The effort limit bounds the repulsion.
+class SoftStops {
+ public:
+  /// Throws HostError(build) if the library has no M(q).
+  SoftStops(std::shared_ptr<const Library> library, const Options& options, const Limits& limits);
+
+  /// Bound the effort [N·m or N] at q, q̇ with the bias there; n_joints values each, finite. Returns kMotionLimited where
+  /// it has cut one, kResultNonFinite where M(q) cannot be computed. Allocates nothing.
+  GuardBits apply(const double* q, const double* qd, const double* bias, double* effort) noexcept;
+
+  /// Whether every joint is within its limits.
+  bool holds(const double* q) const noexcept { return is_within(q, 0.0); }
+  /// Whether some joint is further beyond its limit than the margin of its soft stop.
+  bool is_exceeded(const double* q) const noexcept { return !is_within(q, 1.0); }
+
+ private:
+  bool is_within(const double* q, double margins) const noexcept;
+  bool find_inertia(const double* q) noexcept;
+  double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
+
+  double bandwidth_;
+  std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, swing_;
+  bool is_needed_ = false;
+  PositionFunction inertia_;
+  std::vector<double> factor_;  ///< L of M = L Lᵀ, by rows
+  std::vector<double> column_;  ///< of L⁻¹
+  std::vector<double> apparent_inertia_;  ///< 1/(M⁻¹)_ii
+};
+
+}  // namespace thunder

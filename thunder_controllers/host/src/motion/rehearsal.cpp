@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/motion/rehearsal.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/pose_difference.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kPeriod = 0.01;            // [s] between samples
+constexpr double kFewestSamples = 8.0;      // from one timed point to the next
+constexpr double kMostSamples = 20000.0;    // of timed points; longer ones are sampled more rarely
+constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose that is rehearsed
+constexpr double kSlack = 1.01;             // of velocity and acceleration, for what lies between samples
+constexpr double kReached = 1e-3;           // [m, rad]
+constexpr double kConverged = 1e-6;         // [m, rad]
+constexpr int kMostSteps = 50;              // of one sample
+constexpr double kLongestStep = 0.2;        // [rad or m] of a joint
+constexpr double kDamping = 1e-6;           // [m²] of JJᵀ
+constexpr double kDifference = 1e-7;        // [rad or m]
+
+[[noreturn]] void refuse(const char* where, double time, const std::string& wrong, const std::string& valid) {
+  throw HostError(ErrorKind::law, "after " + format(time) + " s " + wrong, where, valid);
+}
+
+}  // namespace
+
+Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& law, const SampleLayout& layout,
+                     const Limits& limits)
+    : library_(std::move(library)),
+      layout_(layout),
+      limits_(limits),
+      rows_(layout.is_cartesian && !uses_orientation(law) ? 3 : 6),
+      player_(layout),
+      sample_(static_cast<std::size_t>(layout.size)),
+      q_(static_cast<std::size_t>(layout.n_joints)) {
+  if (layout.is_cartesian) pose_ = std::make_unique<PositionFunction>(library_, "T_0_ee", 16);
+}
+
+void Rehearsal::begin(const double* q, const double* reference) {
+  std::copy_n(reference, sample_.size(), sample_.begin());
+  std::copy_n(q, q_.size(), q_.begin());
+  for (int i = 0; layout_.is_cartesian && i < kMostSteps && find_error() > kConverged; ++i) step_towards();
+}
+
+void Rehearsal::go(const double* q, const double* reference, const PoseTarget& target, const MotionLimits& limits) {
+  begin(q, reference);
+  player_.go(reference, target, limits);
+  for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) {
+    play(nullptr, time, kPeriod, "move_to_pose");
+  }
+}
+
+void Rehearsal::follow(const double* q, const double* reference, const SplineKnots& knots,
+                       const MotionLimits& limits) {
+  begin(q, reference);
+  player_.follow(reference, knots, limits);
+  const double longest = std::max(kPeriod, knots.duration() / kMostSamples);
+  double before = 0.0;
+  for (std::size_t k = 0; k < knots.count(); ++k) {
+    const double piece = knots.time(k) - before;
+    const double count = std::max(std::ceil(piece / longest), kFewestSamples);
+    for (double i = 1.0; i <= count && player_.is_running(); ++i) {
+      play(&knots, before + i / count * piece, piece / count, "follow");
+    }
+    before = knots.time(k);
+  }
+}
+
+void Rehearsal::play(const SplineKnots* knots, double time, double period, const char* where) {
+  if (!player_.advance(period, knots, sample_.data())) {
+    player_.cancel();  // no orientation can be made of these points: the controller comes to rest here
+  } else if (layout_.is_cartesian) {
+    check_pose(time, period, where);
+  } else {
+    check_joints(time, where);
+  }
+}
+
+void Rehearsal::check_joints(double time, const char* where) const {
+  const auto check = [&](const double* values, std::size_t i, double lower, double upper, const char* what) {
+    if (lower <= values[i] && values[i] <= upper) return;
+    refuse(where, time, std::string(what) + " of " + library_->data().joint_names[i] + " is " + format(values[i]),
+           "[" + format(lower) + ", " + format(upper) + "]");
+  };
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    const double velocity = kSlack * limits_.velocity[i], acceleration = kSlack * limits_.acceleration[i];
+    check(sample_.data() + layout_.position, i, limits_.position_lower[i], limits_.position_upper[i], "the position");
+    check(sample_.data() + layout_.velocity, i, -velocity, velocity, "the velocity");
+    check(sample_.data() + layout_.acceleration, i, -acceleration, acceleration, "the acceleration");
+  }
+}
+
+/// The largest of distance and angle to the sample; the error is the way there.
+double Rehearsal::find_error() {
+  if (!pose_->evaluate(q_.data())) return std::numeric_limits<double>::infinity();
+  error_ = pose_difference(pose_->result(), PoseSample::from(layout_, sample_.data()));
+  const double way = norm({error_[0], error_[1], error_[2]});
+  return rows_ == 3 ? way : std::max(way, norm({error_[3], error_[4], error_[5]}));
+}
+
+/// One step of damped least squares. Joints at a limit that would leave it are held, and the others try again.
+double Rehearsal::step_towards() {
+  const Eigen::Index rows = rows_, n = layout_.n_joints;
+  const std::vector<double> here(pose_->result(), pose_->result() + 16);
+  Eigen::MatrixXd J(rows, n);
+  std::vector<double> moved = q_;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    moved[k] = q_[k] + kDifference;
+    if (!pose_->evaluate(moved.data())) return 0.0;
+    moved[k] = q_[k];
+    const std::array<double, 6> way = pose_difference(here.data(), pose_->result());
+    J.col(i) = Eigen::Map<const Eigen::VectorXd>(way.data(), rows) / kDifference;
+  }
+  const Eigen::Map<const Eigen::VectorXd> e(error_.data(), rows);
+  Eigen::VectorXd step;
+  for (bool is_free = false; !is_free;) {
+    is_free = true;
+    const Eigen::MatrixXd A = J * J.transpose() + kDamping * Eigen::MatrixXd::Identity(rows, rows);
+    step = J.transpose() * A.ldlt().solve(e);
+    step *= std::min(1.0, kLongestStep / std::max(step.cwiseAbs().maxCoeff(), kConverged));
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const bool leaves = (step[i] > 0.0 && q_[k] >= limits_.position_upper[k]) ||
+                          (step[i] < 0.0 && q_[k] <= limits_.position_lower[k]);
+      if (!leaves) continue;
+      J.col(i).setZero();
+      is_free = false;
+    }
+  }
+  for (std::size_t k = 0; k < q_.size(); ++k) {
+    const double moved_to = q_[k] + step[static_cast<Eigen::Index>(k)];
+    q_[k] = std::clamp(moved_to, limits_.position_lower[k], limits_.position_upper[k]);
+  }
+  return step.cwiseAbs().maxCoeff();
+}
+
+void Rehearsal::check_pose(double time, double period, const char* where) {
+  const std::vector<double> before = q_;
+  double left = find_error();
+  for (int i = 0; i < kMostSteps && left > kConverged; ++i) {
+    const bool is_stuck = step_towards() < kConverged;
+    left = find_error();
+    if (is_stuck) break;
+  }
+  if (!(left <= kReached)) {
+    refuse(where, time, "the pose is out of reach by " + format(left),
+           "poses that the joints can reach from here [m, rad]");
+  }
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    const double speed = std::abs(q_[i] - before[i]) / period;
+    if (speed <= kSlack * limits_.velocity[i]) continue;
+    refuse(where, time, std::string("the velocity of ") + library_->data().joint_names[i] + " is " + format(speed),
+           "at most " + format(limits_.velocity[i]) + ", more time, or a way around the singularity");
+  }
+}
+
+}  // namespace thunder

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/safety/soft_stops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace thunder {
+namespace {
+
+constexpr double kMarginShare = 0.01;
+constexpr double kLargestMargin = 0.05;    // [rad or m]
+constexpr double kBandwidthPeriods = 5.0;  // fast against the arm, slow against sampling and a delay of some periods
+constexpr double kBrakingShare = 0.5;      // the rest is for other joints and an inertia that is not known
+constexpr double kLeastEffortShare = 0.1;  // of the limit, where gravity takes nearly all of it
+constexpr double kLargestSpeedShare = 1.5;  // of the velocity limit: a law may overshoot it a little
+constexpr double kFarDampingShare = 0.25;  // of the effort limit at the velocity limit, as of the brake
+constexpr double kFarMargins = 10.0;
+
+}  // namespace
+
+SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& options, const Limits& limits)
+    : bandwidth_(1.0 / (kBandwidthPeriods * options.nominal_dt)),
+      lower_(limits.position_lower),
+      upper_(limits.position_upper),
+      velocity_limit_(limits.velocity),
+      effort_limit_(limits.effort),
+      inertia_(library, "M", library->n_joints() * library->n_joints()),
+      factor_(lower_.size() * lower_.size(), 0.0),
+      column_(lower_.size(), 0.0),
+      apparent_inertia_(lower_.size(), 0.0) {
+  for (std::size_t i = 0; i < lower_.size(); ++i) {
+    margin_.push_back(std::min(kMarginShare * (upper_[i] - lower_[i]), kLargestMargin));
+    swing_.push_back(2.0 * effort_limit_[i] / limits.effort_rate[i]);
+    is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
+                 std::isfinite(velocity_limit_[i]);
+  }
+}
+
+bool SoftStops::is_within(const double* q, double margins) const noexcept {
+  for (std::size_t i = 0; i < lower_.size(); ++i) {
+    const double more = margins * margin_[i];
+    if (!(lower_[i] - more <= q[i] && q[i] <= upper_[i] + more)) return false;
+  }
+  return true;
+}
+
+/// (M⁻¹)_ii is the squared norm of column i of L⁻¹. Written out, for Eigen's triangular solver allocates.
+bool SoftStops::find_inertia(const double* q) noexcept {
+  if (!inertia_.evaluate(q)) return false;
+  const std::size_t n = lower_.size();
+  const double* M = inertia_.result();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double left = M[n * j + i];
+      for (std::size_t k = 0; k < j; ++k) left -= factor_[n * i + k] * factor_[n * j + k];
+      if (i == j && !(left > 0.0)) return false;
+      factor_[n * i + j] = i == j ? std::sqrt(left) : left / factor_[n * j + j];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    double square = 0.0;
+    for (std::size_t row = i; row < n; ++row) {
+      double left = row == i ? 1.0 : 0.0;
+      for (std::size_t k = i; k < row; ++k) left -= factor_[n * row + k] * column_[k];
+      column_[row] = left / factor_[n * row + row];
+      square += column_[row] * column_[row];
+    }
+    apparent_inertia_[i] = 1.0 / square;
+  }
+  return true;
+}
+
+/// Of the effort towards a limit.
+double SoftStops::bound(std::size_t joint, double distance, double speed, double bias) const noexcept {
+  const double limit = effort_limit_[joint];
+  const double inertia = inertia_.result()[joint * (lower_.size() + 1)];
+  const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
+  const double near = apparent_inertia_[joint] * bandwidth_;
+  if (distance <= 0.0) {
+    const double stiffness = std::min(limit / margin_[joint], 0.5 * near * bandwidth_);
+    return bias - near * speed + stiffness * distance;
+  }
+  const double deceleration = kBrakingShare * left / inertia;
+  const double lead = deceleration * swing_[joint];
+  const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
+  const double far = std::max(near, kFarDampingShare * limit / velocity_limit_[joint]);
+  const double damping = near + (far - near) * std::min(1.0, distance / (kFarMargins * margin_[joint]));
+  return bias + damping * (std::min(to_stop, kLargestSpeedShare * velocity_limit_[joint]) - speed);
+}
+
+GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, double* effort) noexcept {
+  if (!is_needed_) return 0;
+  if (!find_inertia(q)) return kResultNonFinite;
+  GuardBits guards = 0;
+  for (std::size_t i = 0; i < lower_.size(); ++i) {
+    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);
+    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]);
+    const double wanted = effort[i];
+    if (wanted > most) effort[i] = most;
+    if (wanted < least) effort[i] = least;
+    if (effort[i] == wanted) continue;
+    guards |= kMotionLimited;
+    effort[i] = std::clamp(effort[i], -effort_limit_[i], effort_limit_[i]);
+  }
+  return guards;
+}
+
+}  // namespace thunder
