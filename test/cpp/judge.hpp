@@ -98,11 +98,9 @@ class Judge {
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
-      const bool is_high = plant.q[i] > 0.5 * (data_.position_lower[i] + data_.position_upper[i]);
-      const double outward = std::max(is_high ? plant.qd[i] : -plant.qd[i], 0.0);
-      const double driven = is_responsible ? 0.0 : std::max(is_high ? effort[i] : -effort[i], 0.0);
-      const double way = envelope_.stop_distance(i, outward, driven, limits_.effort_rate[k]);
-      const bool is_lost = beyond + way > envelope_.margin[i];
+      const double driven = is_responsible && !excused_[k] ? 0.0 : effort[i];  // a host minds what it drives itself
+      const bool is_lost = is_beyond_stopping(i, plant.q[i] - data_.position_upper[i], plant.qd[i], driven) ||
+                           is_beyond_stopping(i, data_.position_lower[i] - plant.q[i], -plant.qd[i], -driven);
       excused_[k] = is_lost && (!is_responsible || excused_[k]);
       if (!is_responsible || excused_[k] || !std::isfinite(envelope_.margin[i])) continue;
       worst[i] = std::max(worst[i], beyond);
@@ -114,6 +112,13 @@ class Judge {
   Vector worst;  ///< [rad or m] Beyond the position limits, of all that the host is responsible for.
 
  private:
+  /// Whether a joint that far beyond a limit leaves its envelope whatever its motor does; all three towards the limit.
+  bool is_beyond_stopping(int i, double beyond, double speed, double effort) const {
+    const double rate = limits_.effort_rate[static_cast<std::size_t>(i)];
+    const double way = envelope_.stop_distance(i, std::max(speed, 0.0), std::max(effort, 0.0), rate);
+    return beyond + way > envelope_.margin[i];
+  }
+
   std::string text(const char* what, int joint, double value) const {
     return std::string(what) + ": " + data_.joint_names[joint] + " " + thunder::format(value);
   }
