@@ -45,12 +45,16 @@ MOVING = sample(VELOCITY, RATE)
 JOINT_MOVING = np.array([0.1, -0.2, 1.0, -0.3, 2.0, 1.0])
 
 
+FREE: dict[str, Any] = {"rehearses_motions": False, "approach_patience": np.inf, "velocity_limit": [np.inf] * 2}
+"""Options of a run: references go where no pendulum can, and it stays where it is."""
+
+
 class Run:
     """An active controller, its clock, and the references that its updates used."""
 
     def __init__(self, library: Library, law: str, start: np.ndarray | None = None, **options: Any) -> None:
         self.host = Controller()
-        self.host.configure(library, law=law, options=Options(**{"rehearses_motions": False} | options))
+        self.host.configure(library, law=law, options=Options(**FREE | options))
         self.host.activate(START)
         self.t = 0.0
         self.rows: list[np.ndarray] = []

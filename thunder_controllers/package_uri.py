@@ -5,12 +5,16 @@ ROS's own resolver, resource_retriever, comes with a distribution only.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from thunder_controllers import resources
 from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers.xacro_child import is_inside, package_folders
 
 SCHEME = "package://"
+
+_URI = re.compile(SCHEME + r"([A-Za-z0-9][\w-]*)/([^/%\0][^%\0]*)")  # no second slash, nothing that others decode
 
 
 class PackageUriError(ThunderError):
@@ -23,14 +27,18 @@ def resolve(text: str) -> Path:
     This package's own share folder is found without an ament index; other packages need one.
 
     Raises:
-        PackageUriError: if the URI has no path, or the package is not installed.
+        PackageUriError: if the URI names no path inside a package, its file lies outside the package (by `..`, a second
+            slash, a link), or the package is not installed.
     """
     if not text.startswith(SCHEME):
         return Path(text).expanduser().absolute()
-    package, _, relative = text[len(SCHEME) :].partition("/")
-    if not package or not relative or ".." in Path(relative).parts:
+    match = _URI.fullmatch(text)
+    if match is None or ".." in Path(match[2]).parts:
         raise PackageUriError("incomplete or climbing URI", where=text, valid="package://<package>/<path>")
-    return _share_folder(package, text) / relative
+    folder = _share_folder(match[1], text)
+    if not is_inside(folder / match[2], package_folders(folder)):
+        raise PackageUriError("a link leads out of the package", where=text, valid=f"a file of {folder}")
+    return folder / match[2]
 
 
 def resolve_file(text: str) -> Path:

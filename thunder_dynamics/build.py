@@ -59,7 +59,7 @@ def build(
         The generated folder, which holds lib<robot>.so.
 
     Raises:
-        BuildError: if a compiler fails, or the folder holds something else.
+        BuildError: if a compiler fails, the folder cannot be written, or it holds something else.
         ThunderError: for an unknown law, option or expression.
     """
     request = _Request(
@@ -72,8 +72,7 @@ def build(
     digest = request.digest()
     parent = user_cache_path("thunder") / f"{model.name}_{digest[:16]}" if folder is None else Path(folder)
     target = parent.resolve() / f"{model.name}_generatedFiles"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target, exclusive=True):
+    with _written(target), _locked(target, exclusive=True):
         if not _is_current(target, digest):
             _check_replaceable(target)
             _generate(request, digest, target)
@@ -228,6 +227,17 @@ def _apply_user_functions(file: Path, robot: RobotExpressions) -> None:
 
 
 @contextmanager
+def _written(target: Path) -> Iterator[None]:
+    """Make the parent of a generated folder; say in one line what the file system refuses there."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        where, what = str(error.filename or target.parent), f"the output cannot be written ({error.strerror or error})"
+        raise BuildError(what, where=where, valid="a writable folder with space") from error
+
+
+@contextmanager
 def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
     """Hold the lock of a generated folder: alone to build, together to load. Where none was built, none is needed."""
     lock = target.parent / f".{target.name}.lock"
@@ -235,9 +245,7 @@ def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
         handle = os.open(lock, (os.O_RDWR | os.O_CREAT if exclusive else os.O_RDONLY) | os.O_CLOEXEC, 0o644)
     except OSError:
         if exclusive:
-            raise BuildError(
-                "the folder cannot be written", where=str(target.parent), valid="a writable folder"
-            ) from None
+            raise
         yield
         return
     try:

@@ -51,6 +51,7 @@ def thunder() -> None:
 @click.option("--ee-link", help="URDF: link that is the end effector.")
 @click.option("--lock-joint", "locks", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
+@click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
 def gen(
     robot: str,
     name: str | None,
@@ -64,6 +65,7 @@ def gen(
     ee_link: str | None,
     locks: tuple[str, ...],
     xacro_args: tuple[str, ...],
+    xacro_folders: tuple[str, ...],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
     locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
@@ -72,6 +74,7 @@ def gen(
         "ee_link": ee_link,
         "locked_joints": locked,
         "xacro_args": dict(map(_pair, xacro_args)),
+        "xacro_folders": xacro_folders,
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)

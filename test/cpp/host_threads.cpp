@@ -70,7 +70,7 @@ void move(thunder::Controller& controller, int k) {
   std::vector<thunder::TimedJoints> points;
   for (int i = 0; i < 1 + k % 16; ++i) {
     const double value = 0.2 + 0.1 * std::sin(k + i);
-    points.push_back({0.004 * (i + 1), {value, value}, {}, {}});
+    points.push_back({0.2 * (i + 1), {value, value}, {}, {}});
   }
   controller.follow(points);
   if (k % 2 == 0) controller.stop_motion();
@@ -93,6 +93,7 @@ void write(thunder::Controller& controller, std::atomic<int>& writes, const std:
   }
   controller.begin_stop();
   controller.deactivate();
+  controller.reset_state();
 }
 
 /// Everything that other threads may do to a session, from two of them; both elements of what is written are equal.
@@ -104,7 +105,7 @@ void use(thunder::ControlSession& session, std::atomic<int>& uses, const std::at
     session.freeze_adaptation(k % 2 == 0);
     if (k % 3 == 0) session.hold_reference();
     try {
-      if (k % 3 == 0) session.follow(std::vector<thunder::TimedJoints>{{0.01, {value, value}, {}, {}}});
+      if (k % 3 == 0) session.follow(std::vector<thunder::TimedJoints>{{0.5, {value, value}, {}, {}}});
     } catch (const thunder::HostError&) {
       CHECK(session.is_active());  // the other thread streams
     }

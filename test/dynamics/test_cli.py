@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 from evaluation import ROOT, robot_file
@@ -60,6 +63,21 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
 
 
+def test_a_xacro_file_reads_the_folders_that_the_command_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "in" / "arm.xacro"
+    file.parent.mkdir()
+    (tmp_path / "part.xacro").write_text(URDF.read_text())
+    file.write_text(
+        '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="../part.xacro"/></robot>'
+    )
+    status, _, err = run(capsys, "gen", file, "-o", tmp_path)
+    assert status == 2 and f"it may not read {file.parent}/../part.xacro" in err and err.count("\n") == 1
+    assert Library(generated(capsys, file, "-o", tmp_path, "--xacro-folder", tmp_path) / "libarm.so").n_joints > 0
+
+
 def test_laws_take_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     law = "cartesian_backstepping:task=position,adapted_links=link2+link3"
     folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--law", law)
@@ -111,6 +129,46 @@ def test_an_error_is_one_message_with_status_2_and_writes_nothing(
     if err.startswith("thunder: error:"):
         assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir() if not p.name.endswith(".lock")] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file", "File exists"),
+        ("file/below", "Not a directory"),
+        ("/proc/nothing", "No such file or directory"),
+        ("n" * 300, "File name too long"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, place: str, why: str
+) -> None:
+    (tmp_path / "file").touch()
+    status, out, err = run(capsys, "gen", robot_file("planar3r"), "-o", tmp_path / place)
+    expected = f"{tmp_path / place}: the output cannot be written ({why}); valid: a writable folder with space"
+    assert (status, out, err) == (2, "", f"thunder: error: {expected}\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == ""
+
+
+MOUNT = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+"""Runs a script in a name space of its own, where it may mount."""
+
+
+@pytest.mark.skipif(
+    not which("unshare") or subprocess.run([*MOUNT, "mount -t tmpfs none /mnt"], capture_output=True).returncode != 0,
+    reason="mounting is not allowed here",
+)
+@pytest.mark.parametrize(
+    ("options", "why"), [("size=60k", "No space left on device"), ("size=60k,ro", "Read-only file system")]
+)
+def test_a_full_or_read_only_file_system_is_one_line(tmp_path: Path, options: str, why: str) -> None:
+    mount = f'mount -t tmpfs -o {options} none "$1"'
+    script = mount + ' && { "$2" -m thunder_dynamics.cli gen "$3" -o "$1"; echo $?; ls "$1"; }'
+    arguments = ["sh", str(tmp_path), sys.executable, str(robot_file("planar3r"))]
+    done = subprocess.run([*MOUNT, script, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"  # and the folder is empty
+    assert done.stderr.startswith(f"thunder: error: {tmp_path}") and done.stderr.count("\n") == 1
+    assert f"the output cannot be written ({why}); valid: a writable folder with space" in done.stderr
 
 
 def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -341,7 +341,7 @@ def test_the_macro_gives_initial_values_to_hardware_that_reads_them(tmp_path: Pa
         "<hardware><plugin>other/Plugin</plugin></hardware></xacro:panda_ros2_control></robot>"
     )
     (tmp_path / "robot.xacro").write_text(text)
-    block = _xml(expand_xacro(tmp_path / "robot.xacro", {})).find("ros2_control")
+    block = _xml(expand_xacro(tmp_path / "robot.xacro", folders=[ROOT / "urdf"])).find("ros2_control")
     initial = [float(p.text) for p in block.findall("joint/state_interface[@name='position']/param")]
     assert initial == PANDA_START
     assert _text(block.findtext("hardware/plugin")) == "other/Plugin"

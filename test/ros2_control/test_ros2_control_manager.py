@@ -183,6 +183,7 @@ def test_a_wrong_parameter_is_refused_with_one_reason(
         ("/none.so", "there is no such file"),
         ("package://none/lib.so", "there is no package 'none'"),
         ("package://none", "incomplete or climbing URI"),
+        ("package://thunder_controllers//tmp/lib.so", "incomplete or climbing URI"),
     ],
 )
 def test_a_library_that_is_not_there_is_refused(prefix: Path, library: str, reason: str) -> None:

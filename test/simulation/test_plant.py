@@ -284,7 +284,9 @@ def test_unknown_links_are_named(options: dict[str, object], message: str) -> No
         ("<robot", "not well-formed XML"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="x"/>', "declares a document type"),
         ("<robot name='x'><link name='a'/></robot>", "the plant's joints are"),
-        ("<sdf/>", "MuJoCo cannot read it"),
+        ("<sdf/>", "the top-level element is <sdf>; valid: <robot>"),
+        ('<mujoco><include file="/etc/passwd"/></mujoco>', "the top-level element is <mujoco>"),
+        ('<robot name="x"><link name="a"/><link name="a"/></robot>', "MuJoCo cannot read it"),
         (PENDULUM.replace('izz="0.01"', 'izz="5"'), "MuJoCo cannot build it: Error: inertia must satisfy"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Guard
+from thunder_controllers.host import Guard, Limits
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, summarise
 from thunder_controllers.simulation.preparation import ESTIMATE, Setup, build_library, prepare
@@ -145,7 +145,8 @@ class _Recorder:
     def finish(self, setup: Setup) -> Trace:
         """Add what follows from the recorded motion."""
         position, rotation = setup.plant.poses(self.q)
-        samples, options, library = setup.samples, setup.host.options, setup.library
+        samples, library = setup.samples, setup.library
+        limits = Limits(library, setup.host.options)
         cartesian = library.law(setup.host.law).reference_kind == "cartesian"
         error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q)
         return Trace(
@@ -167,8 +168,8 @@ class _Recorder:
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),
             joint_names=np.array(library.joint_names),
-            effort_limit=_limit(options.effort_limit, library.effort_limit),
-            effort_rate_limit=_limit(options.effort_rate_limit, library.effort_rate_limit),
+            effort_limit=limits.effort,
+            effort_rate_limit=limits.effort_rate,
             period=np.array(np.nan if setup.reference.period is None else setup.reference.period),
         )
 
@@ -177,10 +178,6 @@ class _Recorder:
         entries = setup.library.law(setup.host.law).state
         offset = next((entry.offset for entry in entries if entry.name == ESTIMATE), 0)
         return self.state[:, offset : offset + size].reshape(len(self.t), -1, N_PARAMETERS).copy()
-
-
-def _limit(override: Any, own: Any) -> FloatArray:
-    return np.array(own if override is None or not np.size(override) else override, dtype=float)
 
 
 def _pose_error(samples: FloatArray, position: FloatArray, rotation: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ def strip_geometry(urdf: str, where: str, keep_collisions: bool) -> str:
     """Remove what the dynamics do not need, so that no mesh file is looked for.
 
     Raises:
-        ScenarioError: if the text is no XML, or has a document type.
+        ScenarioError: if the text is no XML, has a document type, or is no <robot>: MuJoCo's own format names files.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
@@ -34,6 +34,8 @@ def strip_geometry(urdf: str, where: str, keep_collisions: bool) -> str:
         raise ScenarioError(f"not well-formed XML: {error.msg}", where=where, valid="a URDF") from error
     if "<!DOCTYPE" in urdf:
         raise ScenarioError("the file declares a document type", where=where, valid="a URDF without DOCTYPE")
+    if root.tag != "robot":
+        raise ScenarioError(f"the top-level element is <{root.tag}>", where=where, valid="<robot>")
     for tag in ("visual",) if keep_collisions else ("visual", "collision"):
         for element in list(root.iter(tag)):
             parent = element.getparent()

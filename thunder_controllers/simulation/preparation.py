@@ -36,6 +36,9 @@ KINEMATIC_TOLERANCE = 1e-6
 MEASUREMENT_TIMEOUT = 0.01
 """Default of the host [s]; two periods where that is longer."""
 
+GAP_LIMIT = 0.2
+"""Default of the host [s]; twenty periods where that is longer."""
+
 
 @dataclass
 class Setup:
@@ -207,6 +210,9 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         effort_rate_limit=limit("effort_rate_limit"),
         velocity_limit=limit("velocity_limit"),
         velocity_patience=host.velocity_patience,
+        velocity_limit_patience=host.velocity_limit_patience,
+        gap_limit=host.gap_limit or max(GAP_LIMIT, 20.0 / config.rate),
+        approach_patience=host.approach_patience,
         velocity_stop_ratio=host.velocity_stop_ratio,
     )
 

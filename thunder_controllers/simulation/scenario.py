@@ -65,6 +65,9 @@ class HostSection(Strict):
     effort_rate_limit: LimitValues | None = None
     velocity_limit: LimitValues | None = None
     velocity_patience: Positive = 0.1
+    velocity_limit_patience: Positive = 0.5
+    gap_limit: Positive | None = None
+    approach_patience: Positive = 1.0
     velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = 3.0
 
 

@@ -51,7 +51,7 @@ def content_hash(
         "model": canonical(model),
         "laws": canonical([list(law) for law in laws]),
         "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
-        "user_functions": user_functions.read_text(encoding="utf-8") if user_functions else None,
+        "user_functions": hashlib.sha256(user_functions.read_bytes()).hexdigest() if user_functions else None,
         "generator": _generator_sources(),
         "versions": {p: metadata.version(p) for p in ("casadi", "pybind11")} | {"thunder": __version__},
         "python": sysconfig.get_config_var("EXT_SUFFIX"),

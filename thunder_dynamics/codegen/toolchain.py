@@ -22,6 +22,8 @@ OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math")
 
 NATIVE = ("-march=native",)
 
+_EIGEN_VERSION = tuple(f"#define EIGEN_{part}_VERSION " for part in ("WORLD", "MAJOR", "MINOR", "PATCH"))
+
 
 def compile_flags(portable: bool) -> tuple[str, ...]:
     """Flags for the generated code; without -march=native if it is to run on another processor."""
@@ -35,8 +37,12 @@ def compiler(language: str) -> list[str]:
 
 
 def compiler_identity() -> str:
-    """First line of each compiler's --version, and the processor that -march=native means."""
-    lines = [run([*compiler(language), "--version"]).splitlines()[0] for language in ("c", "c++")]
+    """Version of Eigen, each compiler's command and first line of --version, the processor that -march=native means."""
+    headers = [eigen_include() / "Eigen" / name for name in ("src/Core/util/Macros.h", "Version")]  # until 4, from 5 on
+    texts = [header.read_text(encoding="utf-8") for header in headers if header.is_file()]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith(_EIGEN_VERSION)]
+    for command in (compiler("c"), compiler("c++")):
+        lines += [shlex.join(command), run([*command, "--version"]).splitlines()[0]]
     target = run([*compiler("c"), *NATIVE, "-Q", "--help=target"], must_succeed=False)
     return "\n".join([*lines, *(line for line in target.splitlines() if "march" in line or "enabled" in line)])
 

@@ -41,9 +41,15 @@ class UrdfOptions(ReaderOptions):
 
 
 class XacroOptions(UrdfOptions):
-    """Options of the xacro reader: those of `UrdfOptions`, and `xacro_args`, values of the xacro:arg by name."""
+    """Options of the xacro reader: those of `UrdfOptions`, and those of `expand_xacro`.
+
+    Args:
+        xacro_args: Values of the xacro:arg by name.
+        xacro_folders: Folders outside its package that the file may read.
+    """
 
     xacro_args: Mapping[str, str] = Field(default_factory=dict)
+    xacro_folders: Annotated[tuple[str | Path, ...], Field(strict=False)] = ()
 
 
 def read_urdf(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -67,7 +73,7 @@ def read_xacro(path: Path, options: Mapping[str, Any]) -> RobotModel:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
     chosen = take_options(XacroOptions, options, where=str(path))
-    return _model(expand_xacro(path, chosen.xacro_args), f"{path} (expanded)", chosen)
+    return _model(expand_xacro(path, chosen.xacro_args, chosen.xacro_folders), f"{path} (expanded)", chosen)
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:

@@ -17,7 +17,7 @@ from lxml import etree
 from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Limits, Pose
-from thunder_dynamics.readers.source import LARGEST, check_entity_name, check_inertia, relocated
+from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, check_inertia, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
 MOVABLE = ("revolute", "continuous", "prismatic")
@@ -28,6 +28,9 @@ JOINT_TYPES = (*MOVABLE, "fixed")
 
 EXTENDED_LIMITS = ("effort_rate", "acceleration")
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
+
+MAX_ELEMENTS = 10_000
+"""Of a robot, beside what they hold; what is checked about them all takes time that grows with their square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,22 +73,6 @@ class UrdfRobot:
     joints: dict[str, UrdfJoint]
 
 
-def refuse_doctype(text: str, where: str) -> None:
-    """Raise `RobotFileError` if an XML text is malformed or has a DOCTYPE: that could define entities, name files."""
-    parser = xml.parsers.expat.ParserCreate(encoding="utf-8")
-
-    def refuse(*_: object) -> None:
-        place = f"{where}:{parser.CurrentLineNumber}"
-        raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
-
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(text.encode("utf-8"), True)
-    except xml.parsers.expat.ExpatError as error:
-        what = f"no well-formed XML ({xml.parsers.expat.ErrorString(error.code)})"
-        raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
-
-
 def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfRobot:
     """Parse and check the elements of a URDF text.
 
@@ -101,16 +88,18 @@ def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfR
     root = _Element(_parse_xml(text, where), where)
     if root.tag != "robot":
         root.fail(f"the top-level element is <{root.tag}>", "<robot>")
+    if sum(1 for _ in root.children()) > MAX_ELEMENTS:
+        root.fail("there are too many elements", f"at most {MAX_ELEMENTS}")
     links: dict[str, UrdfLink] = {}
     joints: dict[str, UrdfJoint] = {}
     for child in root.children():
         if child.tag == "link":
             link = _read_link(child, allow_inconsistent)
-            _refuse_duplicate(child, link.name, {name: known.where for name, known in links.items()})
+            _refuse_duplicate(child, links.get(link.name))
             links[link.name] = link
         elif child.tag == "joint":
             joint = _read_joint(child)
-            _refuse_duplicate(child, joint.name, {name: known.where for name, known in joints.items()})
+            _refuse_duplicate(child, joints.get(joint.name))
             joints[joint.name] = joint
         elif child.tag.startswith("xacro:"):
             child.fail(f"<{child.tag}> is not expanded", "a file with the suffix .xacro")
@@ -119,11 +108,30 @@ def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfR
     return UrdfRobot(root.text("name"), links, joints)
 
 
+def _refuse_doctype(data: bytes, where: str) -> None:
+    """Raise `RobotFileError` if an XML text is malformed or has a DOCTYPE: that could define entities, name files."""
+    parser = xml.parsers.expat.ParserCreate(encoding="utf-8")
+
+    def refuse(*_: object) -> None:
+        place = f"{where}:{parser.CurrentLineNumber}"
+        raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
+
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except xml.parsers.expat.ExpatError as error:
+        what = f"no well-formed XML ({xml.parsers.expat.ErrorString(error.code)})"
+        raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
+
+
 def _parse_xml(text: str, where: str) -> etree._Element:
-    refuse_doctype(text, where)
+    data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
+    if len(data) > MAX_FILE_BYTES:
+        raise RobotFileError("the text is too large", where=where, valid=f"at most {MAX_FILE_BYTES // 1024} KiB")
+    _refuse_doctype(data, where)
     parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        return etree.fromstring(text.encode("utf-8"), parser)
+        return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         line = error.position[0] if error.position else 1
         raise RobotFileError(f"no well-formed XML ({error.msg})", where=f"{where}:{line}", valid="XML") from error
@@ -203,9 +211,9 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _refuse_duplicate(element: _Element, name: str, known: dict[str, str]) -> None:
-    if name in known:
-        element.fail(f"a second {element.tag} '{name}', the first is at {known[name]}", "unique names")
+def _refuse_duplicate(element: _Element, first: UrdfLink | UrdfJoint | None) -> None:
+    if first is not None:
+        element.fail(f"a second {element.tag} '{first.name}', the first is at {first.where}", "unique names")
 
 
 def _named(element: _Element) -> str:

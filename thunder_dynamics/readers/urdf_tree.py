@@ -90,7 +90,8 @@ class UrdfTree:
             return chosen
         leaves = [name for name in below if not self.children[name]]
         depth = {leaf: self._depth(base, leaf) for leaf in leaves}
-        candidates = [leaf for leaf in leaves if depth[leaf] == max(depth.values())]
+        deepest = max(depth.values())
+        candidates = [leaf for leaf in leaves if depth[leaf] == deepest]
         if len(candidates) > 1:
             what = f"several links could be the end effector: {', '.join(candidates)}"
             raise RobotFileError(what, where=self.where, valid=f"ee_link, one of {', '.join(below)}")

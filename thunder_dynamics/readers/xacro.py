@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError
-from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.urdf_elements import refuse_doctype
+from thunder_dynamics.readers.source import MAX_FILE_BYTES
 
-TIME_LIMIT = 60.0
-"""Of one expansion [s]; descriptions of arms take half a second."""
+TIME_LIMIT = 20.0
+"""Of one expansion [s]; descriptions of arms take a tenth of a second."""
 
 
-def expand_xacro(path: Path, xacro_args: Mapping[str, str] | None = None) -> str:
+def expand_xacro(path: Path, xacro_args: Mapping[str, str] | None = None, folders: Iterable[str | Path] = ()) -> str:
     """Expand a xacro file to URDF text.
 
+    The file and what it includes may have no DOCTYPE, its expressions may only compute, and it reads no files but
+    those of its own package (the nearest folder upward with a package.xml; without one, the file's folder), of
+    packages that it names with `$(find …)`, and of `folders`; links are followed before that is judged.
+
     Args:
-        path: The file; it and what it includes may have no DOCTYPE, and expressions may only compute.
+        path: The file.
         xacro_args: Values of its xacro:arg by name.
+        folders: Further folders that it may read.
 
     Raises:
         RobotFileError: if it cannot be expanded, or does what a description may not.
         NameNotFoundError: for an argument that the file does not declare.
     """
-    refuse_doctype(read_text(path), str(path))
-    result = _run_child(path, xacro_args or {})
+    result = _run_child(path, xacro_args or {}, folders)
     if "what" in result:
         raise RobotFileError(result["what"], where=result["where"], valid=result["valid"])
-    for file in filter(Path.is_file, map(Path, result["files"])):
-        if "<!DOCTYPE" in (text := read_text(file)):
-            refuse_doctype(text, str(file))
     unknown = [name for name in xacro_args or {} if name not in result["asked"]]
     if unknown:
         valid = ", ".join(result["asked"]) or "none"
@@ -42,19 +45,35 @@ def expand_xacro(path: Path, xacro_args: Mapping[str, str] | None = None) -> str
     return str(result["text"])
 
 
-def _run_child(path: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
-    request = json.dumps({"path": str(path), "arguments": dict(arguments), "sys_path": sys.path})
+def _run_child(path: Path, arguments: Mapping[str, str], folders: Iterable[str | Path]) -> dict[str, Any]:
+    request = {
+        "path": str(path),
+        "arguments": dict(arguments),
+        "folders": [str(folder) for folder in folders],
+        "largest_file": MAX_FILE_BYTES,
+        "seconds": math.ceil(TIME_LIMIT) + 1,
+        "sys_path": sys.path,
+    }
     # -I: what lies in the current folder or beside the file is not imported; the path of this interpreter is
-    command = [sys.executable, "-I", "-X", "utf8", str(Path(__file__).with_name("xacro_child.py"))]
-    try:
-        done = subprocess.run(
-            command, input=request, capture_output=True, encoding="utf-8", timeout=TIME_LIMIT, check=True
-        )
-    except subprocess.TimeoutExpired:
-        what = f"its expansion takes longer than {TIME_LIMIT:g} s"
-        raise RobotFileError(what, where=str(path), valid="a file that ends") from None
-    except subprocess.CalledProcessError as error:
-        reason = (error.stderr.strip().splitlines() or [f"exit status {error.returncode}"])[-1]
-        raise RobotFileError(f"xacro failed ({reason})", where=str(path), valid="a xacro file") from None
-    answer: dict[str, Any] = json.loads(done.stdout)
+    command = [sys.executable, "-I", "-X", "utf8", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
+    # A file in memory, not a pipe: the limit on a file's size holds for all that the child says.
+    with os.fdopen(os.memfd_create("xacro"), "w+b") as said:
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(request).encode(),
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                timeout=TIME_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            what = f"its expansion takes longer than {TIME_LIMIT:g} s"
+            raise RobotFileError(what, where=str(path), valid="a file that ends") from None
+        said.seek(0)
+        last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+    if done.returncode:
+        reason = signal.Signals(-done.returncode).name if done.returncode < 0 else last[:300]
+        raise RobotFileError(f"xacro failed ({reason})", where=str(path), valid="a xacro file")
+    answer: dict[str, Any] = json.loads(last)
     return answer

@@ -1,31 +1,70 @@
-"""Run by `xacro.expand_xacro` in an interpreter of its own: expands one file, whose expressions may only compute.
+"""Run by `xacro.expand_xacro` in an interpreter of its own: expands one file, which may compute and read its package.
 
 xacro evaluates Python expressions. It forbids names with a double underscore and offers few functions, which does not
-stop an expression from reaching the interpreter: `$(eval …)` sees all built-ins, and attributes of generators and types
-lead out of `${…}`. A robot description is data, so an audit hook, which nothing can take away, judges what is compiled.
+stop an expression from reaching the interpreter: `$(eval …)` sees all built-ins, and attributes of generators, types
+and formats lead out of `${…}`. A robot description is data, so limits of the system bound what it takes, and an audit
+hook, which nothing can take away, lets through what an expansion needs and no other event. Imports nothing of this
+package, as that would take longer than the expansion.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import json
+import os
 import re
 import resource
 import sys
-import traceback
-from collections.abc import Mapping
-from typing import Any
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+MANIFEST = "package.xml"
+"""What marks the folder of a ROS package."""
 
 LARGEST_MEMORY = 1 << 30
 """Of this process [byte]."""
 
-_NO_EVAL = ("$(eval …) is not allowed", "${…}, $(arg …), $(find …), $(env …)")
-_UNSAFE_NAMES = frozenset({"vars", "type", "format", "format_map", "mro"})
-_UNSAFE_ATTRIBUTE = re.compile(r"_|(gi|cr|ag|f|tb|co|func)_")
+ENVIRONMENT = ("ROS_DISTRO", "ROS_VERSION", "ROS_NAMESPACE", "ROBOT_NAME")
+"""Variables that `$(env …)` and `$(optenv …)` may read: what else a file needs is an xacro:arg."""
+
+_HARMLESS = frozenset({"builtins.id", "glob.glob", "glob.glob/2"})
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_FRAMES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, types.FrameType, types.TracebackType)
+_UNSAFE_ATTRIBUTES = {"format", "format_map", "mro"} | {n for kind in _FRAMES for n in dir(kind) if "_" in n}
+_UNSAFE_FUNCTIONS = ("type", "vars")
+
+
+def package_folders(folder: Path) -> tuple[Path, Path]:
+    """Where a package's files really lie: its folder, and its source behind the links of `--symlink-install`."""
+    return folder.resolve(), (folder / MANIFEST).resolve().parent
+
+
+def own_folders(file: Path) -> Iterator[Path]:
+    """Folders of the package that a file belongs to, by its path and behind its links; without one, the file's own."""
+    for path in (file.absolute(), file.resolve()):
+        package = next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
+        yield from (path.parent.resolve(),) if package is None else package_folders(package)
+
+
+def is_inside(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path, behind its links, lies in one of these folders."""
+    return any(path.resolve().is_relative_to(folder) for folder in folders)
 
 
 class _RefusedError(Exception):
-    """What is not allowed, and what would be."""
+    """What is not allowed, what would be, and the line if it is known."""
+
+
+def _refuse(what: str, valid: str, line: int | None = None) -> NoReturn:
+    raise _RefusedError(" ".join(what.split())[:300], valid, line)
+
+
+def _refusing(what: str, valid: str) -> Callable[..., NoReturn]:
+    return lambda *_: _refuse(what, valid)
 
 
 class _Arguments(dict[str, str]):
@@ -44,54 +83,140 @@ class _Arguments(dict[str, str]):
         return super().__getitem__(name)
 
 
-def _guard(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "compile" and arguments[1] == "<expression>":  # what xacro calls the text of ${…}
-        _check_expression(arguments[0])
-    elif event == "exec" and arguments[0].co_filename == "<string>":  # only $(eval …) compiles without a name
-        raise _RefusedError(*_NO_EVAL)
+class _Guard:
+    """The audit hook: reads of files in `folders`, expressions that compute, nothing else."""
+
+    def __init__(self, folders: Iterable[Path], largest_file: int) -> None:
+        self.folders = list(dict.fromkeys(folders))
+        self.largest_file = largest_file
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            self._check_file(arguments[0], arguments[2])
+        elif event == "os.scandir":
+            self._check_place(arguments[0])
+        elif event == "compile" and arguments[1] == "<expression>":  # what xacro calls the text of ${…}
+            _check_expression(str(arguments[0], "utf-8"))  # as text: bytes could name an encoding of their own
+        elif not _is_harmless(event, arguments):
+            _refuse(f"it may not cause the event '{event}' {arguments[:1]}", "computing, and reading its own package")
+
+    def _check_place(self, name: Any) -> Path:
+        path = Path(os.fsdecode(name))
+        if not is_inside(path, self.folders):
+            valid = f"files of its package, or of folders that are named: {', '.join(map(str, self.folders))}"
+            _refuse(f"it may not read {path}", valid)
+        return path
+
+    def _check_file(self, name: Any, flags: int) -> None:
+        if not isinstance(name, (str, bytes)) or flags & _WRITING:
+            _refuse(f"it may not open {name} for writing", "reading")
+        path = self._check_place(name)
+        if path.exists() and not (path.is_file() and path.stat().st_size <= self.largest_file):
+            _refuse(f"{path} is no file or too large", f"a file of at most {self.largest_file >> 10} KiB")
+
+    def find(self, package: str) -> str:
+        """The share folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
+        for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+            marker = Path(prefix, "share/ament_index/resource_index/packages", package)
+            if prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file():
+                share = Path(prefix, "share", package).absolute()
+                self.folders += package_folders(share)
+                return str(share)
+        _refuse(f"no package '{package}'", "a package in the ament index (AMENT_PREFIX_PATH)")
+
+
+def _is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event == "compile":
+        return bool(arguments[1] == "<unknown>")  # what ast.parse calls a text, which does not run then
+    return event in _HARMLESS or (event == "exec" and arguments[0].co_filename == "<expression>")
 
 
 def _check_expression(expression: str) -> None:
     for node in ast.walk(ast.parse(expression, mode="eval")):
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        attribute = isinstance(node, ast.Attribute) and _UNSAFE_ATTRIBUTE.match(name)
-        if name in _UNSAFE_NAMES or name.startswith("__") or attribute:
-            raise _RefusedError(f"'{name}' is not allowed in ${{{expression}}}", "arithmetic")
+        attribute = node.attr if isinstance(node, ast.Attribute) else ""
+        name = attribute or (node.id if isinstance(node, ast.Name) else "")
+        if name.startswith("__") or attribute.startswith("_") or attribute in _UNSAFE_ATTRIBUTES:
+            _refuse(f"'{name}' is not allowed in ${{{expression}}}", "arithmetic")
 
 
-def _complaint(error: BaseException | None) -> tuple[str, str]:
-    """What is wrong and what would be valid: xacro wraps what an expression raises, often several times."""
-    what = " ".join(str(error).split()) or type(error).__name__
+def _variable(name: str, default: str | None = None) -> str:
+    if name not in ENVIRONMENT:
+        _refuse(f"the environment variable '{name}' is not allowed", f"{', '.join(ENVIRONMENT)}, or an xacro:arg")
+    value = os.environ.get(name, default)
+    return _refuse(f"the environment variable '{name}' is not set", "$(optenv …)") if value is None else value
+
+
+def _refuse_doctype(builder: Any, *_: object) -> None:
+    _refuse("a DOCTYPE is not allowed", "XML without DTD and entities", builder.getParser().CurrentLineNumber)
+
+
+def _restrict(guard: _Guard, seconds: int) -> None:
+    """Take from xacro what reaches too far, from the process what it needs not; nothing gives it back."""
+    import xml.dom.expatbuilder
+
+    import xacro
+    import xacro.substitution_args as substitution
+    import yaml  # noqa: F401 - by load_yaml, too late for the hook
+
+    builder: Any = xml.dom.expatbuilder.ExpatBuilder
+    builder.start_doctype_decl_handler = _refuse_doctype
+    unsafe = {name: _refusing(f"'{name}' is not allowed in ${{…}}", "arithmetic") for name in _UNSAFE_FUNCTIONS}
+    dict.update(xacro._global_symbols["python"], unsafe)
+    substitution._eval_env = substitution._eval_optenv = _variable
+    substitution._eval_find = guard.find
+    substitution._eval = _refusing("$(eval …) is not allowed", "${…}, $(arg …), $(find …), $(env …)")
+    limits = {
+        resource.RLIMIT_AS: LARGEST_MEMORY,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 4 * guard.largest_file,
+        resource.RLIMIT_NOFILE: 16,
+        resource.RLIMIT_NPROC: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, value in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (least, least))
+    sys.addaudithook(guard)
+
+
+def _complaint(error: BaseException | None) -> tuple[str, str, int | None]:
+    """What is wrong, what would be valid, and the line: xacro wraps what an expression raises, often several times."""
+    what = " ".join(str(error).split())[:300] or type(error).__name__
     while error is not None:
         if isinstance(error, _RefusedError):
-            return error.args[0], error.args[1]
-        if any(frame.f_code.co_name == "_eval" for frame, _ in traceback.walk_tb(error.__traceback__)):
-            return _NO_EVAL  # xacro itself did not understand it
+            return error.args[0], error.args[1], error.args[2]
         if isinstance(error, MemoryError):
             what = f"it takes more than {LARGEST_MEMORY >> 20} MiB of memory"
+        if isinstance(error, RecursionError):
+            what = "it is nested too deeply, or contains itself"
         if isinstance(error, OSError):
             what = f"{error.filename} cannot be read ({error.strerror})"
         error = getattr(error, "exc", None)
-    return f"xacro cannot expand it ({what})", "a xacro file"
+    return f"xacro cannot expand it ({what})", "a xacro file", None
 
 
-def expand(path: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Expand a file: its text, the names of arguments it asks for and the files it reads, or an error and its place."""
+def expand(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Expand a file: its text and the names of arguments it asks for, or an error and its place."""
     import xacro
-    import xacro.substitution_args
 
-    resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY, LARGEST_MEMORY))
-    sys.addaudithook(_guard)
-    values = _Arguments(arguments)
+    path, largest = str(request["path"]), int(request["largest_file"])
+    guard = _Guard((*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"])), largest)
+    _restrict(guard, request["seconds"])
+    values = _Arguments(request["arguments"])
     try:
-        text = xacro.process_file(path, mappings=values, verbosity=0).toprettyxml(indent="  ")
+        with contextlib.redirect_stderr(io.StringIO()):  # warnings, which nobody reads and memory bounds
+            text = xacro.process_file(path, mappings=values, verbosity=0).toprettyxml(indent="  ")
+        if len(text.encode()) > largest:
+            _refuse(f"it expands to more than {largest >> 10} KiB", "a smaller robot")
     except Exception as error:  # noqa: BLE001 - xacro lets whatever an expression raises pass
-        what, valid = _complaint(error)
-        return {"what": what, "where": str(xacro.filestack[-1]), "valid": valid}
-    return {"text": text, "asked": sorted(map(str, values.asked)), "files": xacro.all_includes}
+        what, valid, line = _complaint(error)
+        place = next((name for name in reversed(xacro.filestack) if is_inside(Path(name), guard.folders)), path)
+        return {"what": what, "where": place if line is None else f"{place}:{line}", "valid": valid}
+    return {"text": text, "asked": sorted(map(str, values.asked))}
 
 
 if __name__ == "__main__":
-    request = json.load(sys.stdin)
-    sys.path[:] = request["sys_path"]
-    json.dump(expand(request["path"], request["arguments"]), sys.stdout)
+    given = json.load(sys.stdin)
+    sys.path[:] = given["sys_path"]
+    sys.stdout.write("\n" + json.dumps(expand(given)))  # the last line, whatever has been said before it

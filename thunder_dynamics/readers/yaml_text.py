@@ -28,7 +28,7 @@ MAX_DEPTH = 20
 """Levels of nesting; the schema needs five."""
 
 MAX_VALUES = 100_000
-"""Values after aliases are expanded; a robot of 30 joints has about a thousand."""
+"""Values, before and after aliases are expanded; a robot of 30 joints has about a thousand."""
 
 KeyPath = tuple[str | int, ...]
 
@@ -82,7 +82,7 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
     def __init__(self, text: str, source: str) -> None:
         self.source = source
         self.anchored: set[str] = set()
-        self.depth = 0
+        self.depth = self.count = 0
         with _located(source):
             Reader.__init__(self, text)
         Scanner.__init__(self)
@@ -98,6 +98,10 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
+        self.count += 1
+        if self.count > MAX_VALUES:
+            where = f"{self.source}:{event.start_mark.line + 1}"
+            raise RobotFileError("too many values", where=where, valid=f"at most {MAX_VALUES}")
         node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.

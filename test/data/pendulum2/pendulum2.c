@@ -251,13 +251,19 @@ static const double position_lower[] = {-2.5, -2.5};
 static const double position_upper[] = {2.5, 2.5};
 #endif
 static const double velocity_limit[] = {4, 5};
-static const double acceleration_limit[] = {40, INF};
-#ifdef BREAK_LIMIT
+static const double acceleration_limit[] = {INF, INF};
+#if defined(BREAK_LIMIT)
 static const double effort_limit[] = {30, -1};
+#elif defined(WITHOUT_EFFORT_LIMIT)
+static const double effort_limit[] = {30, INF};
 #else
 static const double effort_limit[] = {30, 15};
 #endif
+#ifdef WITHOUT_EFFORT_RATE_LIMIT
+static const double effort_rate_limit[] = {1000, INF};
+#else
 static const double effort_rate_limit[] = {1000, 500};
+#endif
 static const double pi[20] = {M1, 0, 0, -L1 * M1, L1* L1* M1, 0, 0, L1* L1* M1, 0, 0,
                               M2, 0, 0, -L2 * M2, L2* L2* M2, 0, 0, L2* L2* M2, 0, 0};
 static const thunder_parameter_group groups[] = {

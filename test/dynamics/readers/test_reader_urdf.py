@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,33 @@ ENTITY = '<!DOCTYPE robot [<!ENTITY e SYSTEM "file:///etc/hostname">]>\n'
 def test_a_doctype_is_refused_before_its_entities_are_read() -> None:
     text = URDF.replace("<robot", ENTITY + "<robot", 1).replace('name="arm"', 'name="&e;"', 1)
     assert "arm.urdf:2: a DOCTYPE is not allowed; valid: XML without DTD and entities" in message_of(text)
+
+
+LAUGHS = "".join(f'<!ENTITY e{k} "&e{k - 1};&e{k - 1};">' for k in range(1, 60))
+INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/hostname" parse="text"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f'<!DOCTYPE r [<!ENTITY e0 "ha">{LAUGHS}]><robot name="&e59;"/>', "a DOCTYPE is not allowed"),
+        ('<!DOCTYPE r [<!ENTITY % p SYSTEM "http://localhost:1/x.dtd">%p;]><robot/>', "a DOCTYPE is not allowed"),
+        ('<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "a DOCTYPE is not allowed"),
+        ("<robot name='&e;'/>", "no well-formed XML (undefined entity)"),
+        (f"<robot name='r'>{INCLUDE}<link name='a'/></robot>", "no joint moves"),
+        ("<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + "</robot>", "no well-formed XML (Excessive depth"),
+        ("<robot name='" + "r" * 5_000_000 + "'/>", "the text is too large; valid: at most 4096 KiB"),
+        ("<robot name='r'>" + "<link/>" * 10_001 + "</robot>", "there are too many elements; valid: at most 10000"),
+        ("<robot name='r'><link name='\ud800'/></robot>", "link name '?'"),
+        ("<robot name='r'><link name='\0'/></robot>", "no well-formed XML"),
+        ("<?xml version='1.0' encoding='utf-16'?><robot name='r'/>", "the robot has no link"),
+    ],
+    ids=["laughs", "parameter", "dtd", "entity", "xinclude", "depth", "size", "links", "surrogate", "nul", "encoding"],
+)
+def test_an_attack_by_xml_is_refused_quickly(text: str, what: str) -> None:
+    begin = time.monotonic()
+    assert what in message_of(text)
+    assert time.monotonic() - begin < 5.0
 
 
 def test_broken_inertias_raise_and_can_be_allowed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +69,24 @@ def test_an_alias_inside_itself_is_refused(tmp_path: Path) -> None:
     assert "an alias contains itself" in message_of(tmp_path, "a: &a [*a]\n")
 
 
-def test_deep_nesting_is_refused(tmp_path: Path) -> None:
-    assert "the nesting is too deep" in message_of(tmp_path, "a: " + "[" * 20_000)
+@pytest.mark.parametrize(
+    "text",
+    ["a: " + "[" * 20_000, "a: " + "{a: " * 20_000, "a:\n" + "- " * 20_000, "? " * 20_000]
+    + ["".join(" " * k + "a:\n" for k in range(1000)), "a: " + "[" * 25 + "]" * 25],
+)
+def test_deep_nesting_is_refused(tmp_path: Path, text: str) -> None:
+    assert "the nesting is too deep" in message_of(tmp_path, text)
+
+
+def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
+    assert time.monotonic() - begin < 30.0  # all of it would take a minute
+
+
+@pytest.mark.parametrize("number", ["9" * 4_000_000, "-" + "9" * 20, "1e999999999", "9" * 1000 + ".5"])
+def test_a_number_beyond_all_bounds_is_refused(tmp_path: Path, number: str) -> None:
+    assert "arm.yaml:" in message_of(tmp_path, changed("mass: 2.0", f"mass: {number}"))
 
 
 @pytest.mark.parametrize(

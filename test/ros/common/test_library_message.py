@@ -117,10 +117,32 @@ def test_without_an_index_the_error_names_the_variable(monkeypatch: pytest.Monke
         resolve("package://other/a.yaml")
 
 
-@pytest.mark.parametrize("uri", ["package://", "package://a", "package://a/", "package://a/../b"])
-def test_an_incomplete_or_climbing_uri_is_refused(uri: str) -> None:
+@pytest.mark.parametrize(
+    "rest",
+    ["", "{}", "{}/", "{}/../b", "{}/config/../../b", "{}//etc/passwd", "{}//", "/etc/passwd", "../{}/a", "{}/..", ".."]
+    + ["{}/%2e%2e/b", "{}/%2Fetc/passwd", "{}/a\0b", "{}\n/a", "{}%2F..%2F/a", "localhost:80/{}/a", "~/a", "./a"],
+)
+def test_an_incomplete_or_climbing_uri_is_refused(rest: str) -> None:
     with pytest.raises(PackageUriError, match="incomplete or climbing"):
-        resolve(uri)
+        resolve("package://" + rest.format("thunder_controllers"))
+
+
+def test_a_link_out_of_the_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = tmp_path / "share/ament_index/resource_index/packages/other"
+    source, share = tmp_path / "src/other", tmp_path / "share/other"
+    for folder in (marker.parent, source, share):
+        folder.mkdir(parents=True)
+    for file in (marker, source / "package.xml", source / "a.yaml", tmp_path / "secret.yaml"):
+        file.touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    (share / "out.yaml").symlink_to(tmp_path / "secret.yaml")
+    (share / "folder").symlink_to(tmp_path)
+    (share / "a.yaml").symlink_to(source / "a.yaml")
+    for name in ("out.yaml", "folder/secret.yaml", "a.yaml"):
+        with pytest.raises(PackageUriError, match="a link leads out of the package"):
+            resolve(f"package://other/{name}")
+    (share / "package.xml").symlink_to(source / "package.xml")  # colcon build --symlink-install
+    assert resolve_file("package://other/a.yaml") == share / "a.yaml"
 
 
 def test_a_path_may_start_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

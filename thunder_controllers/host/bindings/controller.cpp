@@ -134,6 +134,26 @@ void bind_options(py::module_& module) {
                              "infinite.");
 }
 
+void bind_limits(py::module_& module) {
+  const auto values = [](std::vector<double> Limits::*member) {
+    return [member](const Limits& limits) { return vector_of(limits.*member); };
+  };
+  py::class_<Limits>(module, "Limits", "The limits that a controller keeps, shape (n,) each: the options' or the library's.")
+      .def(py::init([](const PyLibrary& library, const Options& options) {
+             return limits_of(options, library.data());
+           }),
+           py::arg("library"), py::arg("options") = Options(),
+           "Raises LawError for a joint without an effort limit: nothing can stand for that.")
+      .def_property_readonly("position_lower", values(&Limits::position_lower), "[rad or m]")
+      .def_property_readonly("position_upper", values(&Limits::position_upper), "[rad or m]")
+      .def_property_readonly("velocity", values(&Limits::velocity), "[rad/s or m/s]")
+      .def_property_readonly("acceleration", values(&Limits::acceleration), "[rad/s² or m/s²]")
+      .def_property_readonly("effort", values(&Limits::effort), "[N·m or N] Finite.")
+      .def_property_readonly("effort_rate", values(&Limits::effort_rate), "[N·m/s or N/s] Finite.")
+      .def_readonly("notes", &Limits::notes,
+                    "What the robot's description leaves open and what was done about it, a sentence each.");
+}
+
 void bind_status(py::module_& module) {
   py::class_<Status>(module, "Status", "What a controller was doing when it was asked.")
       .def_property_readonly("lifecycle", [](const Status& s) { return name_of(s.lifecycle); }, "See `Controller`.")
@@ -301,6 +321,7 @@ void bind_lifecycle(py::class_<Controller>& bound) {
 
 void bind_controller(py::module_& module) {
   bind_options(module);
+  bind_limits(module);
   bind_status(module);
   py::class_<Controller> bound(
       module, "Controller",

@@ -160,8 +160,7 @@ void bind_updates(py::class_<ControlSession>& bound) {
                              "Whether a stop, or a fault, has brought the arm to rest.")
       .def_property_readonly("fault", &ControlSession::fault,
                              "The fault found since activation, for people: the arm is stopped. None if there is none.")
-      .def_property_readonly("limit_notes", [](const ControlSession& s) { return s.limits().notes; },
-                             "What limits the robot's description leaves open and what was done about it, for people.");
+      .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.");
 }
 
 void bind_references(py::class_<ControlSession>& bound) {

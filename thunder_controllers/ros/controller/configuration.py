@@ -28,6 +28,9 @@ OPTIONS = (
     "reference_timeout",
     "saturation_freezes_adaptation",
     "velocity_patience",
+    "velocity_limit_patience",
+    "gap_limit",
+    "approach_patience",
     "velocity_stop_ratio",
 )
 LIMITS = ("effort_limit", "effort_rate_limit", "velocity_limit")

@@ -18,8 +18,6 @@ using Lock = std::lock_guard<thunder::PriorityMutex>;
 constexpr unsigned int kTries = 1;
 /// unless there is no next update.
 constexpr unsigned int kTransitionTries = 100;
-constexpr const char* kRunaway =
-    "deactivated: the arm ran away: joints beyond their velocity limits for longer than velocity_patience";
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -73,6 +71,9 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     const thunder::Configuration& made = wiring->session().configuration();
     RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());
+    for (const std::string& note : wiring->session().limits().notes) {
+      RCLCPP_WARN(get_node()->get_logger(), "%s", note.c_str());
+    }
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
@@ -95,12 +96,12 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
 
 AdaptiveController::CallbackReturn AdaptiveController::on_deactivate(const State&) {
   const Lock lock(in_use_);
-  const bool has_run_away = has_given_up();
+  const char* fault = has_given_up() ? wiring_->session().fault() : nullptr;
   const auto result = attempt("deactivate", [this] {
     wiring_->session().deactivate(effort_.data());
     write_commands(kTransitionTries);
   });
-  if (has_run_away) board_->set_message(kRunaway);
+  if (fault) board_->set_message(std::string("deactivated: ") + fault);
   return result;
 }
 
@@ -139,9 +140,9 @@ void AdaptiveController::write_commands(unsigned int tries) {
   if (!is_complete) ++wiring_->faults().refused_commands;
 }
 
-/// Whether an arm that ran away has been braked to rest, which the host never ends by itself.
+/// Whether an arm with a fault has been braked to rest, which the host never ends by itself.
 bool AdaptiveController::has_given_up() const noexcept {
-  return wiring_->session().has_run_away() && wiring_->session().has_stopped();
+  return wiring_->session().fault() && wiring_->session().has_stopped();
 }
 
 controller_interface::return_type AdaptiveController::update(const rclcpp::Time& time, const rclcpp::Duration& period) {

@@ -38,7 +38,7 @@ fs::path resolve_path(const std::string& text) {
     const std::size_t slash = text.find('/', kScheme.size());
     const std::string package = text.substr(kScheme.size(), slash - kScheme.size());
     const fs::path relative = slash == std::string::npos ? "" : text.substr(slash + 1);
-    const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
+    const bool climbs = relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end();
     if (package.empty() || relative.empty() || climbs) {
       throw HostError(ErrorKind::build, "incomplete or climbing URI", text, "package://<package>/<path>");
     }
@@ -149,6 +149,9 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   options.effort_rate_limit = parameters.effort_rate_limit;
   options.velocity_limit = parameters.velocity_limit;
   options.velocity_patience = parameters.velocity_patience;
+  options.velocity_limit_patience = parameters.velocity_limit_patience;
+  options.gap_limit = parameters.gap_limit;
+  options.approach_patience = parameters.approach_patience;
   options.velocity_stop_ratio = parameters.velocity_stop_ratio;
   return options;
 }

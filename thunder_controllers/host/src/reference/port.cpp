@@ -13,6 +13,7 @@
 namespace thunder {
 namespace {
 
+constexpr double kLargestSpeedShare = 0.8;  // leaves the law room to catch up
 constexpr double kSlowestStream = 0.02;     // [s] between samples that are followed as they are
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
 
@@ -323,13 +324,15 @@ void ReferencePort::keep_limits() noexcept {
   }
 }
 
-/// Joint laws: what is written, but no position further than the velocity limit allows from the one before, in next_.
+/// Joint laws: what is written, but no position further from the one before, in next_, than at kLargestSpeedShare of the
+/// velocity limit, or at the velocity that is written if that is more.
 void ReferencePort::approach_written(double dt) noexcept {
   take_written(buffer_.value());
   keep_limits();
   for (int i = 0; i < layout_.n_joints; ++i) {
     const auto place = static_cast<std::size_t>(layout_.position + i);
-    const double limit = limits_.velocity[static_cast<std::size_t>(i)];
+    const double speed = std::abs(values_[static_cast<std::size_t>(layout_.velocity + i)]);
+    const double limit = std::max(kLargestSpeedShare * limits_.velocity[static_cast<std::size_t>(i)], speed);
     const double way = values_[place] - next_[place];
     if (!(std::abs(way) > limit * dt)) continue;
     values_[place] = next_[place] + std::copysign(limit * dt, way);

@@ -13,6 +13,7 @@ constexpr double kLargestMargin = 0.05;    // [rad or m]
 constexpr double kBandwidthPeriods = 5.0;  // fast against the arm, slow against sampling and a delay of some periods
 constexpr double kBrakingShare = 0.5;      // the rest is for other joints and an inertia that is not known
 constexpr double kLeastEffortShare = 0.1;  // of the limit, where gravity takes nearly all of it
+constexpr double kLargestDepth = 0.2;      // [rad or m] behind a soft stop, where the whole effort pushes back
 constexpr double kLargestSpeedShare = 1.5;  // of the velocity limit: a law may overshoot it a little
 constexpr double kFarDampingShare = 0.25;  // of the effort limit at the velocity limit, as of the brake
 constexpr double kFarMargins = 10.0;
@@ -78,7 +79,7 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
   const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
   const double near = apparent_inertia_[joint] * bandwidth_;
   if (distance <= 0.0) {
-    const double stiffness = std::min(limit / margin_[joint], 0.5 * near * bandwidth_);
+    const double stiffness = std::clamp(0.5 * near * bandwidth_, limit / kLargestDepth, limit / margin_[joint]);
     return bias - near * speed + stiffness * distance;
   }
   const double deceleration = kBrakingShare * left / inertia;
@@ -86,7 +87,13 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
   const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
   const double far = std::max(near, kFarDampingShare * limit / velocity_limit_[joint]);
   const double damping = near + (far - near) * std::min(1.0, distance / (kFarMargins * margin_[joint]));
-  return bias + damping * (std::min(to_stop, kLargestSpeedShare * velocity_limit_[joint]) - speed);
+  return bias + damping * (to_stop - speed);
+}
+
+/// Of the effort along a velocity: all of it at the limit, none at kLargestSpeedShare of it.
+double SoftStops::speed_bound(std::size_t joint, double speed, double bias) const noexcept {
+  const double left = kLargestSpeedShare - speed / velocity_limit_[joint];
+  return bias + effort_limit_[joint] * left / (kLargestSpeedShare - 1.0);
 }
 
 GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, double* effort) noexcept {
@@ -94,8 +101,10 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
   if (!find_inertia(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);
-    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]);
+    const double least = -std::min(bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]),
+                                   speed_bound(i, -qd[i], -bias[i]));
+    const double most = std::min(bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]),
+                                 speed_bound(i, qd[i], bias[i]));
     const double wanted = effort[i];
     if (wanted > most) effort[i] = most;
     if (wanted < least) effort[i] = least;

@@ -38,7 +38,7 @@ enum class ReferenceState {
 /// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
 ///
 /// Joint references are cut to the limits: positions, velocities, accelerations; and a position that is written far
-/// away is approached at the velocity limit. A pose that turns out to be out of reach is given up: the place where the
+/// away is approached at 0.8 of the velocity limit. A pose that turns out to be out of reach is given up: the place where the
 /// robot is then is held, until something else is asked for, or the stream comes near it; see Approach.
 class ReferencePort {
  public:

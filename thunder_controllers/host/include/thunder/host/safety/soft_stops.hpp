@@ -17,14 +17,15 @@ namespace thunder {
 /// A soft stop begins a margin w = min(1 % of the range, 0.05) before the limit. At the distance d from it and the
 /// velocity v towards it, the effort towards it is at most
 ///
-///     τ_b + D (v_a(d) − v) − K max(0, −d),   v_a(d) = min(1.5 v_max, √(a²T² + 2 a d) − a T) for d > 0, else 0,
+///     τ_b + D (v_a(d) − v) − K max(0, −d),   v_a(d) = √(a²T² + 2 a d) − a T for d > 0, else 0,
 ///
 /// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
 /// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
 /// T = 2 τ_max/τ̇_max. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less than a
 /// quarter of τ_max/v_max ten margins away, where the description's inertia (it has no rotors) should not bound what the
-/// law may ask for; K = min(τ_max/w, m k²/2). So the bound is continuous, and at usual speeds far from a limit it is
-/// none. The effort limit bounds the repulsion.
+/// law may ask for; K is m k²/2, but between τ_max/0.2 and τ_max/w. Beyond its velocity limit the effort along v is at
+/// most τ_b + 2 τ_max (1.5 − v/v_max). So the bounds are continuous, and at usual speeds far from a limit they are none.
+/// The effort limit bounds the repulsion.
 class SoftStops {
  public:
   /// Throws HostError(build) if the library has no M(q).
@@ -42,6 +43,7 @@ class SoftStops {
  private:
   bool is_within(const double* q, double margins) const noexcept;
   bool find_inertia(const double* q) noexcept;
+  double speed_bound(std::size_t joint, double speed, double bias) const noexcept;
   double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
 
   double bandwidth_;
