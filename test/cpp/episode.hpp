@@ -12,7 +12,8 @@
 namespace test {
 
 struct Tally {
-  long episodes = 0, updates = 0, sighted = 0, activations = 0, activations_refused = 0, requests = 0, requests_refused = 0;
+  long episodes = 0, updates = 0, sighted = 0;
+  long activations = 0, activations_refused = 0, requests = 0, requests_refused = 0;
   std::array<long, thunder::kGuardCount> guards{};
   Vector margin, farthest;
   std::map<std::string, std::string> breaches;  ///< The first of each kind in an episode, and where it was.
@@ -91,8 +92,10 @@ class Episode {
     options.velocity_limit_patience = draw_.power(-1.0, 0.0);
     options.velocity_stop_ratio = draw_.uniform(1.0, 3.0);
     for (int i = 0; i < n_; ++i) {
-      if (std::isfinite(data_.effort_limit[i])) options.effort_limit.push_back(draw_.uniform(0.9, 1.0) * data_.effort_limit[i]);
-      if (std::isfinite(data_.effort_rate_limit[i])) options.effort_rate_limit.push_back(draw_.uniform(0.5, 1.0) * data_.effort_rate_limit[i]);
+      const double effort = draw_.uniform(0.9, 1.0) * data_.effort_limit[i];
+      const double rate = draw_.uniform(0.5, 1.0) * data_.effort_rate_limit[i];
+      options.effort_limit.push_back(effort);
+      if (std::isfinite(rate)) options.effort_rate_limit.push_back(rate);
     }
     return options;
   }
@@ -203,7 +206,8 @@ class Episode {
   /// Somebody uses the life cycle.
   void interfere() {
     const int kind = draw_.below(6);
-    constexpr const char* kNames[] = {"deactivated", "stop begun", "estimates reset", "frozen", "unfrozen", "reconfigured"};
+    constexpr const char* kNames[] = {"deactivated", "stop begun", "estimates reset",
+                                      "frozen",      "unfrozen",   "reconfigured"};
     tell(kNames[kind]);
     if (kind == 0) return end_at_once();
     if (kind == 1) return session_->begin_stop();

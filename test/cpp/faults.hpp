@@ -22,7 +22,9 @@ struct Told {
 /// Faults of measurement and time: each comes in bursts of one to some hundred updates; several may overlap.
 class Faults {
  public:
-  enum Kind { nothing_finite, any_bits, repeated, frozen, past, future, restless, noise, offset, no_period, jitter, count };
+  enum Kind {
+    nothing_finite, any_bits, repeated, frozen, past, future, restless, noise, offset, no_period, jitter, count
+  };
   static constexpr std::array<const char*, count> kNames = {
       "nothing_finite", "any_bits", "repeated", "frozen", "past", "future", "restless", "noise", "offset", "no_period",
       "jitter"};

@@ -68,7 +68,8 @@ class Campaign {
                 subject.data().robot, subject.law.c_str(), t.episodes, t.updates, t.sighted);
     std::printf(" \"activations\": %ld, \"activations_refused\": %ld, \"requests\": %ld, \"requests_refused\": %ld,\n",
                 t.activations, t.activations_refused, t.requests, t.requests_refused);
-    std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s", test::json(t.margin).c_str(), test::json(t.farthest).c_str());
+    std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s", test::json(t.margin).c_str(),
+                test::json(t.farthest).c_str());
     std::printf(",\n \"guards\": {");
     for (std::size_t i = 0; i < thunder::kGuardCount; ++i) {
       std::printf("%s\"%s\": %ld", i == 0 ? "" : ", ", thunder::kGuardNames[i], t.guards[i]);

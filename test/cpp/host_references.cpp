@@ -33,7 +33,7 @@ constexpr double kLongest = 20.0;     // [s] after which a reference has not end
 constexpr double kRestTime = 0.5;     // [s] of which every step is at rest
 constexpr double kRest = 0.02;        // of the velocity limit
 constexpr double kTracked = 0.01;     // [m, rad] from the goal
-constexpr double kHaste = 2.0;        // times the speeds that are permitted: half of the timed references ask for too much
+constexpr double kHaste = 2.0;        // times the speeds that are permitted: half of the timed references want too much
 
 enum Place { in_reach, at_edge, beyond_reach, through_singularity, near_limits, places };
 constexpr const char* kPlaces[] = {"in_reach", "at_edge", "beyond_reach", "through_singularity", "near_limits"};
@@ -91,7 +91,7 @@ class Run {
   const Way way;
 
  private:
-  // --- where to ---------------------------------------------------------------------------------------------------------
+  // --- where to -----------------------------------------------------------------------------------------------------
 
   /// A pose a share of the range away from the limits.
   Vector inner_pose(double share) {
@@ -125,7 +125,8 @@ class Run {
     Vector q = inner_pose(place == near_limits ? 0.01 : 0.15);
     for (int i = 0; i < n_; ++i) {
       const bool is_bounded = std::isfinite(data_.position_lower[i]);
-      const double lower = is_bounded ? data_.position_lower[i] : -M_PI, upper = is_bounded ? data_.position_upper[i] : M_PI;
+      const double lower = is_bounded ? data_.position_lower[i] : -M_PI;
+      const double upper = is_bounded ? data_.position_upper[i] : M_PI;
       const bool up = draw_.one_in(2);
       if (place == at_edge) q[i] = up ? upper : lower;
       if (place == beyond_reach) q[i] = up ? upper + draw_.power(-1.0, 1.7) : lower - draw_.power(-1.0, 1.7);
@@ -146,7 +147,7 @@ class Run {
     return std::min(least / draw_.uniform(0.2, kHaste), 0.5 * kLongest);
   }
 
-  // --- how --------------------------------------------------------------------------------------------------------------
+  // --- how ----------------------------------------------------------------------------------------------------------
 
   void begin() {
     if (way == step) session_.stream(goal_);
@@ -226,7 +227,8 @@ class Run {
     if ((guards_ & thunder::kStopping) != 0) {
       std::string reasons;
       for (std::size_t i = 0; i < thunder::kGuardCount; ++i) {
-        if ((thunder::kBlockingGuards & ~thunder::kStopping & all_guards_ & 1u << i) != 0) reasons += std::string(reasons.empty() ? "" : "+") + thunder::kGuardNames[i];
+        if ((thunder::kFaults & all_guards_ & 1u << i) == 0) continue;
+        reasons += std::string(reasons.empty() ? "" : "+") + thunder::kGuardNames[i];
       }
       return session_.has_stopped() ? "stopped by " + reasons : "restless";
     }
@@ -300,7 +302,8 @@ void print(const Subject& subject, const Table& table) {
   std::printf("{\"robot\": \"%s\", \"law\": \"%s\", \"updates\": %ld, \"wrong\": %ld,\n", subject.data().robot,
               subject.law.c_str(), table.updates, table.wrong);
   std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s,\n \"endings\": {",
-              test::json(test::Envelope(subject.heaviest, thunder::limits_of({}, subject.data())).margin).c_str(), test::json(table.beyond).c_str());
+              test::json(test::Envelope(subject.heaviest, thunder::limits_of({}, subject.data())).margin).c_str(),
+              test::json(table.beyond).c_str());
   const char* comma = "";
   for (const auto& [place, endings] : table.endings) {
     std::printf("%s\n  \"%s\": {", comma, place.c_str());

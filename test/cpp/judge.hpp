@@ -52,7 +52,7 @@ struct Envelope {
   Vector lag;      ///< [s]
   Vector brake;    ///< [N·m or N]
   Vector inertia;  ///< [kg·m² or kg]
-  Vector lightest;
+  Vector lightest; ///< [kg·m² or kg]
   Vector margin;   ///< [rad or m] Infinite where there is no envelope.
 };
 
@@ -85,7 +85,8 @@ class Judge {
       if (!std::isfinite(effort[i])) return text("effort not finite", i, effort[i]);
       if (std::abs(effort[i]) > limits_.effort[k]) return text("effort beyond limit", i, effort[i]);
       const double change = std::abs(effort[i] - before[i]);
-      if (change > limits_.effort_rate[k] * time * (1.0 + 1e-9) + 1e-9) return text("effort beyond rate x time", i, change);
+      const double most = limits_.effort_rate[k] * time * (1.0 + 1e-9) + 1e-9;
+      if (change > most) return text("effort beyond rate x time", i, change);
     }
     return {};
   }
@@ -98,7 +99,8 @@ class Judge {
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
-      const double driven = is_responsible && !excused_[k] ? 0.0 : effort[i];  // a host minds what it drives itself
+      // What a host drives itself it must mind by itself.
+      const double driven = is_responsible && !excused_[k] ? 0.0 : effort[i];
       const bool is_lost = is_beyond_stopping(i, plant.q[i] - data_.position_upper[i], plant.qd[i], driven) ||
                            is_beyond_stopping(i, data_.position_lower[i] - plant.q[i], -plant.qd[i], -driven);
       excused_[k] = is_lost && (!is_responsible || excused_[k]);

@@ -125,7 +125,9 @@ inline std::vector<Subject> subjects_of(const char* path) {
   plant.load = 1.0;
   const Vector loaded = Heaviest(plant, data).gravity;
   double load = 2.0;
-  for (int i = 0; i < plant.n; ++i) load = std::min(load, (0.6 * data.effort_limit[i] - bare[i]) / (loaded[i] - bare[i] + 1e-9));
+  for (int i = 0; i < plant.n; ++i) {
+    load = std::min(load, (0.6 * data.effort_limit[i] - bare[i]) / (loaded[i] - bare[i] + 1e-9));
+  }
   plant.load = std::max(load, 0.0);
   std::vector<Subject> subjects;
   for (int k = 0; k < data.n_laws; ++k) {
@@ -151,7 +153,9 @@ void in_parallel(Work work) {
 /// As a JSON list; null for what is infinite.
 inline std::string json(const Vector& values) {
   std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ", ") + (std::isfinite(value) ? thunder::format(value) : "null");
+  for (const double value : values) {
+    text += (text.empty() ? "" : ", ") + (std::isfinite(value) ? thunder::format(value) : "null");
+  }
   return "[" + text + "]";
 }
 
