@@ -33,6 +33,7 @@ def host_extension() -> Pybind11Extension:
         sources=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.cpp"))],
         depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.hpp"))],
         include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
+        libraries=["crypto"],
         cxx_std=17,
         extra_compile_args=["-O2", "-Wall", "-Wextra", "-isystem", eigen_include()],
     )

@@ -35,8 +35,9 @@ def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[st
     _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", "--law", law], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
-    sources = json.loads((generated / "manifest.json").read_text(encoding="utf-8"))["files"]
-    written = max((generated / f).stat().st_mtime for f in sources if not f.endswith(".so"))
+    compiled_or_later = (".so", "manifest.json", "SHA256SUMS")
+    files = (path for path in generated.rglob("*") if path.is_file())
+    written = max(path.stat().st_mtime for path in files if not path.name.endswith(compiled_or_later))
     figures = {"total": ended - started, "generate": written - started, "compile": ended - written}
     figures["processor"] = _children_time() - used
     return {**figures, "cores": 1 if core is not None else len(os.sched_getaffinity(0))}

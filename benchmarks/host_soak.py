@@ -42,7 +42,7 @@ def compile_program(program: Path, flags: Sequence[str] = FLAGS, source: Path = 
     include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
     include += ["-isystem", str(toolchain.eigen_include())]
     command = [*toolchain.compiler("c++"), *flags, *include, str(source), *sources, "-o", str(program)]
-    toolchain.run([*command, "-ldl", "-pthread"])
+    toolchain.run([*command, "-ldl", "-lcrypto", "-pthread"])
     return program
 
 

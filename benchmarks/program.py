@@ -116,7 +116,7 @@ def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> 
     _make_all(missing)
     binary = folder / f"dynamics_{hashlib.sha256(repr(objects).encode()).hexdigest()[:16]}"
     if not binary.is_file():
-        _make_all({binary: [*cxx, *map(str, objects), "-ldl", "-lm"]})
+        _make_all({binary: [*cxx, *map(str, objects), "-ldl", "-lcrypto", "-lm"]})
     return binary
 
 

@@ -73,6 +73,8 @@ def _node_section(node: NodeInterface) -> str:
     parts = [f"## {node.name}", f"{node.description} {started}", _topics(node.topics)]
     if node.services:
         parts.append(_services(node.services))
+    if node.calls:
+        parts.append(_services(node.calls, "service of others"))
     parts.append(_parameters(node.parameters))
     if node.name == CONTROLLER:
         parts.append("On top of these come the [gains of its law](#gains-of-the-laws), as `gains.<name>`.")
@@ -80,7 +82,8 @@ def _node_section(node: NodeInterface) -> str:
 
 
 def _franka_section() -> str:
-    tables = (_topics(FRANKA.topics), _services(FRANKA.services), _parameters(FRANKA.parameters))
+    services = (_services(FRANKA.services), _services(FRANKA.calls, "service of others"))
+    tables = (_topics(FRANKA.topics), *services, _parameters(FRANKA.parameters))
     return "\n\n".join(["## Franka", FRANKA.description, *tables])
 
 
@@ -96,8 +99,8 @@ def _topics(topics: Iterable[Topic]) -> str:
     return table(("topic", "", "type", "QoS", "meaning"), rows)
 
 
-def _services(services: Iterable[Service]) -> str:
-    return table(("service", "type", "what it does"), [(f"`{s.name}`", f"`{s.type}`", s.description) for s in services])
+def _services(services: Iterable[Service], whose: str = "service") -> str:
+    return table((whose, "type", "what it does"), [(f"`{s.name}`", f"`{s.type}`", s.description) for s in services])
 
 
 def _parameters(parameters: Iterable[Parameter]) -> str:

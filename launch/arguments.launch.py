@@ -1,7 +1,9 @@
 """Arguments that panda_adaptive.launch.py and robot_adaptive.launch.py have in common."""
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable
+
+from thunder_controllers.ros.tools.discovery import discovery_environment
 
 ARGUMENTS = [
     DeclareLaunchArgument("law", default_value="cartesian_backstepping", description="Law to run, NAME[:option=a+b]."),
@@ -9,6 +11,11 @@ ARGUMENTS = [
         "adapted_links",
         default_value="",
         description="Links whose inertial parameters are estimated, a+b, or all; empty: the last.",
+    ),
+    DeclareLaunchArgument(
+        "output",
+        default_value="",
+        description="Folder to write the library to, and to look for it in; empty: the cache.",
     ),
     DeclareLaunchArgument(
         "reference",
@@ -39,6 +46,13 @@ ARGUMENTS = [
         description="ROS parameter file for the controller: its gains, above those of the defaults.",
     ),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes."),
+    DeclareLaunchArgument(
+        "discovery",
+        default_value="auto",
+        choices=["auto", "localhost", "subnet"],
+        description="Who takes part: this machine, or all on its network; auto: what ROS_AUTOMATIC_DISCOVERY_RANGE "
+        "says, this machine where that is not set.",
+    ),
     DeclareLaunchArgument(
         "mode",
         default_value="realtime",
@@ -73,6 +87,12 @@ ARGUMENTS = [
 ]
 
 
+def set_discovery(context):
+    """Set who finds the nodes, before they start."""
+    chosen = discovery_environment(context.launch_configurations["discovery"], context.environment)
+    return [SetEnvironmentVariable(name, value) for name, value in chosen.items()]
+
+
 def generate_launch_description():
-    """Declare the arguments to the file that includes this one."""
-    return LaunchDescription(ARGUMENTS)
+    """Declare the arguments to the file that includes this one, and act on those that count for all processes."""
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=set_discovery)])

@@ -4,8 +4,10 @@ ros2 launch thunder_controllers generator.launch.py robot:=/path/to/my_robot.urd
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch_ros.actions import Node
+
+from thunder_controllers.ros.tools.discovery import discovery_environment
 
 ARGUMENTS = [
     DeclareLaunchArgument(
@@ -32,6 +34,13 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument("output", default_value="", description="Folder to write to; empty: the cache."),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node."),
+    DeclareLaunchArgument(
+        "discovery",
+        default_value="auto",
+        choices=["auto", "localhost", "subnet"],
+        description="Who takes part: this machine, or all on its network; auto: what ROS_AUTOMATIC_DISCOVERY_RANGE "
+        "says, this machine where that is not set.",
+    ),
 ]
 
 
@@ -49,7 +58,8 @@ def launch_setup(context):
         output="screen",
         on_exit=Shutdown(),
     )
-    return [generator]
+    discovery = discovery_environment(given["discovery"], context.environment)
+    return [*(SetEnvironmentVariable(name, value) for name, value in discovery.items()), generator]
 
 
 def generate_launch_description():

@@ -92,14 +92,14 @@ def launch_setup(context):
         parameters=[
             *files,
             {"type": given["reference"], "law": law, "autostart": autostart == "true"},
-            {"use_sim_time": backend == "gazebo"},
+            {"use_sim_time": backend == "gazebo"} | ({"library_folders": [given["output"]]} if given["output"] else {}),
         ],
         remappings=[("joint_states", states)],
         output="screen",
         on_exit=Shutdown(),
     )
     return [
-        include("generator", robot=robot, name="", base_link="", ee_link=ee_link, output=""),
+        include("generator", robot=robot, name="", base_link="", ee_link=ee_link),
         include(
             f"backends/{backend}",
             parameter_files=os.pathsep.join(files),

@@ -51,12 +51,15 @@ def launch_setup(context):
         executable="reference",
         name="thunder_reference",
         namespace=given["namespace"],
-        parameters=[{"type": given["reference"], "law": law, "autostart": autostart == "true"}],
+        parameters=[
+            {"type": given["reference"], "law": law, "autostart": autostart == "true"},
+            *([{"library_folders": [given["output"]]}] if given["output"] else []),
+        ],
         output="screen",
         on_exit=Shutdown(),
     )
     return [
-        include("generator", output=""),
+        include("generator"),
         include(
             "backends/mujoco",
             backend="mujoco",

@@ -28,7 +28,10 @@ def launch_setup(context):
             executable="model",
             name="thunder_model",
             namespace=given["namespace"],
-            parameters=[{"use_sim_time": given.get("backend") == "gazebo"}],
+            parameters=[
+                {"use_sim_time": given.get("backend") == "gazebo"},
+                *([{"library_folders": [given["output"]]}] if given["output"] else []),
+            ],
             remappings=[("joint_states", given["joint_states"])],
             output="screen",
             on_exit=Shutdown(),

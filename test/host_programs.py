@@ -34,7 +34,7 @@ def compile_program(
         core = _core(folder, flags)
         work = Path(mkdtemp(dir=folder))
         source = REPOSITORY / f"test/cpp/{name}.cpp"
-        link = ["-o", str(work / name), *(f"-l{library}" for library in libraries), "-ldl", "-pthread"]
+        link = ["-o", str(work / name), *(f"-l{library}" for library in libraries), "-ldl", "-lcrypto", "-pthread"]
         _call(["c++", *OPTIONS, *flags, str(source), *map(str, sources), str(core), *link])
         os.replace(work / name, program)  # another process of this session may have made it meanwhile
     return program

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+from thunder_dynamics.checksums import write_checksums
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ABI_INCLUDE = REPOSITORY / "thunder_dynamics/include"
@@ -15,12 +18,13 @@ MASSES = np.array([1.2, 0.8])
 LENGTHS = np.array([0.5, 0.4])
 
 
-def compile_pendulum2(folder: Path, *macros: str) -> Path:
-    """Compile the library, spoilt by the given macros; returns its path."""
+def compile_pendulum2(folder: Path, *macros: str, options: Sequence[str] = ()) -> Path:
+    """Compile the library, spoilt by the given macros, with further options; returns its path."""
     library = folder / f"libpendulum2{''.join(macros)}.so"
     defines = [f"-D{macro}" for macro in macros]
-    options = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}"]
-    subprocess.run(["cc", *options, *defines, str(SOURCE), "-o", str(library), "-lm"], check=True)
+    flags = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}", *options]
+    subprocess.run(["cc", *flags, *defines, str(SOURCE), "-o", str(library), "-lm"], check=True)
+    write_checksums(folder)
     return library
 
 

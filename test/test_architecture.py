@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia"),
+    ("spatial", "inertia", "checksums"),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),
@@ -54,7 +54,7 @@ ROS: dict[str, set[str]] = {
     "reference": {"common", "controller", "simulation"},
     "bringup": {"common"},
     "interfaces": {"common", "controller", "generator", "reference", "simulation", "bringup"},
-    "tools": {"common", "bringup"},
+    "tools": {"common", "bringup", "interfaces"},
 }
 """Parts of thunder_controllers.ros: a folder per node, which knows no other but those it is listed with."""
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from test_packaging import MARKER, ROOT, SHARE, copy_tree
 
+from thunder_controllers.host import Library
+
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 AMENT = ("ament_package", "catkin_pkg")
 """What ament_cmake runs in the interpreter of the build: pure Python, so Debian's serves any version."""
@@ -97,7 +99,7 @@ def test_every_executable_is_where_ros2_run_looks(prefix: Path) -> None:
 def test_robots_are_generated_by_the_generator_node_while_building(workspace: Path, prefix: Path) -> None:
     assert "[thunder_generator]: building" in (workspace / "log.txt").read_text()
     assert (prefix / "lib" / "libplanar3r.so").is_file()
-    assert (prefix / SHARE / "robots/planar3r_generatedFiles/manifest.json").is_file()
+    assert Library(prefix / SHARE / "robots/planar3r_generatedFiles").laws == ("slotine_li",)
 
 
 def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:

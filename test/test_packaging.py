@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from lxml import etree
 from packaging.version import Version
 from pybind11 import get_cmake_dir
 
+from thunder_controllers.host import Library
 from thunder_dynamics.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -237,8 +239,13 @@ def cmake_install(tree: Path, folder: Path, *options: str) -> Path:
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_plain_cmake_compiles_a_robot_and_the_host(tree: Path, tmp_path: Path) -> None:
     options = ("-DCMAKE_DISABLE_FIND_PACKAGE_ament_cmake=ON", "-DTHUNDER_ROBOTS=config/robots/panda.yaml")
-    prefix = cmake_install(tree, tmp_path, *options, f"-DPython3_EXECUTABLE={sys.executable}")
+    before = os.umask(0o002)  # as users of Ubuntu have it
+    try:
+        prefix = cmake_install(tree, tmp_path, *options, f"-DPython3_EXECUTABLE={sys.executable}")
+    finally:
+        os.umask(before)
     assert (prefix / "lib" / "libpanda.so").is_file()
+    assert Library(prefix / SHARE / "robots" / "panda_generatedFiles").robot == "panda"
     assert (prefix / SHARE / "robots" / "panda_generatedFiles" / "thunder_panda.h").is_file()
     assert (prefix / "include" / "thunder" / "thunder_abi.h").is_file()
     assert (prefix / "include" / "thunder" / "host" / "controller.hpp").is_file()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import importlib.machinery
 import importlib.util
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_path
 
+from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
@@ -70,8 +71,7 @@ def build(
         None if user_functions is None else Path(user_functions),
     )
     digest = request.digest()
-    parent = user_cache_path("thunder") / f"{model.name}_{digest[:16]}" if folder is None else Path(folder)
-    target = parent.resolve() / f"{model.name}_generatedFiles"
+    target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
     with _written(target), _locked(target, exclusive=True):
         if not _is_current(target, digest):
             _check_replaceable(target)
@@ -79,24 +79,32 @@ def build(
     return target
 
 
+def generated_folder(robot: str, parent: Path) -> Path:
+    """Folder in `parent` that `build` generates."""
+    return parent.resolve() / f"{robot}_generatedFiles"
+
+
+def cache_place(robot: str, digest: str, root: Path | None = None) -> Path:
+    """Parent of the folder that is generated for a content hash in a cache, the user's own if none is given."""
+    return (root or user_cache_path("thunder")) / f"{robot}_{digest[:16]}"
+
+
 def load(folder: str | Path) -> Any:
     """Import the Python module of a generated folder and return a new instance of its class thunder_<robot>.
 
     Raises:
-        BuildError: if the folder is no generated package, or was built without its Python module.
+        BuildError: if the folder is no generated package, is not as it was generated (see `checksums.read_verified`),
+            or was built without its Python module.
     """
-    path = Path(folder).resolve()
+    path = (Path(folder) / SUMS).resolve().parent  # colcon's --symlink-install links every file
     with _locked(path, exclusive=False):
-        manifest = _read_manifest(path)
-        if manifest is None:
-            raise BuildError(
-                "no generated library", where=str(path), valid="a folder that build() or `thunder gen` made"
-            )
+        manifest = json.loads(read_verified(path, MANIFEST))
         name = f"thunder_{manifest['robot']}"
         if not manifest["module"]:
             raise BuildError("built without its Python module", where=str(path), valid="build(..., python=True), or -p")
-        # pybind11 keeps one module per name in a process: robots of one name need the hash in front of it
-        module = _import(f"_{manifest['hash']}.{name}", path / manifest["module"])
+        content = read_verified(path, manifest["module"])
+    # pybind11 keeps one module per name in a process: robots of one name need the hash in front of it
+    module = _import(f"_{manifest['hash']}.{name}", content, path / manifest["module"])
     return getattr(module, name)()
 
 
@@ -170,9 +178,9 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
             "module": module,
             "functions": [f.name for f in package.functions],
             "laws": [law.name for law in package.laws],
-            "files": sorted([*texts, f"lib{package.name}.so", *([module] if module else [])]),
         }
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        write_checksums(partial)
         _replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -258,18 +266,21 @@ def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return manifest if isinstance(manifest, dict) and {"robot", "hash", "module", "files"} <= manifest.keys() else None
+    return manifest if isinstance(manifest, dict) and {"robot", "hash", "module"} <= manifest.keys() else None
 
 
 def _is_current(folder: Path, digest: str) -> bool:
+    """Whether the folder is of that content hash and as it was generated; what is damaged is generated again."""
     manifest = _read_manifest(folder)
-    return (
-        manifest is not None
-        and manifest.get("hash") == digest
-        and all((folder / f).is_file() for f in manifest["files"])
-    )
+    if manifest is None or manifest["hash"] != digest:
+        return False
+    try:
+        verify_folder(folder)
+    except BuildError:
+        return False
+    return True
 
 
 def _check_replaceable(target: Path) -> None:
@@ -288,21 +299,28 @@ def _replace(partial: Path, target: Path) -> None:
         partial.rename(target)
 
 
-_modules: dict[tuple[str, int, int], ModuleType] = {}
+_modules: dict[tuple[str, bytes], ModuleType] = {}
 
 
-def _import(name: str, path: Path) -> ModuleType:
-    """Import an extension from its file, once per file content: a rebuilt module is another one."""
-    status = path.stat()
-    key = (str(path), status.st_ino, status.st_mtime_ns)
+def _import(name: str, content: bytes, path: Path) -> ModuleType:
+    """Import an extension from the bytes of its file, once for the same ones: a rebuilt module is another one.
+
+    They are loaded from a file in memory, so that what was verified is what runs. It stays open: Python and the linker
+    know a module by the name that its descriptor has.
+    """
+    key = (name, hashlib.sha256(content).digest())
     if key not in _modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise BuildError("not an extension module of this Python", where=str(path), valid=sys.version.split()[0])
+        memory = os.memfd_create(path.name)
+        with open(memory, "wb", closefd=False) as file:
+            file.write(content)
+        origin = f"/proc/self/fd/{memory}"
+        loader = importlib.machinery.ExtensionFileLoader(name, origin)
         try:
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=origin))
+            loader.exec_module(module)
         except ImportError as error:
+            os.close(memory)
             raise BuildError(f"cannot be imported: {error}", where=str(path), valid="rebuild it") from error
+        module.__file__ = str(path)
         _modules[key] = module
     return _modules[key]

@@ -28,6 +28,8 @@ def launch_setup(context):
     }
     if given["estimates_file"]:
         parameters["estimates_file"] = str(resolve_file(given["estimates_file"]))
+    if given["output"]:
+        parameters["library_folders"] = [given["output"]]
     if franka:
         parameters |= {"robot": given["arm_id"], "joints": [f"{given['arm_id']}_joint{k}" for k in range(1, 8)]}
     controller = Node(
@@ -67,7 +69,10 @@ def bringup(given, goal):
         executable="bringup",
         name="thunder_bringup",
         namespace=given["namespace"],
-        parameters=[{"controller": "adaptive_controller", "goal": goal}],
+        parameters=[
+            {"controller": "adaptive_controller", "goal": goal},
+            *([{"library_folders": [given["output"]]}] if given["output"] else []),
+        ],
         remappings=[("joint_states", given["joint_states"])],
         output="screen",
         on_exit=lambda event, _: Shutdown() if event.returncode else None,

@@ -34,7 +34,10 @@ def launch_setup(context):
         executable="wait_for_library",
         name="thunder_wait_for_library",
         namespace=namespace,
-        parameters=[{"controller": "adaptive_controller", "file": library}],
+        parameters=[
+            {"controller": "adaptive_controller", "file": library},
+            *([{"library_folders": [given["output"]]}] if given["output"] else []),
+        ],
         output="screen",
     )
     spawner = Node(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of the plugin without a controller manager: plugin_cycle configure|cycle|end|bounds NAME:=VALUE…
+// The life of the plugin without a controller manager: plugin_cycle configure|cycle|end|bounds|listen NAME:=VALUE…
 //
 // It is loaded by pluginlib, gets the parameters NAME:=VALUE, and is configured; `cycle` goes on: activation, updates
 // with good and bad measurements that may not allocate, deactivation, activation again, clean-up; `end` ends it again and
 // again in one thread while another one updates, as the controller manager does at the end of the process; `bounds`
-// changes path.… while it is configured. Status 1 where a transition is refused, its reason in the log; 3 where a
+// changes path.… while it is configured; `listen` updates and takes whatever comes until SIGINT. Status 1 where a transition is refused, its reason in the log; 3 where a
 // property does not hold.
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <controller_interface/controller_interface.hpp>
 #include <cstdio>
@@ -204,6 +205,28 @@ void bounds(ControllerInterface& controller) {
   check(!result.successful && result.reason.find("valid: finite") != std::string::npos, "an infinite bound is refused");
 }
 
+/// Whatever is sent to it, its efforts stay within the limits of the Panda.
+void listen(ControllerInterface& controller, const std::string& positions) {
+  Robot robot(controller);
+  robot.set_positions(positions);
+  robot.lend_to(controller);
+  const auto node = controller.get_node();
+  if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) std::exit(1);
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(node->get_node_base_interface());
+  const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
+  for (std::int64_t k = 1; rclcpp::ok(); ++k) {
+    executor.spin_some(std::chrono::milliseconds(1));
+    const rclcpp::Time time(k * period.nanoseconds(), RCL_ROS_TIME);
+    check(controller.update(time, period) == controller_interface::return_type::OK, "an update returns OK");
+    const std::vector<double> efforts = robot.efforts();
+    for (std::size_t i = 0; i < efforts.size(); ++i) {
+      check(std::abs(efforts[i]) <= (i < 4 ? 87.0 : 12.0), "efforts are finite and within the limits");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -233,6 +256,7 @@ int main(int argc, char** argv) {
   if (action == "cycle") cycle(*controller, positions);
   if (action == "end") end(*controller, positions);
   if (action == "bounds") bounds(*controller);
+  if (action == "listen") listen(*controller, positions);
   rclcpp::shutdown();
   return 0;
 }

@@ -19,6 +19,7 @@ from robots import random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
+from thunder_dynamics.checksums import SUMS, write_checksums
 from thunder_dynamics.codegen import fingerprint
 from thunder_dynamics.codegen.fingerprint import content_hash, source_closure
 from thunder_dynamics.errors import BuildError, ExpressionError, LawError, NameNotFoundError
@@ -78,7 +79,8 @@ def test_a_given_folder_holds_the_package(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path / "deep" / "down", python=False)
     assert folder == tmp_path / "deep" / "down" / "pendulum_generatedFiles"
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert set(visible(folder)) == {name.split("/")[0] for name in manifest["files"]} | {"manifest.json"}
+    files = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert {"libpendulum.so", "thunder_abi.h", "manifest.json", "SHA256SUMS", "README.md"} <= files
     library = Library(folder / manifest["library"])
     assert library.hash == manifest["hash"] and library.robot == "pendulum"
     np.testing.assert_array_equal(library.pi, pendulum().pi)
@@ -99,10 +101,45 @@ def test_a_second_build_touches_nothing_and_needs_no_casadi(panda_folder: Path) 
     assert stamps(panda_folder) == before
 
 
-def test_a_missing_file_means_another_build(tmp_path: Path) -> None:
+def test_a_generated_folder_passes_sha256sum(panda_folder: Path) -> None:
+    assert subprocess.run(["sha256sum", "--check", "--strict", "--quiet", SUMS], cwd=panda_folder).returncode == 0
+    listed = {line.split("  ", 1)[1] for line in (panda_folder / SUMS).read_text().splitlines()}
+    files = {str(path.relative_to(panda_folder)) for path in panda_folder.rglob("*") if path.is_file()}
+    assert listed == files - {SUMS} and {"manifest.json", "libpanda.so"} <= listed
+
+
+def test_what_is_missing_damaged_or_writable_is_built_again(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path, python=False)
+    whole = (folder / "libpendulum.so").read_bytes()
     (folder / "README.md").unlink()
     assert (td.build(pendulum(), folder=tmp_path, python=False) / "README.md").is_file()
+    (folder / "libpendulum.so").write_bytes(whole[:1000])
+    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+    (folder / SUMS).unlink()
+    folder.chmod(0o777)
+    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+
+
+def test_a_damaged_manifest_is_refused_and_written_again(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    whole = (folder / "manifest.json").read_text()
+    for text in ("", "{", "[]", "3", "[" * 100_000, whole[:-9], whole.replace("pendulum", "arm"), whole + "\0", "{}"):
+        (folder / "manifest.json").write_text(text)
+        with pytest.raises(BuildError, match="manifest.json: is not the file that was generated"):
+            td.load(folder)
+    (folder / "manifest.json").write_text(whole.replace('"generator"', '"maker"'))
+    td.build(pendulum(), folder=tmp_path, python=False)
+    assert (folder / "manifest.json").read_text() == whole
+
+
+def test_a_module_that_is_not_the_one_generated_is_not_imported(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path)
+    name = json.loads((folder / "manifest.json").read_text())["module"]
+    td.load(folder)
+    with (folder / name).open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(BuildError, match=f"{name}: is not the file that was generated"):
+        td.load(folder)
 
 
 def test_another_robot_of_the_name_replaces_the_one_before(tmp_path: Path) -> None:
@@ -330,7 +367,7 @@ def test_user_functions_must_be_a_python_file(tmp_path: Path) -> None:
 
 
 def test_only_packages_with_a_module_load(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="no generated library; valid: a folder that build"):
+    with pytest.raises(BuildError, match="no generated library: there is no SHA256SUMS; valid: a folder that build"):
         td.load(tmp_path / "nothing")
     assert os.listdir(tmp_path) == []
     folder = td.build(pendulum(), folder=tmp_path, python=False)
@@ -343,5 +380,6 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "broken.so").write_text("not an object file")
     (folder / "manifest.json").write_text(json.dumps(manifest | {"module": "broken.so"}))
+    write_checksums(folder)
     with pytest.raises(BuildError, match=r"broken\.so: cannot be imported: .*; valid: rebuild it"):
         td.load(folder)

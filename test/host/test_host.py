@@ -123,7 +123,11 @@ def test_bad_initial_state_is_refused(library: Library) -> None:
     [
         ("nominal_dt", 0.0, "options.nominal_dt: is 0; valid: a positive period [s]"),
         ("nominal_dt", np.inf, "options.nominal_dt: is inf"),
-        ("measurement_timeout", 0.001, "options.measurement_timeout: is 0.001; valid: a finite time above nominal_dt [s]"),
+        (
+            "measurement_timeout",
+            0.001,
+            "options.measurement_timeout: is 0.001; valid: a finite time above",
+        ),
         ("measurement_timeout", np.nan, "options.measurement_timeout: is nan"),
         ("max_dt_ratio", 0.5, "options.max_dt_ratio: is 0.5; valid: a finite ratio of at least 1"),
         ("reference_timeout", -1.0, "options.reference_timeout: is -1; valid: a positive time [s]"),

@@ -224,7 +224,7 @@ def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
     loop = Loop(library, effort_limit=[4.0, 3.0]).activate()
     loop.ask(0.9)
     previous, seen = np.minimum(gravity(START), [4.0, 3.0]), Guard(0)
-    for _ in range(30):
+    for _ in range(100):
         seen |= loop.update()
         assert (np.abs(loop.effort) <= [4.0, 3.0]).all()
         # The sum previous + rate·dt is rounded once.

@@ -9,6 +9,7 @@ import pytest
 from pendulum2 import LENGTHS, MASSES, compile_pendulum2, gravity
 
 from thunder_controllers.host import Library
+from thunder_dynamics.checksums import write_checksums
 from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNotFoundError
 
 
@@ -51,6 +52,7 @@ def test_missing_file_is_refused(folder: Path) -> None:
 def test_file_that_is_no_library_is_refused(folder: Path) -> None:
     text = folder / "text.so"
     text.write_text("not an object file")
+    write_checksums(folder)
     with pytest.raises(BuildError, match="cannot be loaded"):
         Library(text)
 

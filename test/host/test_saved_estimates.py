@@ -20,6 +20,7 @@ from thunder_controllers.host import (
     read_estimates,
     save_estimates,
 )
+from thunder_dynamics.checksums import write_checksums
 from thunder_dynamics.errors import LawError
 
 VALUES = np.array([0.73, 1 / 3, -1e-17, 0.045, 0.1, 0.2, 0.3, 0.4, 0.5, 1e-5])
@@ -65,6 +66,7 @@ def test_any_name_of_a_robot_comes_back(name: str, tmp_path: Path) -> None:
     library = tmp_path / "librenamed.so"
     options = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}"]
     subprocess.run(["cc", *options, str(source), "-o", str(library), "-lm"], check=True)
+    write_checksums(tmp_path)
     configuration = Configuration(Library(library), law="joint_adaptive")
     assert configuration.robot == name
     session = ControlSession(configuration, Options())

@@ -242,11 +242,13 @@ class Probe:
     Args:
         domain: DDS domain.
         name: Of the node.
+        enclave: Of its context.
     """
 
-    def __init__(self, domain: int, name: str = "test_probe") -> None:
+    def __init__(self, domain: int, name: str = "test_probe", enclave: str = "") -> None:
         self.context = rclpy.Context()
-        rclpy.init(args=[], context=self.context, domain_id=domain)
+        words = ["--ros-args", "--enclave", enclave] if enclave else []
+        rclpy.init(args=words, context=self.context, domain_id=domain)
         self.node = rclpy.create_node(name, context=self.context, use_global_arguments=False)
         self.changed = threading.Condition()
         self._clients: dict[tuple[Any, str], Any] = {}

@@ -164,10 +164,9 @@ def _deactivate(probe: Probe) -> tuple[np.ndarray, JointState, bool, int]:
         )
 
 
-def test_the_generator_says_where_the_library_is(record: Record) -> None:
-    assert record.library["robot"] == "panda"
-    assert Path(record.library["library"]).is_file()
-    assert record.library["laws"]["cartesian_backstepping"]["adapted_links"] == [LINK]
+def test_the_generator_says_which_library_there_is(record: Record) -> None:
+    assert (record.library["robot"], record.library["laws"]) == ("panda", ["cartesian_backstepping"])
+    assert len(record.library["hash"]) == 64
 
 
 def test_the_error_falls_a_hundredfold(record: Record) -> None:

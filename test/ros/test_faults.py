@@ -19,12 +19,13 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import TwistStamped
 from nodes import STOP_TIMEOUT, Inbox, NodeProcess, Probe
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 import thunder_dynamics as td
-from thunder_controllers.ros.common.qos import MONITOR, STREAM
+from thunder_controllers.ros.common.qos import MONITOR, SENSOR, STREAM
 
 ROOT = Path(__file__).parents[2]
 CONTROLLER, SIMULATION = "/adaptive_controller", "/mujoco_simulation"
@@ -129,9 +130,9 @@ def bench(probe: Probe, start_node: StartNode, library: str) -> Iterator[Bench]:
 FAULTS = (
     ("nan_joint_states", "guard measurement_non_finite"),
     ("inf_velocity", "guard measurement_non_finite"),
-    ("wrong_names", "joint_states joints missing"),
+    ("wrong_names", "ramps for lack of joint_states"),
     ("missing_joint", "joint_states joints missing"),
-    ("empty", "joint_states joints missing"),
+    ("empty", "ramps for lack of joint_states"),
     ("wrong_size", "joint_states wrong sizes"),
     ("duplicate", "joint_states duplicate stamp"),
     ("reorder", "joint_states out of order"),
@@ -172,6 +173,47 @@ def test_without_joint_states_the_effort_becomes_the_one_that_holds_the_arm(benc
     np.testing.assert_allclose(state.position, Q_START, atol=0.01)
     np.testing.assert_allclose(np.array(bench.commands.latest.data), holding, atol=0.5)
     bench.assert_commands_are_safe()
+
+
+def test_the_watchdog_starts_within_its_time_in_steps_of_the_simulation(
+    probe: Probe, start_node: StartNode, library: str
+) -> None:
+    """A step is 1 ms of simulated time, which is never faster than the wall clock of the watchdog."""
+    urdf, seen = str(ROOT / "urdf/panda.urdf.xacro"), _Silence()
+    start_node("simulation", {"urdf": urdf, "q_start": Q_START, "mode": "realtime", "command_timeout": 60.0})
+    controller = start_node("controller", {"library": library, "watchdog_timeout": WATCHDOG})
+    assert probe.transition(CONTROLLER, "configure"), controller.output
+    probe.wait_until(lambda: probe.transition(CONTROLLER, "activate"), "activation")
+    with probe.listening(Float64MultiArray, "/effort_controller/commands", STREAM) as commands:
+        commands.wait(count=100)
+    clock = probe.subscribe(Clock, "/clock", seen.take_clock, SENSOR)
+    command = probe.subscribe(Float64MultiArray, "/effort_controller/commands", seen.take_command, STREAM)
+    states = probe.subscribe(JointState, "/joint_states", seen.take_state, STREAM)
+    probe.wait_until(lambda: seen.state_ns, "joint_states")
+    assert probe.set_parameters(SIMULATION, {"fault.kind": "drop_joint_states"})[0].successful
+    assert probe.call(SetBool, f"{SIMULATION}/inject_fault", SetBool.Request(data=True)).success
+    probe.wait_until(lambda: seen.silent_steps, "command in the silence")
+    for subscription in (clock, command, states):
+        probe.node.destroy_subscription(subscription)
+    assert 0.5 * WATCHDOG / 1e-3 < seen.silent_steps < 4.0 * WATCHDOG / 1e-3
+
+
+class _Silence:
+    """Simulated time from the last joint_states to the first command that answers none of them."""
+
+    def __init__(self) -> None:
+        self.now_ns = self.state_ns = self.silent_steps = 0
+
+    def take_clock(self, message: Clock) -> None:
+        self.now_ns = message.clock.sec * 10**9 + message.clock.nanosec
+
+    def take_state(self, message: JointState) -> None:
+        self.state_ns = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+
+    def take_command(self, message: Float64MultiArray) -> None:
+        steps = (self.now_ns - self.state_ns) // 1_000_000
+        if not self.silent_steps and self.state_ns and steps > 0.5 * WATCHDOG / 1e-3:
+            self.silent_steps = steps
 
 
 def test_a_lost_reference_leaves_the_arm_at_rest_where_it_was(bench: Bench, start_node: StartNode) -> None:

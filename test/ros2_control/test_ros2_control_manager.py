@@ -191,12 +191,47 @@ def test_a_library_that_is_not_there_is_refused(prefix: Path, library: str, reas
     assert result.returncode == 1 and reason in result.stderr, result.stderr
 
 
+def test_an_installed_robot_is_run_by_its_name_if_it_is_as_it_was_built(prefix: Path, panda_folder: Path) -> None:
+    folder = prefix / "share/thunder_controllers/robots/panda_generatedFiles"
+    assert f"there is no {folder}" in run(prefix, "configure", "robot:=panda").stderr
+    shutil.copytree(panda_folder, folder)
+    try:
+        result = run(prefix, "configure", "robot:=panda")
+        assert result.returncode == 0, result.stderr
+        with (folder / "libpanda.so").open("r+b") as file:
+            file.truncate(1000)
+        result = run(prefix, "configure", "robot:=panda")
+        assert result.returncode == 1 and "is not the file that was generated" in result.stderr, result.stderr
+    finally:
+        shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize(("position", "reason"), [("nan", "element 0 is nan"), ("9.0", "joint panda_joint1 is at 9")])
 def test_activation_is_refused_at_an_impossible_place(
     prefix: Path, panda_folder: Path, position: str, reason: str
 ) -> None:
     result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS.replace("q:=0.1", f"q:={position}"))
     assert result.returncode == 1 and "activate refused" in result.stderr and reason in result.stderr, result.stderr
+
+
+def test_it_survives_whatever_comes(prefix: Path, panda_folder: Path) -> None:
+    """Its topics and services, attacked over DDS as those of the node are."""
+    domain = "84"
+    local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": domain}
+    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={panda_folder}", POSITIONS]
+    attack = [sys.executable, str(ROOT / "test/ros2_control/attack_run.py"), domain, str(panda_folder / "libpanda.so")]
+    path = os.pathsep.join((str(ROOT), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
+    with (prefix / "listen.log").open("w") as log:
+        plugin = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
+        try:
+            environ = {**local, "PYTHONPATH": path}
+            result = subprocess.run(attack, env=environ, capture_output=True, text=True, check=False, timeout=300)
+        finally:
+            plugin.send_signal(signal.SIGINT)
+            status = plugin.wait(30)
+    seen = (prefix / "listen.log").read_text()[-4000:]
+    assert result.returncode == 0, result.stderr[-4000:] + seen
+    assert status == 0, seen
 
 
 # --- in the controller manager ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -145,11 +145,16 @@ class Library:
     """
     A generated robot library, loaded, checked and constant. Arrays are read-only, SI units.
     """
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, hash: str = '') -> None:
         """
-        Load a library and check all its metadata.
+        Verify a library against SHA256SUMS beside it, load it, and check all its metadata.
         
-        Raises BuildError if the file cannot be loaded, has another ABI version, or contradicts itself.
+        `path` is the file lib<robot>.so or the generated folder that holds it; `hash` is the content hash that it
+        must have, any if empty. What was verified is what runs, whatever becomes of the file.
+        
+        Raises BuildError if the file, its folder or SHA256SUMS belong to another user than this one and root, or
+        others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version
+        or content hash, or contradicts itself.
         """
     def evaluate(self, name: str, *args: numpy.typing.ArrayLike, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
         """
@@ -227,7 +232,7 @@ class Library:
     @property
     def path(self) -> str:
         """
-        Of the file.
+        Of the file, without symbolic links.
         """
     @property
     def pi(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -486,6 +491,49 @@ class Options:
     def velocity_stop_ratio(self) -> float:
         """
         [1] What counts as far too fast, in velocity limits; at least 1.
+        """
+class Limits:
+    """
+    The limits that a controller keeps, shape (n,) each: the options' or the library's.
+    """
+    def __init__(self, library: Library, options: Options = ...) -> None:
+        """
+        Raises LawError for a joint without an effort limit: nothing can stand for that.
+        """
+    @property
+    def acceleration(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s² or m/s²]
+        """
+    @property
+    def effort(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [N·m or N] Finite.
+        """
+    @property
+    def effort_rate(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [N·m/s or N/s] Finite.
+        """
+    @property
+    def notes(self) -> list[str]:
+        """
+        What the robot's description leaves open and what was done about it, a sentence each.
+        """
+    @property
+    def position_lower(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m]
+        """
+    @property
+    def position_upper(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m]
+        """
+    @property
+    def velocity(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s]
         """
 class Status:
     """
@@ -993,9 +1041,9 @@ class ControlSession:
         Whether a stream is followed; while inactive, whether one would be now.
         """
     @property
-    def limit_notes(self) -> list[str]:
+    def limits(self) -> Limits:
         """
-        What limits the robot's description leaves open and what was done about it, for people.
+        Those that are kept.
         """
     @property
     def options(self) -> Options:

@@ -31,8 +31,8 @@ class Guard(enum.IntFlag):
     NOT_ACTIVE = 1 << 10
     """The controller is not active: safe effort."""
     RUNAWAY = 1 << 11
-    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`, or than its limit for
-    `Options.velocity_limit_patience`: a fault."""
+    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`, or faster than its
+    limit for `Options.velocity_limit_patience`: a fault."""
     MOTION_LIMITED = 1 << 12
     """An effort towards a limit of position or velocity was cut by a soft stop."""
     POSITION_EXCEEDED = 1 << 13

@@ -22,7 +22,7 @@ class Topic(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service that a node offers."""
+    """A service that a node offers or calls."""
 
     name: str
     type: str
@@ -37,6 +37,7 @@ class NodeInterface(NamedTuple):
     description: str
     topics: tuple[Topic, ...]
     services: tuple[Service, ...]
+    calls: tuple[Service, ...]
     parameters: tuple[Parameter, ...]
 
 
@@ -57,9 +58,11 @@ _PARAMETERS = {
 def _read(name: str, entry: dict[str, Any]) -> NodeInterface:
     directions: tuple[Literal["subscribes"], Literal["publishes"]] = ("subscribes", "publishes")
     topics = [Topic(topic, way, *rest) for way in directions for topic, rest in entry.get(way, {}).items()]
-    services = [Service(service, *rest) for service, rest in entry.get("services", {}).items()]
+    services, calls = (
+        tuple(Service(service, *rest) for service, rest in entry.get(key, {}).items()) for key in ("services", "calls")
+    )
     about = (name, entry["executable"], entry["description"])
-    return NodeInterface(*about, tuple(topics), tuple(services), _PARAMETERS[name])
+    return NodeInterface(*about, tuple(topics), services, calls, _PARAMETERS[name])
 
 
 NODES = {

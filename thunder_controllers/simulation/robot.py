@@ -18,6 +18,9 @@ from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
+LARGEST_EFFORT = 1e6
+"""Far above what any arm can do [N·m or N]; after very large ones MuJoCo starts the arm anew where its file says."""
+
 
 @dataclass(frozen=True)
 class RobotOptions:
@@ -114,13 +117,13 @@ class SimulatedRobot:
         """Take a command, shape (n,) [N·m or N], and release the brakes; it acts until the next one.
 
         Raises:
-            DimensionError: if it has another shape or is not finite; the last command stays.
+            DimensionError: if it has another shape or is not below `LARGEST_EFFORT`; the last command stays.
         """
         values = np.asarray(effort, dtype=float)
         if values.shape != (self.n,):
             raise DimensionError(f"{values.size} efforts", where="command", valid=f"{self.n}")
-        if not np.isfinite(values).all():
-            raise DimensionError(f"efforts {values.tolist()}", where="command", valid="finite ones")
+        if not (np.abs(values) < LARGEST_EFFORT).all():
+            raise DimensionError(f"efforts {values.tolist()}", where="command", valid=f"below {LARGEST_EFFORT:g}")
         self._command[:] = values
         self.is_held = False
 

@@ -117,6 +117,11 @@ class Evaluation:
     def __contains__(self, name: str) -> bool:
         return any(name in process.names for process in self.processes)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that the processes get."""
+        return dict(self._context.environment)
+
     def before(self, process: Process) -> list[str]:
         """Programs that must have ended well before a process starts, the latest first."""
         first = self._before.get(process)

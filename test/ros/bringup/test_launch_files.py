@@ -16,6 +16,7 @@ from launch_files import Evaluation, Process
 
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.tools.discovery import RANGE
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
 from thunder_controllers.ros.tools.launcher import _parameter_words
 from thunder_controllers.ros.tools.systems import SYSTEMS, WRONG_LAST_LINK, complete
@@ -119,6 +120,8 @@ def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
             {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left", "gains": "GAINS"},
         ),
         ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "mode": "lockstep"}),
+        ("panda_adaptive", {"output": "/tmp/out", "model": "true"}),
+        ("robot_adaptive", {"output": "/tmp/out", "robot": PANDA, "ee_link": "panda_flange"}),
         ("generator", {"robot": PANDA, "output": "/tmp/out", "adapted_links": "all"}),
     ],
 )
@@ -135,6 +138,40 @@ def test_thunder_ros_starts_what_the_launch_file_starts(name: str, given: dict[s
         assert parameters.pop("use_sim_time", False) is False
         parameters.pop("controller", None)  # by its default name
     assert launched == table
+
+
+@pytest.mark.parametrize(
+    ("discovery", "given", "expected"),
+    [
+        ("auto", None, "LOCALHOST"),
+        ("auto", "SUBNET", "SUBNET"),
+        ("subnet", None, "SUBNET"),
+        ("subnet", "OFF", "SUBNET"),
+    ],
+)
+@pytest.mark.parametrize(("name", "robot"), [("panda_adaptive", {}), ("generator", {"robot": PANDA})])
+def test_nodes_are_found_from_this_machine_only_unless_asked_for_more(
+    name: str,
+    robot: dict[str, str],
+    discovery: str,
+    given: str | None,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(RANGE, raising=False)
+    if given:
+        monkeypatch.setenv(RANGE, given)
+    assert start(name, **robot, discovery=discovery).environment[RANGE] == expected
+
+
+def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
+    everyone = {names.REFERENCE, names.MODEL, names.CONTROLLER, names.BRINGUP, names.WAIT_FOR_LIBRARY}
+    for controller, backend in (("node", "mujoco"), ("plugin", "ros2_control"), ("node", "ros2_control")):
+        system = start(backend=backend, controller=controller, output="/tmp/out", model="true")
+        assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
+        found = {p.node for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
+        assert found == everyone & {process.node for process in system.processes}
+        assert not any("library_folders" in process.parameters for process in start(backend=backend).processes)
 
 
 # --- the simulation node ----------------------------------------------------------------------------------------------

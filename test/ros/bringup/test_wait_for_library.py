@@ -12,12 +12,19 @@ import yaml
 from nodes import NodeProcess, Probe
 from std_msgs.msg import String
 
+from thunder_controllers.host import Library
+from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
+from thunder_controllers.ros.common.library_message import describe_library, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED
+from thunder_dynamics import build, load_model
 
 Start = Callable[..., NodeProcess]
-LIBRARY = LibraryMessage("panda", "/cache/panda", "/cache/panda/libpanda.so", "panda.yaml", "3f", "0.1.0", (), {})
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(build(load_model(share("config/robots/planar3r.yaml")), python=False))
 
 
 @pytest.fixture
@@ -46,12 +53,14 @@ def announce(probe: Probe) -> Any:
         yield say
 
 
-def test_the_controller_is_given_the_library_in_any_namespace(start: Start, announce: Any, tmp_path: Path) -> None:
+def test_the_controller_is_given_the_library_in_any_namespace(
+    start: Start, announce: Any, library: Library, tmp_path: Path
+) -> None:
     file = tmp_path / "library.yaml"
     node = start("bringup.wait_for_library", {"file": str(file), "controller": "c"}, namespace="/arm")
-    announce(format_library_message(LIBRARY), "/arm")
+    announce(format_library_message(describe_library(library)), "/arm")
     assert node.wait() == 0, node.output
-    assert yaml.safe_load(file.read_text()) == {"/**/c": {"ros__parameters": {"library": LIBRARY.library}}}
+    assert yaml.safe_load(file.read_text()) == {"/**/c": {"ros__parameters": {"library": library.path}}}
 
 
 def test_without_a_library_in_time_there_is_no_file(start: Start, tmp_path: Path) -> None:
@@ -62,16 +71,9 @@ def test_without_a_library_in_time_there_is_no_file(start: Start, tmp_path: Path
     assert not file.exists()
 
 
-def test_what_is_announced_must_be_a_library(start: Start, announce: Any, tmp_path: Path) -> None:
-    node = start("bringup.wait_for_library", {"file": str(tmp_path / "library.yaml")})
-    announce("{robot: panda}")
-    assert node.wait() == 1
-    assert "library message" in node.output
-
-
-def test_a_file_that_cannot_be_written_is_named(start: Start, announce: Any, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_named(start: Start, announce: Any, library: Library, tmp_path: Path) -> None:
     node = start("bringup.wait_for_library", {"file": str(tmp_path / "none/library.yaml")})
-    announce(format_library_message(LIBRARY))
+    announce(format_library_message(describe_library(library)))
     assert node.wait() == 1
     assert "none/library.yaml" in node.output
 

@@ -1,98 +1,129 @@
-"""The YAML that announces a library, and how users name files."""
+"""The YAML that announces a library, where it is looked for, and how users name files."""
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from thunder_controllers.host import Library
 from thunder_controllers.package_uri import PackageUriError, resolve, resolve_file
 from thunder_controllers.resources import share
 from thunder_controllers.ros.common.library_message import (
-    MANIFEST,
+    LARGEST,
     LibraryMessage,
     LibraryMessageError,
-    describe_folder,
-    find_library,
+    describe_library,
     format_library_message,
+    load_announced,
     parse_library_message,
 )
+from thunder_dynamics import build, load_model
 
-MESSAGE = LibraryMessage(
-    robot="panda",
-    folder="/a/panda_generatedFiles",
-    library="/a/panda_generatedFiles/libpanda.so",
-    robot_file="/b/ü panda.yaml",
-    hash="3f",
-    generator="0.1.0",
-    functions=("M", "C"),
-    laws={"law": {"adapted_links": ["link7"], "task": "pose"}, "other": {}},
-)
-
-
-def generated(folder: Path, **changes: object) -> Path:
-    manifest = {"robot": "r", "library": "libr.so", "hash": "1", "generator": "0", "functions": ["M"], "laws": ["a"]}
-    (folder / MANIFEST).write_text(json.dumps({k: v for k, v in {**manifest, **changes}.items() if v is not None}))
-    (folder / "libr.so").touch()
-    return folder
+HASH = "0123456789" * 6 + "abcd"
+MESSAGE = LibraryMessage(robot="panda", laws=("one", "other"), hash=HASH)
+TEXT = f"robot: panda\nlaws:\n- one\n- other\nhash: {HASH}\n"
 
 
 def test_format_and_parse_are_inverse() -> None:
-    assert parse_library_message(format_library_message(MESSAGE)) == MESSAGE
+    assert format_library_message(MESSAGE) == TEXT
+    assert parse_library_message(TEXT) == MESSAGE
+
+
+def test_a_hash_of_digits_alone_is_text() -> None:
+    digits = LibraryMessage("r", (), "1" * 64)
+    assert parse_library_message(format_library_message(digits)) == digits
+    assert parse_library_message(f"{{robot: r, laws: [], hash: {'1' * 64}}}") == digits
 
 
 def test_what_a_newer_generator_adds_is_passed_over() -> None:
-    assert parse_library_message(format_library_message(MESSAGE) + "news: 1\n") == MESSAGE
+    assert parse_library_message(TEXT + "news: 1\n") == MESSAGE
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("text", "message"),
     [
-        (("robot: panda\n", ""), "robot: Field required"),
-        (("robot: panda", "robot: [panda]"), "robot: Input should be a valid string"),
-        (("library: /a", "library: a"), "relative.*valid: absolute"),
-        (("robot: panda", "robot: !!python/object:os.system panda"), "no YAML"),
-        (("robot: panda", "robot: {"), "no YAML"),
+        ("", "no mapping"),
+        ("hello", "no mapping"),
+        ("[]", "no mapping"),
+        (TEXT.replace("robot: panda\n", ""), "robot: Field required"),
+        (TEXT.replace("robot: panda", "robot: [panda]"), "robot: Input should be a valid string"),
+        (TEXT.replace("robot: panda", "robot: {"), "no YAML"),
+        (TEXT.replace("robot: panda", "robot: !!python/object/apply:os.system [panda]"), "robot: Input should be"),
+        *(
+            (TEXT.replace("robot: panda", f"robot: {name}"), "robot: String should match pattern")
+            for name in ("../..", "../../tmp/evil", "/tmp/evil", "a/b", "a b", "é", "''", "'panda\n\n'", "a" * 201)
+        ),
+        (TEXT.replace("robot: panda", 'robot: "a\\0"'), "robot: String should match pattern"),
+        (TEXT.replace(HASH, HASH[:-1]), "hash: String should match pattern"),
+        (TEXT.replace(HASH, HASH.upper()), "hash: String should match pattern"),
+        (TEXT.replace(HASH, "../" * 21 + "a"), "hash: String should match pattern"),
+        (TEXT.replace(HASH, f"[{HASH}]"), "hash: Input should be a valid string"),
+        (f"robot: panda\nlaws: {{a: 5}}\nhash: {HASH}", "laws: Input should be a valid tuple"),
+        (f"robot: panda\nlaws: 5\nhash: {HASH}", "laws: Input should be a valid tuple"),
+        (f"robot: panda\nlaws: [[a]]\nhash: {HASH}", "laws.0: Input should be a valid string"),
+        (f"robot: panda\nlaws: [a b]\nhash: {HASH}", "laws.0: String should match pattern"),
+        (f"robot: &a [*a]\nlaws: []\nhash: {HASH}", "no YAML|robot: Input should be"),
+        ("[" * 3000, "no YAML"),
+        ("{a: " * 3000, "no YAML"),
+        ("- " * 3000, "no YAML"),
+        (TEXT + "x: " + "[" * 3000 + "]" * 3000, "no YAML"),
+        ("a: &a [x]\n" + "".join(f"b{k}: &b{k} [*a, *a]\n" for k in range(500)), "robot: Field required"),
+        (TEXT + "---\n" + TEXT, "no YAML"),
+        ("\x07" + TEXT, "no YAML"),
+        (TEXT + "# " + "x" * LARGEST, f"characters; valid: at most {LARGEST}"),
     ],
 )
-def test_a_bad_message_is_refused(change: tuple[str, str], message: str) -> None:
+def test_a_bad_message_is_refused(text: str, message: str) -> None:
     with pytest.raises(LibraryMessageError, match=message):
-        parse_library_message(format_library_message(MESSAGE).replace(*change))
+        parse_library_message(text)
 
 
-def test_text_that_is_no_mapping_is_refused() -> None:
-    with pytest.raises(LibraryMessageError, match="no mapping"):
-        parse_library_message("hello")
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(build(load_model(share("config/robots/planar3r.yaml")), python=False))
 
 
-def test_a_folder_is_described_by_its_manifest(tmp_path: Path) -> None:
-    message = describe_folder(generated(tmp_path), "r.yaml", {"a": {"x": 1}, "not built": {}})
-    assert (message.robot, message.library, message.laws) == ("r", str(tmp_path / "libr.so"), {"a": {"x": 1}})
+def announcement(library: Library, **changes: str) -> str:
+    return format_library_message(LibraryMessage(**{**vars(describe_library(library)), **changes}))
 
 
-def test_a_folder_without_its_library_is_refused(tmp_path: Path) -> None:
-    (generated(tmp_path) / "libr.so").unlink()
-    with pytest.raises(LibraryMessageError, match="the library is missing"):
-        describe_folder(tmp_path, "r.yaml", {})
+@pytest.mark.slow
+def test_an_announced_library_is_found_in_the_user_s_cache(library: Library) -> None:
+    found = load_announced(announcement(library), [])
+    assert (found.path, found.hash) == (library.path, library.hash)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3", '{"robot": "r"}'])
-def test_a_folder_with_another_manifest_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(LibraryMessageError, match=str(tmp_path)):
-        describe_folder(tmp_path, "r.yaml", {})
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["output", "cache"])
+def test_an_announced_library_is_found_in_the_folders_given(
+    library: Library, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no_cache"))
+    root = tmp_path / "out"
+    parent = root if layout == "output" else root / f"planar3r_{library.hash[:16]}"
+    shutil.copytree(Path(library.path).parent, parent / "planar3r_generatedFiles")
+    with pytest.raises(LibraryMessageError, match="planar3r with hash .*: is in none of .*; valid: .*library_folders"):
+        load_announced(announcement(library), [])
+    found = load_announced(announcement(library), [str(tmp_path / "none"), str(root)])
+    assert found.path == str(parent / "planar3r_generatedFiles/libplanar3r.so")
 
 
-def test_a_library_is_found_by_file_and_by_folder(tmp_path: Path) -> None:
-    generated(tmp_path)
-    assert find_library(str(tmp_path)) == find_library(str(tmp_path / "libr.so")) == tmp_path / "libr.so"
-
-
-@pytest.mark.parametrize("name", ["none.so", "none/"])
-def test_a_library_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(LibraryMessageError, match="no such library"):
-        find_library(str(tmp_path / name))
+@pytest.mark.slow
+def test_another_build_or_a_damaged_one_is_not_taken(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no_cache"))
+    folder = tmp_path / "planar3r_generatedFiles"
+    shutil.copytree(Path(library.path).parent, folder)
+    with pytest.raises(LibraryMessageError, match=f"is another build, {library.hash}; valid: {HASH}"):
+        load_announced(announcement(library, hash=HASH), [str(tmp_path)])
+    with pytest.raises(LibraryMessageError, match="library of ur5 with hash .*: is in none of"):
+        load_announced(announcement(library, robot="ur5"), [str(tmp_path)])
+    (folder / "libplanar3r.so").write_bytes(b"x")
+    with pytest.raises(LibraryMessageError, match="is not the file that was generated"):
+        load_announced(announcement(library), [str(tmp_path)])
 
 
 def test_own_files_need_no_ament_index(monkeypatch: pytest.MonkeyPatch) -> None:

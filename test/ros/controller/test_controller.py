@@ -24,12 +24,10 @@ from controller_robot import (
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 from nodes import NodeProcess, Probe
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from thunder_controllers.host import Library, about_com
-from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
-from thunder_controllers.ros.common.qos import LATCHED
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, about_com, save_estimates
 
 LINK = "panda_link7"
 
@@ -46,9 +44,18 @@ def library() -> Library:
 
 
 @pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+def estimates_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where estimates are saved to and read from; at the start of every test it has the library's own."""
+    return tmp_path_factory.mktemp("estimates") / "estimates.yaml"
+
+
+@pytest.fixture(scope="module")
+def process(
+    probe: Probe, library: Library, estimates_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[NodeProcess]:
     folder = tmp_path_factory.mktemp("controller")
-    with running_controller(probe, folder, library_timeout=0.0) as process:
+    given = {"library": library.path, "estimates_file": str(estimates_file)}
+    with running_controller(probe, folder, **given) as process:
         yield process
 
 
@@ -58,10 +65,12 @@ def robot_of_module(probe: Probe, library: Library) -> TestRobot:
 
 
 @pytest.fixture
-def controller(process: NodeProcess, probe: Probe, library: Library) -> Iterator[NodeProcess]:
+def controller(process: NodeProcess, probe: Probe, library: Library, estimates_file: Path) -> Iterator[NodeProcess]:
     reset(probe)
-    defaults = {"library": library.path, "law": "", "robot": "", "joints": list(library.joint_names)}
-    results = probe.set_parameters(NODE, {**defaults, "estimates_file": "", "freeze_on_start": False})
+    configuration = Configuration(library)
+    save_estimates(estimates_file, configuration, ControlSession(configuration, Options()).snapshot())
+    defaults = {"law": "", "joints": list(library.joint_names), "freeze_on_start": False}
+    results = probe.set_parameters(NODE, defaults)
     assert all(result.successful for result in results), results
     yield process
 
@@ -87,33 +96,11 @@ def test_one_command_answers_each_measurement(robot: TestRobot, controller: Node
     assert len(robot.commands) == 50
 
 
-def test_configuring_without_a_library_fails_with_the_reason(probe: Probe, controller: NodeProcess) -> None:
-    set_one(probe, "library", "")
-    assert not probe.transition(NODE, "configure")
-    controller.wait_for_output("no library was announced")
-    assert probe.state(NODE) == "unconfigured"
-
-
-def test_a_library_announced_by_a_generator_is_used(
-    robot: TestRobot, controller: NodeProcess, probe: Probe, library: Library
-) -> None:
-    set_one(probe, "library", "")
-    publisher = probe.publisher(String, "thunder_generator/library", LATCHED)
-    message = describe_folder(Path(library.path).parent, "panda.yaml", {"cartesian_backstepping": {}})
-    publisher.publish(String(data=format_library_message(message)))
-    set_one(probe, "library_timeout", 10.0)
-    assert probe.transition(NODE, "configure"), controller.output
-    set_one(probe, "library_timeout", 0.0)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("library", "/nowhere/libpanda.so", "no such library"),
-        ("robot", "ur5", "the library is of robot 'panda'"),
         ("law", "slotine_li_of_nobody", "slotine_li_of_nobody"),
         ("joints", ["a", "b"], "7 different names"),
-        ("estimates_file", "/nowhere/estimates.yaml", "cannot be read"),
     ],
 )
 def test_what_cannot_be_configured_fails_with_the_reason(
@@ -280,34 +267,33 @@ def frozen(robot: TestRobot) -> bool:
 
 
 def test_freezing_keeps_the_estimates_and_is_reported(
-    robot: TestRobot, controller: NodeProcess, tmp_path: Path
+    robot: TestRobot, controller: NodeProcess, estimates_file: Path
 ) -> None:
     robot.activate(controller)
     assert robot.probe.call(SetBool, f"{NODE}/freeze_adaptation", SetBool.Request(data=True)).success
     assert frozen(robot)
-    before = saved(robot, tmp_path / "a.yaml")
+    before = saved(robot, estimates_file)
     push(robot)
-    assert saved(robot, tmp_path / "b.yaml")["pi_hat"] == before["pi_hat"]
+    assert saved(robot, estimates_file)["pi_hat"] == before["pi_hat"]
     assert robot.probe.call(SetBool, f"{NODE}/freeze_adaptation", SetBool.Request(data=False)).success
     assert not frozen(robot)
 
 
 def saved(robot: TestRobot, path: Path) -> dict[str, Any]:
     """What ~/save_estimates writes."""
-    assert set_one(robot.probe, "estimates_file", str(path)).successful
     answer = robot.probe.call(Trigger, f"{NODE}/save_estimates")
     assert answer.success and answer.message == str(path)
     return dict(yaml.safe_load(path.read_text()))
 
 
 def test_saved_estimates_are_where_the_next_start_begins(
-    robot: TestRobot, controller: NodeProcess, library: Library, tmp_path: Path
+    robot: TestRobot, controller: NodeProcess, estimates_file: Path
 ) -> None:
     robot.activate(controller)
-    data = saved(robot, tmp_path / "estimates.yaml")
+    data = saved(robot, estimates_file)
     assert data["robot"] == "panda" and data["links"] == [LINK] and len(data["pi_hat"]) == 10
     data["pi_hat"][0] = 1.25
-    (tmp_path / "estimates.yaml").write_text(yaml.safe_dump(data))
+    estimates_file.write_text(yaml.safe_dump(data))
     reset(robot.probe)
     with robot.probe.listening(InertiaStamped, f"{NODE}/estimates/{LINK}") as estimates:
         set_one(robot.probe, "freeze_on_start", True)
@@ -315,7 +301,9 @@ def test_saved_estimates_are_where_the_next_start_begins(
         assert estimates.wait().inertia.m == pytest.approx(1.25, abs=1e-12)
 
 
-def test_resetting_brings_the_first_estimates_back(robot: TestRobot, controller: NodeProcess, tmp_path: Path) -> None:
+def test_resetting_brings_the_first_estimates_back(
+    robot: TestRobot, controller: NodeProcess, estimates_file: Path
+) -> None:
     robot.activate(controller)
     first = robot.library.pi[-10:].tolist()
     set_one(robot.probe, "gains.gamma", 1e-3)  # a small Γ adapts fast
@@ -324,11 +312,11 @@ def test_resetting_brings_the_first_estimates_back(robot: TestRobot, controller:
         robot.qd = np.full(7, 0.05 * np.sin(0.1 * k))
         robot.step()
     robot.qd = np.zeros(7)
-    assert np.abs(np.subtract(saved(robot, tmp_path / "a.yaml")["pi_hat"], first)).max() > 1e-6
+    assert np.abs(np.subtract(saved(robot, estimates_file)["pi_hat"], first)).max() > 1e-6
     assert robot.probe.call(SetBool, f"{NODE}/freeze_adaptation", SetBool.Request(data=True)).success
     assert robot.probe.call(Trigger, f"{NODE}/reset_estimates").success
     robot.step()
-    assert np.allclose(saved(robot, tmp_path / "b.yaml")["pi_hat"], first, rtol=0, atol=1e-12)
+    assert np.allclose(saved(robot, estimates_file)["pi_hat"], first, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("service", ["reset_estimates", "save_estimates", "stop"])
@@ -407,7 +395,6 @@ def test_ctrl_c_while_active_ramps_the_effort_down(
 ) -> None:
     """The last test: it ends the module's process."""
     reset(probe)
-    set_one(probe, "library", library.path)
     robot_of_module.activate(process)
     efforts = ramp_after(robot_of_module, lambda: os.kill(process.process.pid, signal.SIGINT))
     assert np.abs(np.diff(efforts, axis=0)).max() <= RATE_STEP * LONGEST_STEP / 1e-3 + ROUNDING

@@ -8,11 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import Inertia as InertiaMessage
 
 from thunder_controllers.ros.franka.payload import PayloadError, identified_payload
 from thunder_controllers.ros.franka.rules import CompensatedBodies, ContactMonitor, mode_reason
 from thunder_controllers.ros.franka.services import collision_request, load_request
-from thunder_controllers.ros.franka.state import Body, FrankaState, Mode
+from thunder_controllers.ros.franka.state import Body, FrankaState, Mode, state_from_message
+from thunder_dynamics.errors import DimensionError
 from thunder_dynamics.inertia import Inertia
 
 MOVING = FrankaState(Mode.MOVE, (), (0.0,) * 7, False, Body(), Body())
@@ -173,3 +175,22 @@ def test_the_collision_request_sets_every_threshold() -> None:
     assert sorted(vars(request)) == sorted(sides)
     assert {len(value) for name, value in vars(request).items() if "torque" in name} == {7}
     assert {len(value) for name, value in vars(request).items() if "force" in name} == {6}
+
+
+@pytest.mark.parametrize("where", ["torque", "load", "end effector"])
+def test_a_state_that_is_not_finite_is_refused(where: str) -> None:
+    """Comparisons with NaN are false: it would be no contact and no load."""
+    torque, load, end_effector = [0.0] * 7, InertiaMessage(), InertiaMessage()
+    if where == "torque":
+        torque[3] = math.nan
+    elif where == "load":
+        load.m = math.inf
+    else:
+        end_effector.com.y = math.nan
+    message = SimpleNamespace(
+        tau_ext_hat_filtered=SimpleNamespace(effort=torque),
+        inertia_load=SimpleNamespace(inertia=load),
+        inertia_ee=SimpleNamespace(inertia=end_effector),
+    )
+    with pytest.raises(DimensionError, match="not finite"):
+        state_from_message(message)

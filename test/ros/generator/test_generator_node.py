@@ -15,7 +15,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import parse_library_message
+from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.library_message import load_announced, parse_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 
 ROOT = Path(__file__).parents[3]
@@ -47,44 +48,55 @@ def once(*parameters: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_library_is_announced_to_whoever_comes_later(start_node: StartNode, probe: Probe) -> None:
     start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
-    message = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data)
+    text = probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data
+    assert "/" not in text, "no path goes over the network"
+    message = parse_library_message(text)
     late = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait().data)
     assert late == message
-    library = Library(message.library)
-    assert (message.robot, message.hash, set(message.functions)) == (
-        library.robot,
-        library.hash,
-        set(library.functions),
-    )
-    assert list(message.laws) == ["slotine_li"]
-    assert message.robot_file == str(ROOT / "config/robots/planar3r.yaml")
+    library = load_announced(text, [])
+    assert (message.robot, message.hash, message.laws) == (library.robot, library.hash, ("slotine_li",))
 
 
 def test_building_again_without_change_reuses_the_library(start_node: StartNode, probe: Probe) -> None:
     node = start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
-    first = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data)
+    first = load_announced(probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data, [])
     response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
-    assert (response.success, response.message) == (True, first.library)
+    assert (response.success, response.message) == (True, first.path)
     node.wait_for_output("reused, nothing has changed")
 
 
-def test_parameters_can_change_between_builds_and_a_failed_build_leaves_the_node_alive(
-    start_node: StartNode, probe: Probe
+def test_a_failed_build_leaves_the_node_alive_and_what_a_file_says_now_is_built(
+    start_node: StartNode, probe: Probe, tmp_path: Path
 ) -> None:
-    start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    robot = tmp_path / "arm.yaml"
+    robot.write_text("nothing")
+    start_node("generator", {"robot": str(robot), "laws": ["slotine_li"]})
     library = probe.listen(String, LIBRARY, LATCHED)
-    first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
-    assert probe.set_parameters(NODE, {"laws": ["no_such_law"]})[0].successful
     response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
     assert not response.success
-    assert "no law 'no_such_law'" in response.message
-    assert "valid: " in response.message
-    library.clear()
-    assert probe.set_parameters(NODE, {"laws": ["slotine_li:adapted_links=all"]})[0].successful
+    assert str(robot) in response.message
+    robot.write_text((ROOT / "config/robots/planar3r.yaml").read_text())
     assert probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT).success
-    second = parse_library_message(library.wait().data)
-    assert second.hash != first.hash
-    assert second.laws == {"slotine_li": {"adapted_links": "all"}}
+    assert parse_library_message(library.wait().data).robot == "arm"
+
+
+def test_nothing_that_chooses_code_or_files_can_be_set_over_the_network(
+    start_node: StartNode, probe: Probe, tmp_path: Path
+) -> None:
+    proof = tmp_path / "proof"
+    attack = tmp_path / "attack.py"
+    attack.write_text(f"open({str(proof)!r}, 'w')\ndef add_functions(robot): pass\n")
+    start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT)
+    values = {"user_functions": str(attack), "robot": str(attack), "output": str(tmp_path), "laws": ["evil"]}
+    values |= {"adapted_links": ["link1"], "name": "evil", "base_link": "a", "ee_link": "a"}
+    values |= {"allow_inconsistent": True, "portable": True, "python": True}
+    for name, value in values.items():
+        (result,) = probe.set_parameters(NODE, {name: value})
+        assert not result.successful and "read-only" in result.reason, (name, result.reason)
+    assert set(values) == {parameter.name for parameter in node_parameters("generator", NODE[1:])}
+    assert probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT).success
+    assert not proof.exists() and not list(tmp_path.glob("*_generatedFiles"))
 
 
 def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNode, probe: Probe) -> None:
@@ -92,9 +104,8 @@ def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNod
     library = probe.listen(String, LIBRARY, LATCHED)
     with probe.advertising(String, "/robot_description", LATCHED) as description:
         description.publish(String(data=URDF.format(name="hinged")))
-        first = parse_library_message(library.wait(timeout=BUILD_LIMIT).data)
-        assert (first.robot, first.robot_file) == ("hinged", "/robot_description")
-        assert Library(first.library).joint_names == ("hinge",)
+        first = load_announced(library.wait(timeout=BUILD_LIMIT).data, [])
+        assert (first.robot, first.joint_names) == ("hinged", ("hinge",))
         library.clear()
         description.publish(String(data=URDF.format(name="other")))
         assert parse_library_message(library.wait(timeout=BUILD_LIMIT).data).robot == "other"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
+from thunder_controllers.ros.common.library_message import describe_library, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 ROOT = Path(__file__).parents[3]
@@ -76,8 +77,8 @@ def test_the_layout_says_shape_stride_and_name(
 
 def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder: Path, library: Library) -> None:
     announcement = probe.publisher(String, "/thunder_generator/library", LATCHED, subscribers=0)
-    announcement.publish(String(data=format_library_message(describe_folder(folder, "planar3r.yaml", {}))))
-    start_node("model", {"functions": ["G"]})
+    announcement.publish(String(data=format_library_message(describe_library(library))))
+    start_node("model", {"functions": ["G"], "library_folders": [str(folder.parent)]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)
     probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G")
@@ -85,19 +86,19 @@ def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder:
 
 
 @pytest.mark.parametrize(
-    ("state", "message"),
+    ("changes", "message"),
     [
-        (JointState(name=["a"], position=[0.0]), "joint_states: no "),
-        (JointState(name=["j1"], position=[0.0, 1.0]), "joint_states: "),
-        ("nan", "not finite"),
+        ({"name": ["joint1"], "position": [0.0]}, "joint_states: no "),
+        ({"position": [0.0, 1.0]}, "joint_states: 2 values"),
+        ({"position": [0.0, 1.0, float("nan"), 0.0]}, "not finite"),
     ],
 )
 def test_a_bad_joint_state_is_not_evaluated_but_reported(
-    state: JointState | str, message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
+    changes: dict[str, Any], message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
 ) -> None:
-    if state == "nan":
-        state = joint_state(library)
-        state.position[2] = float("nan")
+    state = joint_state(library)
+    for field, value in changes.items():
+        setattr(state, field, value)
     start_node("model", {"library": str(folder), "functions": ["G"]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
@@ -107,6 +108,24 @@ def test_a_bad_joint_state_is_not_evaluated_but_reported(
     status.wait(lambda m: m.status[0].level == DiagnosticStatus.ERROR and message in m.status[0].message)
     assert len(inbox) == 0
     probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G of a good state")
+
+
+def test_the_joint_states_of_a_gripper_are_passed_over(
+    start_node: StartNode, probe: Probe, folder: Path, library: Library
+) -> None:
+    start_node("model", {"library": str(folder), "functions": ["G"], "rate": 1000.0})
+    inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
+    status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G")
+    for _ in range(20):
+        count = len(inbox)
+        states.publish(JointState(name=["finger"], position=[0.1]))
+        states.publish(joint_state(library))
+        states.publish(JointState(name=["finger"], position=[0.1]))
+        probe.wait_until(lambda count=count: len(inbox) > count, "G of a state between the gripper's")
+    levels = [message.status[0].level for message in status.messages if message.status[0].name == NODE[1:]]
+    assert DiagnosticStatus.ERROR not in levels
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
+from thunder_controllers.ros.common.library_message import describe_library, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 StartNode = Callable[..., NodeProcess]
@@ -82,6 +81,22 @@ def test_a_joint_motion_starts_where_the_joints_are_and_is_held_at_rest(
     np.testing.assert_allclose(held[-1].velocities, np.zeros(7), atol=1e-12)
 
 
+def test_the_joint_states_of_a_gripper_advance_nothing(
+    probe: Probe, start_node: StartNode, references: Inbox, library: Library
+) -> None:
+    start_node("reference", {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
+    world = World(probe, library)
+    finger = JointState(name=["finger"], position=[0.02])  # stamped by another clock
+    world.state()
+    world.states.publish(finger)
+    probe.wait_until(lambda: world.start().success, "start")
+    for k in range(50):
+        world.states.publish(finger)
+        point = world.next_reference(references)
+        assert len(references) == k + 1
+    assert 0.0 < np.abs(np.array(point.positions) - Q).max() < 0.1
+
+
 def test_the_library_s_limits_are_kept(probe: Probe, start_node: StartNode, library: Library) -> None:
     positions = [*Q.tolist(), *(library.position_upper + 0.1).tolist()]
     start_node("reference", {"type": "joint_points", "library": library.path, "joint_points.positions": positions})
@@ -101,8 +116,7 @@ def test_auto_waits_for_the_library_and_follows_its_law(
     errors.publish(JointState())
     assert "nobody says what the robot is" in world.start().message
     with probe.advertising(String, "/thunder_generator/library", LATCHED) as announced:
-        message = describe_folder(Path(library.path).parent, "panda.yaml", {})
-        announced.publish(String(data=format_library_message(message)))
+        announced.publish(String(data=format_library_message(describe_library(library))))
         probe.wait_until(
             lambda: (errors.publish(JointState()), "motion: joint_lissajous" in process.output)[1], "start by itself"
         )

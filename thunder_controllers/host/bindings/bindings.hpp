@@ -122,7 +122,7 @@ std::filesystem::path path_from(const Path& path);
 /// The library as Python sees it: with one evaluator per function that was used.
 class PyLibrary {
  public:
-  explicit PyLibrary(const std::string& path) : library_(Library::load(path)) {}
+  PyLibrary(const std::string& path, const std::string& hash) : library_(Library::load(path, hash)) {}
 
   const std::shared_ptr<const Library>& get() const { return library_; }
   const thunder_library& data() const { return library_->data(); }

@@ -142,7 +142,7 @@ void bind_limits(py::module_& module) {
       .def(py::init([](const PyLibrary& library, const Options& options) {
              return limits_of(options, library.data());
            }),
-           py::arg("library"), py::arg("options") = Options(),
+           py::arg("library"), py::arg_v("options", Options(), "Options()"),
            "Raises LawError for a joint without an effort limit: nothing can stand for that.")
       .def_property_readonly("position_lower", values(&Limits::position_lower), "[rad or m]")
       .def_property_readonly("position_upper", values(&Limits::position_upper), "[rad or m]")

@@ -182,11 +182,17 @@ void bind_library(py::module_& module) {
   py::class_<PyLibrary, std::shared_ptr<PyLibrary>> library(
       module, "Library", "A generated robot library, loaded, checked and constant. Arrays are read-only, SI units.");
   library
-      .def(py::init([](const Path& path) { return std::make_shared<PyLibrary>(path_from(path).string()); }),
-           py::arg("path"),
-           "Load a library and check all its metadata.\n\n"
-           "Raises BuildError if the file cannot be loaded, has another ABI version, or contradicts itself.")
-      .def_property_readonly("path", [](const PyLibrary& l) { return l.get()->path(); }, "Of the file.")
+      .def(py::init([](const Path& path, const std::string& hash) {
+             return std::make_shared<PyLibrary>(path_from(path).string(), hash);
+           }),
+           py::arg("path"), py::kw_only(), py::arg("hash") = "",
+           "Verify a library against SHA256SUMS beside it, load it, and check all its metadata.\n\n"
+           "`path` is the file lib<robot>.so or the generated folder that holds it; `hash` is the content hash that it\n"
+           "must have, any if empty. What was verified is what runs, whatever becomes of the file.\n\n"
+           "Raises BuildError if the file, its folder or SHA256SUMS belong to another user than this one and root, or\n"
+           "others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version\n"
+           "or content hash, or contradicts itself.")
+      .def_property_readonly("path", [](const PyLibrary& l) { return l.get()->path(); }, "Of the file, without symbolic links.")
       .def_property_readonly("robot", [](const PyLibrary& l) { return l.data().robot; }, "Name of the robot.")
       .def_property_readonly("generator", [](const PyLibrary& l) { return l.data().generator; },
                              "Version of the generator.")

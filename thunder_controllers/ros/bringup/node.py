@@ -17,9 +17,11 @@ from std_msgs.msg import String
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, run
+from thunder_dynamics.errors import ThunderError
 
 PERIOD = 0.1
 """Between two looks at what is there [s]."""
@@ -71,9 +73,16 @@ class BringupNode(Node):
         self._timer = self.create_timer(PERIOD, self._advance)
         self._pause = 0
 
-    def _on_library(self, _: String) -> None:
-        if self._step is Step.LIBRARY:
-            self._step = Step.CONTROLLER
+    def _on_library(self, message: String) -> None:
+        """Go on if the controller will find that library, too."""
+        if self._step is not Step.LIBRARY:
+            return
+        try:
+            load_announced(message.data, self._given["library_folders"])
+        except ThunderError as error:
+            self.get_logger().error(f"not used: {error}")
+            return
+        self._step = Step.CONTROLLER
 
     def _advance(self) -> None:
         if (self.get_clock().now() - self._start).nanoseconds * 1e-9 > self._given["timeout"]:
@@ -144,7 +153,7 @@ def make_node() -> BringupNode:
 
 def main() -> None:
     """Run the program: exit status 0 once the controller is where it shall be, 1 if that fails."""
-    sys.exit(run(BringupNode))
+    sys.exit(run(BringupNode, enclave="bringup"))
 
 
 if __name__ == "__main__":

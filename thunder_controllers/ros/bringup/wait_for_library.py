@@ -12,14 +12,15 @@ from std_msgs.msg import String
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.library_message import LibraryMessageError, parse_library_message
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
+from thunder_dynamics.errors import ThunderError
 
 
 class WaitForLibraryNode(Node):
-    """Takes the first library that is announced; later ones are for the next start of the controller.
+    """Takes the first library that is announced and found here; later ones are for the next start of the controller.
 
     The file counts for a controller of that name in any namespace; it is the last one to give to a spawner.
 
@@ -39,10 +40,14 @@ class WaitForLibraryNode(Node):
 
     def _on_library(self, message: String) -> None:
         try:
-            library = parse_library_message(message.data).library
-            parameters = {f"/**/{self._given['controller']}": {"ros__parameters": {"library": library}}}
+            library = load_announced(message.data, self._given["library_folders"]).path
+        except ThunderError as error:
+            self.get_logger().error(f"not used: {error}")
+            return
+        parameters = {f"/**/{self._given['controller']}": {"ros__parameters": {"library": library}}}
+        try:
             resolve(self._given["file"]).write_text(yaml.safe_dump(parameters, allow_unicode=True), encoding="utf-8")
-        except (LibraryMessageError, OSError) as error:
+        except OSError as error:
             self._end(str(error))
         self.get_logger().info(f"there is a library: {library}")
         raise SystemExit(EXIT_SUCCESS)
@@ -57,7 +62,7 @@ class WaitForLibraryNode(Node):
 
 def main() -> None:
     """Run the program: exit status 0 once the file is written, 1 if that fails."""
-    sys.exit(run(WaitForLibraryNode))
+    sys.exit(run(WaitForLibraryNode, enclave="wait_for_library"))
 
 
 if __name__ == "__main__":

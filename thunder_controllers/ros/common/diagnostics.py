@@ -1,9 +1,12 @@
-"""Diagnostic messages from plain values."""
+"""Diagnostic messages from plain values, and what callbacks failed at."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -12,6 +15,35 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
+
+LONGEST_TEXT = 1000
+"""Characters of a text that came in a message and is passed on."""
+
+
+@dataclass
+class _Failures:
+    """Of the callbacks of a node."""
+
+    count: int = 0
+    reported: int = 0
+    last: str = ""
+
+
+_failures: WeakKeyDictionary[Node, _Failures] = WeakKeyDictionary()
+
+
+def note_failure(node: Node, error: Exception) -> None:
+    """Log an exception that ended a callback, a defect, and have the next diagnostics of the node tell of it."""
+    failures = _failures.setdefault(node, _Failures())
+    failures.count, failures.last = failures.count + 1, plain(f"{type(error).__name__}: {error}")
+    text = "".join(traceback.format_exception(error))
+    node.get_logger().error(f"a callback failed; the node goes on. {text}", throttle_duration_sec=1.0)
+
+
+def plain(text: object) -> str:
+    """Make text that may hold what others have sent fit for one line of a log."""
+    characters = (c if c.isprintable() else " " for c in str(text)[:LONGEST_TEXT])
+    return "".join(characters)
 
 
 def diagnostic(node: Node, level: bytes, message: str, values: Mapping[str, Any]) -> DiagnosticArray:
@@ -24,11 +56,16 @@ def diagnostic(node: Node, level: bytes, message: str, values: Mapping[str, Any]
         values: Name, with its unit in brackets, to value.
     """
     pairs = [
-        KeyValue(key=key, value=f"{value:g}" if isinstance(value, float) else str(value))
+        KeyValue(key=key, value=f"{value:g}" if isinstance(value, float) else plain(value))
         for key, value in values.items()
     ]
+    failures = _failures.get(node)
+    if failures is not None:
+        pairs.append(KeyValue(key="failed callbacks", value=f"{failures.count}, last: {failures.last}"))
+        if failures.count > failures.reported:
+            level, message, failures.reported = ERROR, f"a callback failed: {failures.last}", failures.count
     name = node.get_fully_qualified_name()
-    status = DiagnosticStatus(level=level, name=name.lstrip("/"), message=message, hardware_id="", values=pairs)
+    status = DiagnosticStatus(level=level, name=name.lstrip("/"), message=plain(message), hardware_id="", values=pairs)
     array = DiagnosticArray(status=[status])
     array.header.stamp = node.get_clock().now().to_msg()
     return array

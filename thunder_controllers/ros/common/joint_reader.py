@@ -13,6 +13,11 @@ from thunder_dynamics.errors import DimensionError, NameNotFoundError
 FloatArray = NDArray[np.float64]
 
 
+def is_foreign(names: Sequence[str], joints: Sequence[str]) -> bool:
+    """Whether a message about joints called `names` tells of none of `joints`, as that of a gripper beside an arm."""
+    return set(names).isdisjoint(joints)
+
+
 def read_joints(message: JointState, joints: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """Return position [rad or m] and velocity [rad/s or m/s] of `joints`; velocities that are not given are zero.
 

@@ -7,6 +7,9 @@ SIGINT and SIGTERM end the spinning, not the context: a node that needs time to 
 down, has `begin_stop()`, which returns at once and is called in the thread that spins, and `is_stopped`, whether it
 may be destroyed. It goes on receiving and publishing until then, at most `STOP_TIME_LIMIT` seconds. A second signal
 ends it at once. No signal raises KeyboardInterrupt: no callback is left half done, and no traceback appears.
+
+An exception that a callback lets pass does not end the node, which may hold an arm: it goes to the log and to the
+node's diagnostics. A callback that means to end the process raises SystemExit.
 """
 
 from __future__ import annotations
@@ -25,12 +28,15 @@ from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 
+from thunder_controllers.ros.common.diagnostics import note_failure
 from thunder_dynamics.errors import ThunderError
 
 STOP_TIME_LIMIT = 2.0
 """Longest time between the first signal and the end of the spinning [s]."""
+
+ENCLAVES = "/thunder"
+"""Folder of the SROS 2 enclaves, one for each executable."""
 
 EXIT_SUCCESS = 0
 EXIT_FAILURE = 1
@@ -48,6 +54,7 @@ class ArgumentError(ThunderError):
 
 def run(
     *factories: NodeFactory,
+    enclave: str = "",
     arguments: Sequence[str] | None = None,
     executor: Callable[[], Executor] = SingleThreadedExecutor,
 ) -> int:
@@ -55,16 +62,18 @@ def run(
 
     Args:
         factories: Called in order after `rclpy.init`; a node class without arguments is one.
+        enclave: Name below `ENCLAVES` of the process's SROS 2 enclave, unless the command line has one. It counts
+            only where SROS 2 is switched on; see docs/security.md.
         arguments: Command line with ROS arguments; None: that of the process.
         executor: Makes the executor; single-threaded by default.
 
     Returns:
-        Exit status: 0 after a signal or shutdown, 1 if a node cannot be made or ends with one of our errors, 2 for a
-        wrong command line. The reason goes to the log. Other exceptions pass: they are defects.
+        Exit status: 0 after a signal or shutdown, 1 if a node cannot be made, 2 for a wrong command line. The reason
+        goes to the log. Other exceptions that making a node raises pass: they are defects.
     """
     with StopSignals() as signals:
         try:
-            initialise(arguments)
+            initialise(arguments, enclave)
             return _spin(factories, executor(), signals)
         except ArgumentError as error:
             sys.stderr.write(f"{error}\n")
@@ -76,14 +85,17 @@ def run(
             rclpy.try_shutdown()
 
 
-def initialise(arguments: Sequence[str] | None = None) -> None:
-    """Initialise rclpy without its signal handlers; see the module for what handles signals instead.
+def initialise(arguments: Sequence[str] | None = None, enclave: str = "") -> None:
+    """Initialise rclpy without its signal handlers; see the module for what handles signals, `run` for the rest.
 
     Raises:
         ArgumentError: if the ROS arguments cannot be parsed.
     """
+    words = list(sys.argv if arguments is None else arguments)
+    if enclave and not {"-e", "--enclave"} & set(words):
+        words += ["--ros-args", "--enclave", f"{ENCLAVES}/{enclave}"]
     with _argument_errors():
-        rclpy.init(args=None if arguments is None else list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
 
 
 def own_arguments() -> list[str]:
@@ -112,9 +124,9 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
         for factory in factories:
             nodes.append(factory())
             executor.add_node(nodes[-1])
-        stop = Future()
-        signals.on_first(lambda: stop.set_result(None))
-        executor.spin_until_future_complete(stop)
+        spinner = Spinner(executor)
+        signals.on_first(spinner.end)
+        spinner.spin()
         let_stop(nodes, executor, signals)
     except ExternalShutdownException:
         pass
@@ -127,6 +139,44 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
     return EXIT_SUCCESS
 
 
+class Spinner:
+    """Spins an executor until it is told to end."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._is_ending = False
+
+    def end(self) -> None:
+        """Have `spin` return soon; any thread may ask for it."""
+        self._is_ending = True
+        self._executor.create_task(lambda: None)  # wakes it
+
+    def spin(self) -> None:
+        """Run callbacks.
+
+        Raises:
+            ExternalShutdownException: if the context is shut down.
+            SystemExit: if a callback raises it.
+        """
+        while not self._is_ending and rclpy.ok():
+            spin_once(self._executor)
+
+
+def spin_once(executor: Executor, timeout: float | None = None) -> None:
+    """Run one callback, or wait for one for `timeout` seconds; what it raises is noted, and goes no further.
+
+    Raises:
+        ExternalShutdownException: if the context is shut down.
+    """
+    try:
+        executor.spin_once(timeout_sec=timeout)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:  # noqa: BLE001 # a defect: here is the one place for all nodes
+        for node in executor.get_nodes():
+            note_failure(node, error)
+
+
 def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) -> None:
     """Spin on until every node that needs time has stopped, the time limit or a second signal."""
     stopping: list[Any] = [node for node in nodes if hasattr(node, "begin_stop")]
@@ -136,7 +186,7 @@ def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) ->
     while not all(node.is_stopped for node in stopping) and rclpy.ok():
         if signals.count > 1 or time.monotonic() > end:
             return
-        executor.spin_once(timeout_sec=0.01)
+        spin_once(executor, timeout=0.01)
 
 
 class StopSignals:

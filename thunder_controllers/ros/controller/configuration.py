@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from thunder_controllers.host import Configuration, ControlSession, Library, MotionLimits, Options, read_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common.declarations import Kind, Parameter
-from thunder_controllers.ros.common.library_message import find_library, parse_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
 
@@ -41,27 +39,23 @@ class ConfigurationError(ThunderError):
     """The controller cannot be configured like this."""
 
 
-def load_configuration(parameters: DeclaredParameters, announced: str | None) -> Configuration:
-    """Load the library that the parameters name, or else the one that a generator has announced.
+def load_configuration(parameters: DeclaredParameters, announced: Library | None) -> Configuration:
+    """Take the library that the parameters name, or else the one that a generator has announced.
 
     Args:
         parameters: Of the controller.
-        announced: Text of the last message on library_topic, None if there was none.
+        announced: The library of the last good message on library_topic, None if there was none.
 
     Raises:
         ThunderError: if there is none, it is of another robot, or lacks the law or as many joints.
     """
-    if parameters["library"]:
-        path = find_library(parameters["library"])
-    elif announced is not None:
-        path = Path(parse_library_message(announced).library)
-    else:
+    library = Library(resolve(parameters["library"])) if parameters["library"] else announced
+    if library is None:
         raise ConfigurationError(
             f"no library was announced within {parameters['library_timeout']:g} s",
             where=f"topic {parameters['library_topic']}",
             valid="start the generator and wait for it, or set the parameter library",
         )
-    library = Library(path)
     return Configuration(library, robot=parameters["robot"], law=parameters["law"], joints=parameters["joints"])
 
 

@@ -20,6 +20,7 @@ from std_msgs.msg import Float64MultiArray
 
 from thunder_controllers.host import Configuration, ControlSession
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.diagnostics import note_failure, plain
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import STREAM
@@ -33,6 +34,12 @@ WATCH_PERIOD = 0.01
 
 STOP_SILENCE = 0.02
 """While stopping, the ramp goes on by itself after this long without joint_states [s]."""
+
+IGNORED = (Verdict.FOREIGN, Verdict.DUPLICATE, Verdict.OVERTAKEN)
+"""Messages that change nothing."""
+
+UNUSABLE = (Verdict.WRONG_NAMES, Verdict.WRONG_SIZE, Verdict.WRONG_STAMP)
+"""Messages that are a step towards the safe effort."""
 
 SWITCH_INTERVAL = 0.0002
 """How long the executor's thread may keep the interpreter from the loop [s]; Python's default of 5 ms is five steps."""
@@ -59,7 +66,7 @@ class ControlLoop:
     ) -> None:
         self.monitor = LoopMonitor()
         self.has_failed = False
-        """Whether the thread ended by an error of ours; the effort was ramped down then."""
+        """Whether the thread ended by an error; the effort was ramped down then."""
         self.has_run_away = False
         """Whether the host has stopped the arm, since activation, because it was far too fast for too long."""
         options = session.options
@@ -143,21 +150,19 @@ class ControlLoop:
         """Count a refused reference and warn of it."""
         with self._lock:
             self.monitor.refused_references += 1
-            self.monitor.last_refusal = str(error)
-        self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
+            self.monitor.last_refusal = plain(error)
+        self._node.get_logger().warning(plain(error), throttle_duration_sec=1.0)
 
     # --- in the loop's thread --------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        is_clean = False
         try:
             while not self._is_ending:
                 self._turn()
-            is_clean = True
-        finally:
-            if not is_clean:
-                self.has_failed = True
-                self._ramp_down()
+        except Exception as error:  # noqa: BLE001 # a defect: the arm must not keep the last effort
+            self.has_failed = True
+            note_failure(self._node, error)
+            self._ramp_down()
 
     def _turn(self) -> None:
         arrived = self._states.wait(WATCH_PERIOD)
@@ -175,9 +180,9 @@ class ControlLoop:
         is_commanding = session.is_commanding
         if verdict is not Verdict.GOOD:
             self.monitor.verdicts[verdict] += 1
-            if verdict is Verdict.DUPLICATE or verdict is Verdict.OVERTAKEN:
+            if verdict in IGNORED:
                 return
-            if verdict is Verdict.WRONG_NAMES or verdict is Verdict.WRONG_SIZE:
+            if verdict in UNUSABLE:
                 if is_commanding:
                     self._send(self._nominal_dt)  # with the old stamp, which the host takes as stale
                 return

@@ -43,7 +43,8 @@ class LoopMonitor:
 
     def faults(self) -> Mapping[str, int]:
         """Count everything that was wrong with the input, by a name."""
-        named = {f"joint_states {v.value}": n for v, n in self.verdicts.items() if v is not Verdict.GOOD}
+        harmless = (Verdict.GOOD, Verdict.FOREIGN)
+        named = {f"joint_states {v.value}": n for v, n in self.verdicts.items() if v not in harmless}
         return {
             **named,
             "references refused": self.refused_references,

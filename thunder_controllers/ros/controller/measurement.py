@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+from thunder_controllers.ros.common.joint_reader import is_foreign
 
 FloatArray = NDArray[np.float64]
 
@@ -18,6 +19,8 @@ class Verdict(Enum):
     """What a joint_states message is; all but GOOD are counted, and reported on /diagnostics."""
 
     GOOD = "good"
+    FOREIGN = "of other joints"
+    """None of the robot's joints, as of a gripper beside the arm: ignored."""
     DUPLICATE = "duplicate stamp"
     """The stamp of the one before: ignored."""
     OVERTAKEN = "out of order"
@@ -30,6 +33,8 @@ class Verdict(Enum):
     """A joint of the robot is missing or named twice: the effort ramps to the safe one."""
     WRONG_SIZE = "wrong sizes"
     """Fewer or more positions or velocities than names: the effort ramps to the safe one."""
+    WRONG_STAMP = "impossible stamp"
+    """A second or more of nanoseconds: the effort ramps to the safe one."""
 
 
 class JointStateReader:
@@ -64,7 +69,9 @@ class JointStateReader:
     def read(self, message: JointState) -> Verdict:
         """Judge a message, and take its values over if they are usable. Allocates next to nothing."""
         if message.name != self._names and not self._learn(message.name):
-            return Verdict.WRONG_NAMES
+            return Verdict.FOREIGN if is_foreign(message.name, self._joints) else Verdict.WRONG_NAMES
+        if message.header.stamp.nanosec >= NANOSECONDS:
+            return Verdict.WRONG_STAMP
         position, velocity = message.position, message.velocity
         if len(position) != len(self._names) or len(velocity) != len(self._names):
             return Verdict.WRONG_SIZE
@@ -96,9 +103,12 @@ class JointStateReader:
     def _learn(self, names: Sequence[str]) -> bool:
         """Look the joints up among new names; keep the old look-up if that fails."""
         found = list(names)
-        self.missing = tuple(joint for joint in self._joints if found.count(joint) != 1)
-        if self.missing:
+        missing = tuple(joint for joint in self._joints if found.count(joint) != 1)
+        if missing:
+            if not (self._names and is_foreign(found, self._joints)):
+                self.missing = missing
             return False
+        self.missing = ()
         self._names = found
         self._index = np.array([found.index(joint) for joint in self._joints], dtype=np.intp)
         return True

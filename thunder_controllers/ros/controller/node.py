@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,12 +20,13 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
-from thunder_controllers.host import HealthReporter, save_estimates
+from thunder_controllers.host import HealthReporter, Library, save_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import controller_parameters
 from thunder_controllers.ros.common.diagnostics import diagnostic
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import STEADY, run
@@ -46,7 +48,7 @@ class AdaptiveController(LifecycleNode):
     def __init__(self) -> None:
         super().__init__(names.CONTROLLER)
         self._session: Session | None = None
-        self._announced: str | None = None
+        self._announced: Library | None = None
         self._messages: tuple[str, ...] = ()
         self._scheduling = raise_priority(0)
         self._reporter = HealthReporter()
@@ -139,11 +141,16 @@ class AdaptiveController(LifecycleNode):
         gc.freeze()
 
     def _read_announcement(self) -> None:
-        """Take the newest message on library_topic; if none was ever received and one is needed, wait for it."""
-        patience = 0.0 if self._settings["library"] or self._announced else self._settings["library_timeout"]
-        self._library_topic.wait(patience)
-        while (message := self._library_topic.take()) is not None:
-            self._announced = message.data
+        """Take the newest good message on library_topic, if one is needed; if there was none yet, wait for it."""
+        end = time.monotonic() + self._settings["library_timeout"]
+        while not self._settings["library"]:
+            while (message := self._library_topic.take()) is not None:
+                try:
+                    self._announced = load_announced(message.data, self._settings["library_folders"])
+                except ThunderError as error:
+                    self.get_logger().error(f"not used: {error}")
+            if self._announced is not None or not self._library_topic.wait(end - time.monotonic()):
+                return
 
     def _stop(self) -> None:
         if self._session is not None and not self._session.stop():
@@ -216,7 +223,7 @@ class AdaptiveController(LifecycleNode):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(AdaptiveController))
+    sys.exit(run(AdaptiveController, enclave="controller"))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.controller.configuration import GAIN_PREFIX, gain_parameters, make_session, motion_limits
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs
 from thunder_controllers.ros.controller.loop import ControlLoop
+from thunder_controllers.ros.controller.measurement import Verdict
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
 from thunder_dynamics.errors import LawError, ThunderError
 
@@ -177,7 +178,11 @@ class Session:
         """Collect what a `HealthReporter` reports on, of the time since the last call."""
         monitor = self._loop.monitor
         latencies, intervals = monitor.take_times()
-        texts = {"joint_states age [s]": f"{self._loop.state_age:g}", "last refused reference": monitor.last_refusal}
+        texts = {
+            "joint_states age [s]": f"{self._loop.state_age:g}",
+            f"joint_states {Verdict.FOREIGN.value}": str(monitor.verdicts[Verdict.FOREIGN]),
+            "last refused reference": monitor.last_refusal,
+        }
         return {
             "snapshot": self.control.snapshot(),
             "excitation": self._excitation.report(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import numpy as np
 from rclpy.node import Node
@@ -11,9 +12,8 @@ from rclpy.task import Future
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, run
+from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
 from thunder_controllers.ros.franka.services import SettingClient, import_franka_msgs, load_request
-from thunder_controllers.ros.franka.state import FrankaError
 from thunder_dynamics.inertia import Inertia
 
 SERVICE = "service_server/set_load"
@@ -31,8 +31,8 @@ class SetLoadNode(Node):
 
     Raises:
         ParameterError: if `load` is not four numbers with a mass.
-        FrankaError: if franka_msgs is not installed; while it spins, if the robot refuses or takes too long.
-        SystemExit: while it spins, once the robot has its load.
+        FrankaError: if franka_msgs is not installed.
+        SystemExit: while it spins: 0 once the robot has its load, 1 if it refuses or takes too long.
     """
 
     def __init__(self) -> None:
@@ -56,10 +56,14 @@ class SetLoadNode(Node):
         if reason is None:
             self.get_logger().info("the robot has its load")
             raise SystemExit(EXIT_SUCCESS)
-        raise FrankaError(f"the load was not set: {reason}")
+        self._fail(f"the load was not set: {reason}")
 
     def _give_up(self) -> None:
-        raise FrankaError(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
+        self._fail(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
+
+    def _fail(self, reason: str) -> NoReturn:
+        self.get_logger().fatal(reason)
+        raise SystemExit(EXIT_FAILURE)
 
 
 def _parse_load(numbers: tuple[float, ...]) -> Inertia:
@@ -71,7 +75,7 @@ def _parse_load(numbers: tuple[float, ...]) -> Inertia:
 
 def main() -> None:
     """Run the program: exit status 0 once the robot has its load, 1 if that fails."""
-    sys.exit(run(SetLoadNode))
+    sys.exit(run(SetLoadNode, enclave="set_load"))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Field names are those of franka_msgs 3.4.0 (franka_ros2, branch jazzy).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -76,11 +77,14 @@ def state_from_message(message: Any) -> FrankaState:
 
     Raises:
         FrankaError: for a mode that is not known.
-        DimensionError: if there are not seven external torques.
+        DimensionError: if there are not seven external torques, or one of them or a load is not finite.
     """
     torque = tuple(float(value) for value in message.tau_ext_hat_filtered.effort)
     if len(torque) != N_JOINTS:
         raise DimensionError(f"{len(torque)} efforts", where="FrankaRobotState.tau_ext_hat_filtered", valid="7")
+    load, end_effector = _body(message.inertia_load.inertia), _body(message.inertia_ee.inertia)
+    if not all(map(math.isfinite, (*torque, load.mass, *load.com, end_effector.mass, *end_effector.com))):
+        raise DimensionError("a torque or a load is not finite", where="FrankaRobotState", valid="numbers")
     try:
         mode = Mode(message.robot_mode)
     except ValueError:
@@ -92,8 +96,8 @@ def state_from_message(message: Any) -> FrankaState:
         errors=tuple(name for name in errors.get_fields_and_field_types() if getattr(errors, name)),
         external_torque=torque,
         flags=any(value != 0.0 for value in _indicators(message.collision_indicators)),
-        load=_body(message.inertia_load.inertia),
-        end_effector=_body(message.inertia_ee.inertia),
+        load=load,
+        end_effector=end_effector,
     )
 
 

@@ -21,8 +21,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from thunder_controllers.ros.common.library_message import MANIFEST, LibraryMessage, describe_folder
-from thunder_dynamics.build import build
+from thunder_controllers.host import Library
+from thunder_controllers.ros.common.library_message import LibraryMessage, describe_library
+from thunder_dynamics.build import MANIFEST, build
 from thunder_dynamics.cli import parse_law
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.readers import load_model
@@ -40,6 +41,8 @@ class BuildResult:
     """A finished build."""
 
     library: LibraryMessage
+    path: str
+    """Its file, absolute."""
     reused: bool
     """Nothing was compiled: the folder held exactly this."""
     seconds: float
@@ -58,18 +61,17 @@ def build_here(request: Request) -> BuildResult:
     start = time.time()
     options = {key: request[key] for key in ("name", "base_link", "ee_link") if request[key]}
     model = load_model(request["robot"], allow_inconsistent=request["allow_inconsistent"], **options)
-    laws = _laws(request)
     folder = build(
         model,
-        laws,
+        _laws(request),
         folder=request["output"] or None,
         python=request["python"],
         portable=request["portable"],
         user_functions=request["user_functions"] or None,
     )
     reused = (folder / MANIFEST).stat().st_mtime < start
-    library = describe_folder(folder, request["robot_file"], dict(laws))
-    return BuildResult(library, reused, time.time() - start)
+    library = Library(folder)
+    return BuildResult(describe_library(library), library.path, reused, time.time() - start)
 
 
 def _laws(request: Request) -> list[tuple[str, Any]]:

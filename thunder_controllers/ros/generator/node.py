@@ -1,4 +1,4 @@
-"""The generator: builds or reuses the library of a robot, and tells others where it is.
+"""The generator: builds or reuses the library of a robot, and tells others which it is.
 
 generator --ros-args -p robot:=package://thunder_controllers/config/robots/panda.yaml
 generator --once --ros-args -p robot:=panda.yaml -p output:=build    # at build time: the exit status says success
@@ -26,7 +26,7 @@ from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
-from thunder_controllers.ros.common.library_message import LibraryMessage, format_library_message
+from thunder_controllers.ros.common.library_message import format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import (
@@ -75,8 +75,8 @@ class GeneratorNode(Node):
             return
         self._first = self.create_timer(0.0, self._on_start, callback_group=group)
 
-    def build(self) -> LibraryMessage:
-        """Build or reuse the library that the parameters describe, and publish it.
+    def build(self) -> str:
+        """Build or reuse the library that the parameters describe, and announce it; returns the path of its file.
 
         Raises:
             ThunderError: if that fails; the reason is in the diagnostics too.
@@ -94,9 +94,9 @@ class GeneratorNode(Node):
             self._building = ""
         self._result = result
         what = "reused, nothing has changed" if result.reused else f"built in {result.seconds:.1f} s"
-        self.get_logger().info(f"{result.library.library} {what}, hash {result.library.hash[:16]}")
+        self.get_logger().info(f"{result.path} {what}, hash {result.library.hash[:16]}")
         self._publisher.publish(String(data=format_library_message(result.library)))
-        return result.library
+        return result.path
 
     def begin_stop(self) -> None:
         """End a build that is running."""
@@ -134,7 +134,7 @@ class GeneratorNode(Node):
     def _on_build(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Build and go on, whatever comes of it: `~/build` is there to try again."""
         try:
-            response.message, response.success = self.build().library, True
+            response.message, response.success = self.build(), True
         except ThunderError as error:
             response.message = str(error)
             log = self.get_logger()
@@ -145,7 +145,7 @@ class GeneratorNode(Node):
         values: dict[str, Any] = {}
         if self._result is not None:
             library = self._result.library
-            values = {"robot": library.robot, "library": library.library, "hash": library.hash}
+            values = {"robot": library.robot, "library": self._result.path, "hash": library.hash}
             values["build time [s]"] = round(self._result.seconds, 3)
         if self._building:
             level, message = OK, f"building {self._building}"
@@ -202,7 +202,7 @@ def main() -> None:
         sys.exit(EXIT_USAGE)
     if options.once:
         sys.exit(build_once())
-    sys.exit(run(make_node, executor=lambda: MultiThreadedExecutor(num_threads=2)))
+    sys.exit(run(make_node, enclave="generator", executor=lambda: MultiThreadedExecutor(num_threads=2)))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 
 from thunder_controllers.host import Library
+from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
-from thunder_controllers.ros.common.joint_reader import read_joints
-from thunder_controllers.ros.common.library_message import find_library, parse_library_message
+from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
@@ -84,28 +85,29 @@ class ModelNode(Node):
         self._problem = WAITING
         self._published = 0
         if self._given["library"]:
-            self._use(str(find_library(self._given["library"])))
+            self._use(Library(resolve(self._given["library"])))
         else:
             self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
         self.create_subscription(JointState, names.JOINT_STATES, self._on_joint_states, STREAM)
         self.create_timer(1.0 / self._given["rate"], self._publish)
         self.create_timer(DIAGNOSTICS_PERIOD, self._report)
 
-    def _use(self, path: str) -> None:
-        library = Library(path)
+    def _use(self, library: Library) -> None:
         check_functions(library, self._functions)
         self._library, self._problem = library, ""
-        self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {path}")
+        self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {library.path}")
 
     def _on_library(self, message: String) -> None:
+        """Use the library that is announced; one that is refused leaves the last one in use."""
         try:
-            self._use(parse_library_message(message.data).library)
+            self._use(load_announced(message.data, self._given["library_folders"]))
         except ThunderError as error:
-            self._library, self._problem = None, str(error)
+            self._problem = str(error)
             self.get_logger().error(self._problem)
 
     def _on_joint_states(self, message: JointState) -> None:
-        self._state = message
+        if self._library is not None and not is_foreign(message.name, self._library.joint_names):
+            self._state = message
 
     def _publish(self) -> None:
         if self._library is None or self._state is None:
@@ -138,7 +140,7 @@ class ModelNode(Node):
 
 def main() -> None:
     """Run the program."""
-    sys.exit(run(ModelNode))
+    sys.exit(run(ModelNode, enclave="model"))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,14 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from thunder_controllers.host import Configuration
+from thunder_controllers.host import Configuration, Library
 from thunder_controllers.references.motion import Kind, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.diagnostics import note_failure, plain
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
-from thunder_controllers.ros.common.joint_reader import read_joints
+from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
+from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
@@ -29,7 +33,7 @@ from thunder_controllers.ros.controller.configuration import load_configuration
 from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
 from thunder_controllers.ros.reference.pose_motion import legs_of, pose
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
-from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
 
@@ -38,6 +42,12 @@ LOOK = 0.05
 
 MAX_STEP = 0.05
 """The motion advances by at most this between two messages [s], so that a gap in time is no jump of it."""
+
+RECENT = 8
+"""States kept to find the robot's among those of other joints, before it is known which are the robot's."""
+
+QUATERNION_TOLERANCE = 1e-3
+"""A quaternion's norm may differ from one by this; it is then normalised."""
 
 
 class NotReadyError(ScenarioError):
@@ -54,8 +64,9 @@ class ReferenceNode(Node):
         self._motion = Motion()
         self._lock = threading.Lock()
         self._pose: FloatArray | None = None
-        self._state: JointState | None = None
-        self._announced: str | None = None
+        self._recent: deque[JointState] = deque(maxlen=RECENT)
+        self._joints: tuple[str, ...] = ()
+        self._announced: Library | None = None
         self._robot: Configuration | None = None
         controller = self._settings["controller"]
         self._writers: dict[Kind, PoseWriter | JointWriter] = {
@@ -65,6 +76,7 @@ class ReferenceNode(Node):
         self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_subscription(PoseStamped, f"{controller}/pose", self._on_pose, MONITOR)
         self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
+        self._newest: int | None = None
         self._activity: list[Any] = []
         if self._settings["autostart"]:  # an inactive controller has no errors
             for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
@@ -91,6 +103,8 @@ class ReferenceNode(Node):
         kind = self._settings["type"]
         if kind == "auto":
             kind = "lissajous" if self._known_robot().is_cartesian else "joint_lissajous"
+        with suppress(ThunderError):  # a Cartesian motion can do without; it then follows whatever joints move
+            self._joints = self._known_robot().joints
         if kind.startswith("joint_"):
             robot = self._known_robot()
             library = robot.library
@@ -116,9 +130,10 @@ class ReferenceNode(Node):
         held = self._motion.held("joint")
         if held is not None:
             return held
-        if self._state is None:
+        state = next((state for state in reversed(self._recent) if not is_foreign(state.name, robot.joints)), None)
+        if state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
-        return read_joints(self._state, robot.joints)[0]
+        return read_joints(state, robot.joints)[0]
 
     def _known_robot(self) -> Configuration:
         if self._robot is None:
@@ -132,43 +147,62 @@ class ReferenceNode(Node):
         return self._robot
 
     def _on_library(self, message: String) -> None:
+        """Use the library that is announced; one that is refused leaves the last one in use."""
+        try:
+            library = load_announced(message.data, self._settings["library_folders"])
+        except ThunderError as error:
+            self.get_logger().error(f"not used: {error}")
+            return
         with self._lock:
-            self._announced, self._robot = message.data, None
+            self._announced, self._robot = library, None
 
     def _on_pose(self, message: PoseStamped) -> None:
         frame = self._settings["frame_id"]
-        if message.header.frame_id != frame:
-            self.get_logger().warning(
-                f"poses of the controller are in '{message.header.frame_id}', not in '{frame}': they are not used",
-                throttle_duration_sec=5.0,
-            )
-            return
         p, q = message.pose.position, message.pose.orientation
-        self._pose = pose(np.array([p.x, p.y, p.z]), Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
+        position, quaternion = np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w])
+        if message.header.frame_id != frame:
+            self._warn(f"poses of the controller are in '{message.header.frame_id}', not in '{frame}'")
+        elif not np.isfinite(position).all() or not abs(np.linalg.norm(quaternion) - 1.0) < QUATERNION_TOLERANCE:
+            self._warn("a pose of the controller is not finite, or its quaternion not of norm 1")
+        else:
+            self._pose = pose(position, Rotation.from_quat(quaternion).as_matrix())
+
+    def _warn(self, what: str) -> None:
+        self.get_logger().warning(plain(f"{what}: it is not used"), throttle_duration_sec=5.0)
 
     def _on_activity(self, _: TwistStamped | JointState) -> None:
-        """Start by itself, once."""
+        """Start by itself, or say why that cannot be done, once."""
         try:
             self._locked(self._start)
         except NotReadyError:
             return
+        except ThunderError as error:
+            self.get_logger().error(f"not started: {plain(error)}")
         for subscription in self._activity:
             self.destroy_subscription(subscription)
 
     def _stream(self) -> None:
         """Send one reference for each new state, in a thread of its own."""
-        newest: int | None = None
         while not self._ending:
             if not self._states.wait(LOOK):
                 continue
             while not self._ending and (message := self._states.take()) is not None:  # they may come without a pause
-                stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
-                step = 0 if newest is None else stamp - newest
-                if step < 0 and -step <= MAX_STEP * NANOSECONDS:
-                    continue  # overtaken by a newer one, for which there was a reference
-                newest, self._state = stamp, message
-                if step != 0:
-                    self._send(min(max(step / NANOSECONDS, 0.0), MAX_STEP))
+                if self._joints and is_foreign(message.name, self._joints):
+                    continue
+                try:
+                    self._follow(message)
+                except Exception as error:  # noqa: BLE001 # a defect: the next state may do
+                    note_failure(self, error)
+
+    def _follow(self, message: JointState) -> None:
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        step = 0 if self._newest is None else stamp - self._newest
+        if step < 0 and -step <= MAX_STEP * NANOSECONDS:
+            return  # overtaken by a newer one, for which there was a reference
+        self._newest = stamp
+        self._recent.append(message)
+        if step != 0:
+            self._send(min(max(step / NANOSECONDS, 0.0), MAX_STEP))
 
     def _send(self, dt: float) -> None:
         with self._lock:
@@ -179,7 +213,7 @@ class ReferenceNode(Node):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(ReferenceNode))
+    sys.exit(run(ReferenceNode, enclave="reference"))
 
 
 if __name__ == "__main__":

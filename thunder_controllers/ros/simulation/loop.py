@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
-from thunder_dynamics.errors import ThunderError
 
 LOOK = 0.05
 """Longest wait without a look at whether the loop should end [s]."""
@@ -67,7 +66,7 @@ class SimulationLoop(threading.Thread):
         self.counters = LoopCounters()
         self.realtime_factor: float = parameters["realtime_factor"]
         """Simulated per wall time, in real time; may be changed at any time."""
-        self.error: ThunderError | None = None
+        self.error: Exception | None = None
         """Why the loop ended by itself."""
         self._robot, self._states, self._commands, self._gates = robot, states, commands, gates
         self._is_lockstep = parameters["mode"] == "lockstep"
@@ -107,7 +106,7 @@ class SimulationLoop(threading.Thread):
         try:
             while not self._ending:
                 self._step()
-        except ThunderError as error:
+        except Exception as error:  # noqa: BLE001 # a defect too: the node must not live on without its arm
             self.error = error
 
     def _step(self) -> None:

@@ -17,7 +17,7 @@ from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR, STREAM
-from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.common.runtime import EXIT_FAILURE, run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.ros.simulation.loop import SimulationLoop
@@ -119,9 +119,10 @@ class SimulationNode(Node):
     # --- health ------------------------------------------------------------------------------------------------
 
     def _check_loop(self) -> None:
-        """Raise what has ended the loop: it ends the node."""
+        """End the process if the loop has ended by an error."""
         if self.loop.error is not None:
-            raise self.loop.error
+            self.get_logger().fatal(f"the simulation has ended: {self.loop.error}")
+            raise SystemExit(EXIT_FAILURE)
 
     def _publish_status(self) -> None:
         now, steps, late = time.perf_counter(), self.loop.counters.steps, self.loop.counters.late_steps
@@ -173,7 +174,7 @@ class SimulationNode(Node):
 
 def main() -> None:
     """Run the node as a program."""
-    sys.exit(run(SimulationNode))
+    sys.exit(run(SimulationNode, enclave="simulation"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import click
 import yaml
 
 from thunder_controllers.resources import PACKAGE
+from thunder_controllers.ros.tools.discovery import discovery_environment
 from thunder_controllers.ros.tools.launch_arguments import read_description
 from thunder_controllers.ros.tools.processes import ProcessDescription, ProcessGroup
 from thunder_controllers.ros.tools.requirements import LaunchArgumentError
@@ -46,6 +47,7 @@ def ros(
             raise LaunchArgumentError("rclpy is not installed", valid=valid)
         given = complete(name, arguments)
         nodes = [*SYSTEMS[name](given), *([MONITOR] if monitor else [])]
+        os.environ.update(discovery_environment(given["discovery"], os.environ))
         namespace = ["-r", f"__ns:=/{given['namespace'].strip('/')}"] if given["namespace"].strip("/") else []
         with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
             run = _run_in_one_process if single_process else _run_in_processes

@@ -133,7 +133,7 @@ class MonitorNode(Node):
 
 def main() -> None:
     """Run the program."""
-    sys.exit(run(MonitorNode))
+    sys.exit(run(MonitorNode, enclave="monitor"))
 
 
 if __name__ == "__main__":

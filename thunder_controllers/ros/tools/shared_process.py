@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.task import Future
 
 from thunder_controllers.ros.common.runtime import (
     EXIT_FAILURE,
     EXIT_SUCCESS,
     STOP_TIME_LIMIT,
     NodeFactory,
+    Spinner,
     StopSignals,
     initialise,
     let_stop,
@@ -38,18 +38,17 @@ class NodeThread(threading.Thread):
     def __init__(self, node: Node, signals: StopSignals, ended: threading.Event) -> None:
         super().__init__(name=node.get_name(), daemon=True)
         self.node = node
-        self.stop = Future()
-        """A result ends the spinning."""
         self.error: BaseException | None = None
-        """What ended it instead."""
+        """What ended the spinning, if nobody asked for that."""
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(node)
+        self.spinner = Spinner(self.executor)
         self._signals, self._ended = signals, ended
 
     def run(self) -> None:
         """Spin until the end, then let the node stop."""
         try:
-            self.executor.spin_until_future_complete(self.stop)
+            self.spinner.spin()
             let_stop([self.node], self.executor, self._signals)
         except ExternalShutdownException:
             pass
@@ -100,7 +99,7 @@ def _stop(threads: Sequence[NodeThread]) -> None:
     for needs_time in (True, False):
         chosen = [thread for thread in threads if hasattr(thread.node, "begin_stop") is needs_time]
         for thread in chosen:
-            thread.stop.set_result(None)
+            thread.spinner.end()
         for thread in chosen:
             thread.join(STOP_TIME_LIMIT + 1.0)
     for error in (thread.error for thread in threads):

@@ -70,7 +70,7 @@ def robot_adaptive(given: Values) -> list[NodeEntry]:
 
 def generator(given: Values) -> list[NodeEntry]:
     """List the node of launch/generator.launch.py."""
-    return [_generator(given, **{name: given[name] for name in ("robot", "name", "base_link", "ee_link", "output")})]
+    return [_generator(given, **{name: given[name] for name in ("robot", "name", "base_link", "ee_link")})]
 
 
 SYSTEMS: Mapping[str, Callable[[Values], list[NodeEntry]]] = {
@@ -123,8 +123,8 @@ def _parse(words: Sequence[str]) -> dict[str, str]:
 
 def _generator(given: Values, **texts: str) -> NodeEntry:
     links = [link for link in given["adapted_links"].split("+") if link]
-    none = dict.fromkeys(("name", "base_link", "ee_link", "output"), "")
-    parameters = {**none, **texts, "laws": [given["law"]], "adapted_links": links}
+    none = dict.fromkeys(("name", "base_link", "ee_link"), "")
+    parameters = {**none, **texts, "output": given["output"], "laws": [given["law"]], "adapted_links": links}
     return NodeEntry("generator.node", "make_node", names.GENERATOR, parameters)
 
 
@@ -136,9 +136,10 @@ def _simulated(given: Values, urdf: str, ee_link: str, files: list[Path], estima
     payload, starts = float(given["payload"]), given["autostart"] != "false"
     plant = {"urdf": urdf, "ee_link": ee_link, "mode": given["mode"], "gravity_compensation": False}
     plant |= {"payload.attached": True, "payload.mass": payload} if payload > 0.0 else {"payload.attached": False}
-    control = {"law": _law(given), "gravity_compensated_by_robot": False, "robot_interface": "generic"}
+    folders = {"library_folders": [given["output"]] if given["output"] else []}
+    control = {"law": _law(given), "gravity_compensated_by_robot": False, "robot_interface": "generic"} | folders
     control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
-    motion = {"type": given["reference"], "law": _law(given), "autostart": starts}
+    motion = {"type": given["reference"], "law": _law(given), "autostart": starts, **folders}
     nodes = [
         NodeEntry("simulation.node", "SimulationNode", names.SIMULATION, plant, (*own, *gains)),
         NodeEntry("controller.node", "AdaptiveController", names.CONTROLLER, control, (*own, *gains), ends_first=True),
@@ -146,9 +147,11 @@ def _simulated(given: Values, urdf: str, ee_link: str, files: list[Path], estima
     if given["reference"] != "none":
         nodes.append(NodeEntry("reference.node", "ReferenceNode", names.REFERENCE, motion, tuple(files)))
     if given["model"] == "true":
-        nodes.append(NodeEntry("model.node", "ModelNode", names.MODEL, {}))
+        nodes.append(NodeEntry("model.node", "ModelNode", names.MODEL, folders))
     if starts:
-        nodes.append(NodeEntry("bringup.node", "make_node", names.BRINGUP, {"goal": "active"}, required=False))
+        nodes.append(
+            NodeEntry("bringup.node", "make_node", names.BRINGUP, {"goal": "active", **folders}, required=False)
+        )
     return nodes
 
 

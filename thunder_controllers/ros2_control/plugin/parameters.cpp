@@ -2,7 +2,6 @@
 #include "parameters.hpp"
 
 #include <algorithm>
-#include <ament_index_cpp/get_package_prefix.hpp>
 #include <ament_index_cpp/get_package_share_directory.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -50,21 +49,11 @@ fs::path resolve_path(const std::string& text) {
   return fs::absolute(text);
 }
 
-/// The library of a generated folder; its manifest is JSON, which YAML contains.
-fs::path library_in(const fs::path& folder) {
-  try {
-    return folder / YAML::LoadFile((folder / "manifest.json").string())["library"].as<std::string>();
-  } catch (const YAML::Exception&) {
-    throw HostError(ErrorKind::build, "no generated library", folder.string(),
-                    "a folder with manifest.json, or the path of a lib<robot>.so");
-  }
-}
-
-/// The library that `colcon build` has installed for a robot of this package.
-fs::path installed_library(const std::string& robot) {
-  const fs::path prefix = ament_index_cpp::get_package_prefix("thunder_controllers");
-  const fs::path path = prefix / "lib" / ("lib" + robot + ".so");
-  if (fs::is_regular_file(path)) return path;
+/// The generated folder that `colcon build` has installed for a robot of this package.
+fs::path installed_folder(const std::string& robot) {
+  const fs::path share = share_folder("thunder_controllers", "parameter robot");
+  const fs::path path = share / "robots" / (robot + "_generatedFiles");
+  if (fs::is_directory(path)) return path;
   throw HostError(ErrorKind::build, "there is no " + path.string(), "parameter robot",
                   "a robot of THUNDER_ROBOTS when the package was built, or the parameter library");
 }
@@ -74,9 +63,7 @@ fs::path find_library(const Parameters& parameters) {
     throw HostError(ErrorKind::build, "neither library nor robot is given", "parameter library",
                     "a generated library or its folder, or a robot that is installed with this package");
   }
-  if (parameters.library.empty()) return installed_library(parameters.robot);
-  const fs::path path = resolve_path(parameters.library);
-  return fs::is_directory(path) ? library_in(path) : path;
+  return parameters.library.empty() ? installed_folder(parameters.robot) : resolve_path(parameters.library);
 }
 
 thunder::MotionLimits motion_limits(const Parameters& parameters) {

@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "thunder/host/error.hpp"
@@ -13,15 +11,8 @@
 namespace thunder {
 namespace {
 
-/// An absolute path, because dlopen searches the system's folders for a name without a slash.
-std::string existing_file(const std::string& path) {
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(path, error);
-  if (error || !std::filesystem::is_regular_file(absolute, error)) {
-    throw HostError(ErrorKind::build, "there is no such file", path, "the path of a generated lib<robot>.so");
-  }
-  return absolute.string();
-}
+/// What dlopen calls an object that it loads from a descriptor.
+std::string name_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
 template <class Item>
 std::vector<std::string> names_of(const Item* items, int count) {
@@ -42,18 +33,19 @@ const Item& find(const Item* items, int count, const std::string& name, const st
 
 }  // namespace
 
-std::shared_ptr<const Library> Library::load(const std::string& path) {
-  return std::shared_ptr<const Library>(new Library(existing_file(path)));
+std::shared_ptr<const Library> Library::load(const std::string& path, const std::string& hash) {
+  return std::shared_ptr<const Library>(new Library(verify_library(path), hash));
 }
 
-Library::Library(std::string path) : path_(std::move(path)) {
-  handle_.reset(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (!handle_) {
+Library::Library(VerifiedFile file, const std::string& hash) : path_(std::move(file.path)) {
+  void* const handle = dlopen(name_of(file.memory.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
     const char* reason = dlerror();
     throw HostError(ErrorKind::build, std::string("cannot be loaded: ") + (reason ? reason : "unknown reason"), path_,
                     "a generated library for this machine");
   }
-  const auto getter = reinterpret_cast<thunder_library_getter>(dlsym(handle_.get(), THUNDER_LIBRARY_SYMBOL));
+  handle_ = {handle, Unloader{file.memory.release()}};
+  const auto getter = reinterpret_cast<thunder_library_getter>(dlsym(handle, THUNDER_LIBRARY_SYMBOL));
   if (!getter) {
     throw HostError(ErrorKind::build, "has no symbol " THUNDER_LIBRARY_SYMBOL, path_,
                     "a library made by `thunder gen`");
@@ -61,11 +53,18 @@ Library::Library(std::string path) : path_(std::move(path)) {
   data_ = getter();
   if (!data_) throw HostError(ErrorKind::build, THUNDER_LIBRARY_SYMBOL " returned nothing", path_);
   check_metadata(*data_, path_);
+  if (!hash.empty() && hash != data_->hash) {
+    throw HostError(ErrorKind::build, std::string("is another build, ") + data_->hash, path_, hash);
+  }
 }
 
 Library::~Library() = default;
 
-void Library::Unloader::operator()(void* handle) const noexcept { dlclose(handle); }
+void Library::Unloader::operator()(void* handle) const noexcept {
+  dlclose(handle);
+  // An object that cannot be unloaded keeps its name: dlopen would give it for another file with this descriptor.
+  if (!dlopen(name_of(descriptor).c_str(), RTLD_LAZY | RTLD_NOLOAD)) Descriptor{descriptor};
+}
 
 const thunder_law& Library::law(const std::string& name) const {
   return find(data_->laws, data_->n_laws, name, "law", path_);

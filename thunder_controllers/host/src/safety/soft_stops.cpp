@@ -13,8 +13,9 @@ constexpr double kLargestMargin = 0.05;    // [rad or m]
 constexpr double kBandwidthPeriods = 5.0;  // fast against the arm, slow against sampling and a delay of some periods
 constexpr double kBrakingShare = 0.5;      // the rest is for other joints and an inertia that is not known
 constexpr double kLeastEffortShare = 0.1;  // of the limit, where gravity takes nearly all of it
-constexpr double kLargestDepth = 0.2;      // [rad or m] behind a soft stop, where the whole effort pushes back
+constexpr double kLargestDepth = 0.1;      // [rad or m] behind a soft stop, where the whole effort pushes back
 constexpr double kLargestSpeedShare = 1.5;  // of the velocity limit: a law may overshoot it a little
+constexpr double kShortestSwing = 4.0;     // in times of the bandwidth: a well damped approach
 constexpr double kFarDampingShare = 0.25;  // of the effort limit at the velocity limit, as of the brake
 constexpr double kFarMargins = 10.0;
 
@@ -32,7 +33,8 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
       apparent_inertia_(lower_.size(), 0.0) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     margin_.push_back(std::min(kMarginShare * (upper_[i] - lower_[i]), kLargestMargin));
-    swing_.push_back(2.0 * effort_limit_[i] / limits.effort_rate[i]);
+    rate_limit_.push_back(limits.effort_rate[i]);
+    swing_.push_back(std::max(2.0 * effort_limit_[i] / limits.effort_rate[i], kShortestSwing / bandwidth_));
     is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
                  std::isfinite(velocity_limit_[i]);
   }
@@ -90,10 +92,18 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
   return bias + damping * (to_stop - speed);
 }
 
-/// Of the effort along a velocity: all of it at the limit, none at kLargestSpeedShare of it.
+/// Of the effort along a velocity. An effort e that falls at its rate limit r adds e²/(2 r m) to the speed.
 double SoftStops::speed_bound(std::size_t joint, double speed, double bias) const noexcept {
-  const double left = kLargestSpeedShare - speed / velocity_limit_[joint];
-  return bias + effort_limit_[joint] * left / (kLargestSpeedShare - 1.0);
+  const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
+  if (!std::isfinite(most)) return most;
+  const double at_rest = std::max(0.0, 1.0 - std::max(0.0, speed) / velocity_limit_[joint]);
+  const double own = apparent_inertia_[joint];
+  const double whole = std::max(own, limit * limit / (2.0 * rate_limit_[joint] * most));
+  const double inertia = own + at_rest * (whole - own);
+  const double left = most - speed;
+  const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
+  const double slope = limit / (most - velocity_limit_[joint]);
+  return bias + std::copysign(std::min(slope * std::abs(left), falling), left);
 }
 
 GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, double* effort) noexcept {

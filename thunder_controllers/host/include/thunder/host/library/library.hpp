@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "thunder/host/library/verified_file.hpp"
+
 namespace thunder {
 
 /// A generated robot library, loaded, checked and constant.
@@ -14,18 +16,21 @@ namespace thunder {
 /// Everything it hands out points into the loaded library and lives as long as this object; keep the shared pointer.
 class Library {
  public:
-  /// Load a library (dlopen with RTLD_NOW | RTLD_LOCAL) and check all its metadata.
+  /// Verify a library, the file or the generated folder that holds it (see `verify_library`), load the very bytes that
+  /// were verified (dlopen with RTLD_NOW | RTLD_LOCAL), and check all its metadata.
   ///
   /// Checked: the ABI version; no null pointers; sizes; entries that partition their signals in order and without
-  /// gaps; ordered bounds; defaults inside bounds; positive limits; unique names; the reference of each law.
+  /// gaps; ordered bounds; defaults inside bounds; positive limits; unique names; the reference of each law; the
+  /// content hash, if one is given.
   ///
   /// Throws HostError(build) naming the file and the part that is wrong.
-  static std::shared_ptr<const Library> load(const std::string& path);
+  static std::shared_ptr<const Library> load(const std::string& path, const std::string& hash = {});
 
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  /// Of the file on disk, absolute and without symbolic links.
   const std::string& path() const noexcept { return path_; }
   int n_joints() const noexcept { return data_->n_joints; }
   const thunder_library& data() const noexcept { return *data_; }
@@ -39,10 +44,11 @@ class Library {
 
  private:
   struct Unloader {
+    int descriptor;
     void operator()(void* handle) const noexcept;
   };
 
-  explicit Library(std::string path);
+  Library(VerifiedFile file, const std::string& hash);
 
   std::string path_;
   std::unique_ptr<void, Unloader> handle_;

@@ -21,11 +21,15 @@ namespace thunder {
 ///
 /// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
 /// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
-/// T = 2 τ_max/τ̇_max. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less than a
+/// T = 2 τ_max/τ̇_max, at least 4/k. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less than a
 /// quarter of τ_max/v_max ten margins away, where the description's inertia (it has no rotors) should not bound what the
-/// law may ask for; K is m k²/2, but between τ_max/0.2 and τ_max/w. Beyond its velocity limit the effort along v is at
-/// most τ_b + 2 τ_max (1.5 − v/v_max). So the bounds are continuous, and at usual speeds far from a limit they are none.
-/// The effort limit bounds the repulsion.
+/// law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
+///
+/// The effort along a velocity v is at most τ_b + min(2 τ_max x/v_max, √(2 τ̇_max m' x)), x = 1.5 v_max − v: what still
+/// falls to τ_b at its rate limit before x is used up. m' is m at the velocity limit, and at rest large enough to leave
+/// the whole effort to the law. Above 1.5 v_max the bound brakes likewise.
+///
+/// All bounds are continuous; the effort limit bounds the repulsion.
 class SoftStops {
  public:
   /// Throws HostError(build) if the library has no M(q).
@@ -47,7 +51,7 @@ class SoftStops {
   double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
 
   double bandwidth_;
-  std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, swing_;
+  std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
   bool is_needed_ = false;
   PositionFunction inertia_;
   std::vector<double> factor_;  ///< L of M = L Lᵀ, by rows

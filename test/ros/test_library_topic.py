@@ -1,0 +1,204 @@
+"""What anyone can say on the library topic, over real DDS: nobody runs a file that it names, and nobody ends by it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import yaml
+from nodes import NodeProcess, Probe
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from thunder_controllers.host import Library
+from thunder_controllers.resources import share
+from thunder_controllers.ros.common.library_message import describe_library, format_library_message
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_dynamics import build, load_model
+from thunder_dynamics.checksums import write_checksums
+
+TOPIC = "/thunder_generator/library"
+CONTROLLER = "/adaptive_controller"
+OTHER_HASH = "a" * 64
+
+EVIL = """#include <stdio.h>
+__attribute__((constructor)) static void run(void) { fclose(fopen("%s", "w")); }
+"""
+
+Start = Callable[..., NodeProcess]
+
+
+class Trap(NamedTuple):
+    """A file that leaves a proof if any process loads it, and messages that try to get it loaded, by name."""
+
+    proof: Path
+    folders: list[str]
+    messages: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(build(load_model(share("config/robots/planar3r.yaml")), laws=["slotine_li"], python=False))
+
+
+@pytest.fixture(scope="module")
+def trap(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Trap:
+    folder = tmp_path_factory.mktemp("trap")
+    proof, evil = folder / "proof", folder / "libevil.so"
+    (folder / "evil.c").write_text(EVIL % proof)
+    subprocess.run(["cc", "-shared", "-fPIC", str(folder / "evil.c"), "-o", str(evil)], check=True)
+    dropped = folder / "planar3r_generatedFiles"  # in a folder that the launch names, but anyone may write it
+    dropped.mkdir()
+    shutil.copy(evil, dropped / "libplanar3r.so")
+    write_checksums(dropped)
+    dropped.chmod(0o777)
+    good = yaml.safe_load(format_library_message(describe_library(library)))
+    messages = {
+        "a file as in older versions": {
+            **{"robot": "planar3r", "folder": str(folder), "library": str(evil), "robot_file": "", "hash": "3f"},
+            **{"generator": "0.1.0", "functions": [], "laws": {}},
+        },
+        "a file beside a good hash": {**good, "robot": "evil", "library": str(evil), "folder": str(folder)},
+        "another hash": {**good, "hash": OTHER_HASH},
+        "a path as robot": {**good, "robot": f"../../../../../../..{folder}/planar3r"},
+        "parents as robot": {**good, "robot": "../.."},
+        "a path as hash": {**good, "hash": ("../" * 22)[:64]},
+        "laws that are a mapping": {**good, "laws": {"a": 5}},
+        "laws of numbers": {**good, "laws": [1, 2]},
+        "a Python object": "!!python/object/apply:os.system ['true']",
+        "nested brackets": "[" * 3000,
+        "nested brackets in an unknown key": yaml.safe_dump(good) + "more: " + "[" * 3000 + "]" * 3000,
+        "a huge text": yaml.safe_dump(good) + "# " + "x" * 1_000_000,
+        "nothing": "",
+    }
+    texts = {name: m if isinstance(m, str) else yaml.safe_dump(m) for name, m in messages.items()}
+    return Trap(proof, [str(folder)], texts)
+
+
+@pytest.fixture
+def say(probe: Probe) -> Iterator[Callable[[str], None]]:
+    """Publish on the library topic, as any participant can."""
+    publisher = probe.node.create_publisher(String, TOPIC, LATCHED)
+    yield lambda text: publisher.publish(String(data=text))
+    probe.node.destroy_publisher(publisher)
+
+
+def attack(node: NodeProcess, probe: Probe, trap: Trap, act: Callable[[str], Any]) -> None:
+    """Say every message, and wait until the node has refused each; it lives, and nothing foreign was loaded."""
+    for name, text in trap.messages.items():
+        refusals = node.output.count("[ERROR]")
+        act(text)
+        probe.wait_until(lambda count=refusals: node.output.count("[ERROR]") > count, f"refusal of {name}")
+        assert node.is_running, node.output
+    assert "library message: " in node.output and "others than its owner may write it" in node.output
+    assert "Traceback" not in node.output
+    assert not trap.proof.exists()
+
+
+def test_the_trap_works(trap: Trap) -> None:
+    script = f"import ctypes; ctypes.CDLL({trap.folders[0] + '/libevil.so'!r})"
+    subprocess.run(["python3", "-c", script], check=True)
+    assert trap.proof.exists()
+    trap.proof.unlink()
+
+
+def test_the_model_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+) -> None:
+    node = start_node("model", {"functions": ["G"], "library_folders": trap.folders})
+    attack(node, probe, trap, say)
+    say(format_library_message(describe_library(library)))
+    inbox = probe.listen(Float64MultiArray, "/thunder_model/G", MONITOR)
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+    state = JointState(name=library.joint_names, position=[0.1] * 3, velocity=[0.0] * 3)
+    probe.wait_until(lambda: len(inbox) or states.publish(state), "G")
+    attack(node, probe, trap, say)
+    inbox.clear()
+    probe.wait_until(lambda: len(inbox) or states.publish(state), "G of the library that it had before")
+    np.testing.assert_array_equal(inbox.latest.data, library.evaluate("G", [0.1] * 3))
+
+
+def test_the_reference_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+) -> None:
+    node = start_node("reference", {"type": "joint_hold", "library_folders": trap.folders})
+    attack(node, probe, trap, say)
+    assert "nobody says what the robot is" in probe.call(Trigger, "/thunder_reference/start").message
+    say(format_library_message(describe_library(library)))
+    states = probe.publisher(JointState, "/joint_states", STREAM)
+
+    def starts() -> bool:
+        states.publish(JointState(name=library.joint_names, position=[0.1] * 3, velocity=[0.0] * 3))
+        return bool(probe.call(Trigger, "/thunder_reference/start").success)
+
+    probe.wait_until(starts, "start")
+
+
+def test_the_controller_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+) -> None:
+    node = start_node("controller", {"library_timeout": 0.5, "library_folders": trap.folders})
+
+    def configure(text: str) -> None:
+        say(text)
+        probe.wait_until(lambda: not probe.transition(CONTROLLER, "configure"), "refusal")
+
+    attack(node, probe, trap, configure)
+    assert probe.state(CONTROLLER) == "unconfigured"
+    say(format_library_message(describe_library(library)))
+    assert probe.transition(CONTROLLER, "configure"), node.output
+    assert probe.transition(CONTROLLER, "cleanup")
+    say(trap.messages["another hash"])
+    assert probe.transition(CONTROLLER, "configure"), "the library that it had before is still good"
+
+
+def test_waiting_for_a_library_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None], tmp_path: Path
+) -> None:
+    file = tmp_path / "library.yaml"
+    parameters = {"file": str(file), "library_folders": trap.folders}
+    node = start_node("bringup.wait_for_library", parameters, wait=False)
+    probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
+    attack(node, probe, trap, say)
+    assert not file.exists()
+    say(format_library_message(describe_library(library)))
+    assert node.wait() == 0
+    node.stopped = True
+    written = yaml.safe_load(file.read_text())
+    assert written == {"/**/adaptive_controller": {"ros__parameters": {"library": library.path}}}
+
+
+def test_bringing_up_refuses_and_goes_on(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+) -> None:
+    node = start_node("bringup", {"library_folders": trap.folders, "timeout": 30.0}, wait=False)
+    probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
+    attack(node, probe, trap, say)
+    start_node("controller", {})
+    assert probe.state(CONTROLLER) == "unconfigured", "it is not asked to configure before there is a library"
+    say(format_library_message(describe_library(library)))
+    probe.wait_until(lambda: probe.state(CONTROLLER) == "inactive", "configured controller")
+
+
+@pytest.mark.parametrize(
+    ("executable", "node", "names"),
+    [
+        ("controller", CONTROLLER, ("library", "library_folders", "library_topic", "robot", "estimates_file")),
+        ("reference", "/thunder_reference", ("library", "library_folders", "library_topic", "robot")),
+        ("model", "/thunder_model", ("library", "library_folders", "library_topic")),
+    ],
+)
+def test_what_chooses_code_or_files_cannot_be_set(
+    executable: str, node: str, names: tuple[str, ...], start_node: Start, probe: Probe
+) -> None:
+    start_node(executable, {})
+    for name in names:
+        value = ["/tmp"] if name == "library_folders" else "/tmp"
+        (result,) = probe.set_parameters(node, {name: value})
+        assert not result.successful and "read-only" in result.reason, (name, result.reason)

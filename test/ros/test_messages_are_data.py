@@ -1,0 +1,277 @@
+"""Whatever comes on a topic or asks for a service: the node goes on, and takes a valid message afterwards.
+
+What is subscribed to and offered is read from interfaces.yaml, so that nothing new is left out. Every node is a process
+and every message goes over DDS; bytes that no message can be read from are among them. A node that writes a traceback
+fails.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rcl_interfaces.msg
+import rcl_interfaces.srv
+from controller_robot import PARAMETERS, Q, TestRobot, build_panda
+from fuzz import LARGE, Fuzzer
+from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.srv import ChangeState
+from nodes import NodeProcess, Probe
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from thunder_controllers.host import Library
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.qos import PROFILES
+from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface, Topic
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+StartNode = Callable[..., NodeProcess]
+
+MESSAGES = 300
+"""On each topic."""
+RAW = 7
+"""One of so many is no message but bytes."""
+REQUESTS = 20
+"""To each service that has something in its request."""
+BURST = 10
+"""Messages between two questions to the node: as many as wait in a queue."""
+
+LIMITS = np.array([87.0] * 4 + [12.0] * 3)
+PARAMETER_SERVICES = (
+    "DescribeParameters",
+    "GetParameters",
+    "GetParameterTypes",
+    "ListParameters",
+    "SetParameters",
+    "SetParametersAtomically",
+)
+SIMULATION = {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "gravity_compensation": True}
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return build_panda()
+
+
+@pytest.fixture(scope="module")
+def joint_library() -> Library:
+    return build_panda(law="slotine_li")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the nodes work: what they are made to write is there."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Attack:
+    """Sends a node what it never asked for."""
+
+    def __init__(self, probe: Probe, interface: NodeInterface, library: Library, largest: int = LARGE) -> None:
+        self.probe, self.interface = probe, interface
+        words = ("world", "panda_flange", "panda_link8", *(parameter.name for parameter in interface.parameters))
+        self.fuzzer = Fuzzer(1, library.joint_names, words, largest)
+        self.node = "/" + ("adaptive_controller" if interface is FRANKA else interface.name)
+
+    def topics(self, topics: Sequence[Topic], between: Callable[[], object] | None = None) -> None:
+        """Messages of the right type and raw bytes on all topics in turn; `between` is called after each burst."""
+        with ExitStack() as stack:
+            targets = []
+            for topic in topics:
+                package, _, name = topic.type.split("/")
+                kind = getattr(import_module(f"{package}.msg"), name)
+                advertising = self.probe.advertising(kind, self.resolve(topic.name), PROFILES[topic.qos])
+                targets.append((kind, stack.enter_context(advertising)))
+            for k in range(MESSAGES):
+                for kind, publisher in targets:
+                    publisher.publish(self.fuzzer.payload() if k % RAW == 0 else self.fuzzer.message(kind))
+                if k % BURST == 0:
+                    self.ask()
+                    if between is not None:
+                        between()
+
+    def services(self) -> None:
+        """Requests to every service of interfaces.yaml and to those that every node has."""
+        for service in self.interface.services:
+            package, _, name = service.type.split("/")
+            kind = getattr(import_module(f"{package}.srv"), name)
+            for _ in range(10):
+                self.probe.call(kind, self.resolve(service.name), self.fuzzer.message(kind.Request))
+        for name in PARAMETER_SERVICES:
+            kind = getattr(rcl_interfaces.srv, name)
+            for _ in range(REQUESTS):
+                request = self.fuzzer.message(kind.Request)
+                for parameter in getattr(request, "parameters", ()):
+                    parameter.value.type %= 10  # the others are a defect of rclpy: see the last test
+                service = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+                self.probe.call(kind, f"{self.node}/{service}", request)
+
+    def ask(self) -> None:
+        """A question that the node must answer."""
+        self.probe.get_parameters(self.node, "use_sim_time")
+
+    def resolve(self, name: str) -> str:
+        """The name with the defaults of the parameters in it."""
+        values = {parameter.name: str(parameter.default) for parameter in self.interface.parameters}
+        name = re.sub(r"{(.*?)}", lambda found: values[found[1]], name).replace("<link>", "panda_link7")
+        return name.replace("~", self.node) if name.startswith("~") else f"/{name.lstrip('/')}"
+
+
+def subscribed(interface: NodeInterface) -> list[Topic]:
+    return [topic for topic in interface.topics if topic.direction == "subscribes"]
+
+
+# --- the nodes without an arm in their hands --------------------------------------------------------------------------
+
+
+def check_model(probe: Probe, library: Library) -> None:
+    states = probe.publisher(JointState, "/joint_states", PROFILES["STREAM"])
+    with probe.listening(Float64MultiArray, "/thunder_model/G") as inbox:
+        message = JointState(name=list(library.joint_names), position=Q.tolist())
+        probe.wait_until(lambda: len(inbox) or states.publish(message), "G")
+    np.testing.assert_array_equal(inbox.latest.data, np.ravel(library.evaluate("G", Q)))
+
+
+def check_reference(probe: Probe, library: Library) -> None:
+    assert probe.set_parameters("/thunder_reference", {"type": "hold"})[0].successful
+    poses = probe.publisher(PoseStamped, "/adaptive_controller/pose", PROFILES["MONITOR"])
+    message = PoseStamped()
+    message.header.frame_id, message.pose.position.x, message.pose.orientation.w = "world", 0.4, 1.0
+    poses.publish(message)
+    probe.wait_until(lambda: "under way" in probe.call(Trigger, "/thunder_reference/start").message, "motion")
+
+
+def check_simulation(probe: Probe, library: Library) -> None:
+    assert probe.call(Trigger, "/mujoco_simulation/reset").success
+    commands = probe.publisher(Float64MultiArray, "/effort_controller/commands", PROFILES["STREAM"])
+    with probe.listening(JointState, "/joint_states", PROFILES["STREAM"]) as states:
+        commands.publish(Float64MultiArray(data=[0.0] * 7))
+        assert np.isfinite(states.wait_new(10).position).all()
+
+
+Check = Callable[[Probe, Library], None]
+NODES_WITHOUT_ARM: Mapping[str, tuple[str, dict[str, Any], Check]] = {
+    names.GENERATOR: ("generator", {}, lambda probe, _: None),
+    names.SIMULATION: ("simulation", SIMULATION, check_simulation),
+    names.REFERENCE: ("reference", {"autostart": True, "type": "lissajous"}, check_reference),
+    names.MODEL: ("model", {"functions": ["G"]}, check_model),
+    names.BRINGUP: ("bringup", {"timeout": 300.0}, lambda probe, _: None),
+    names.MONITOR: ("tools.monitor", {"period": 0.2}, lambda probe, _: None),
+}
+"""Executable, parameters, and what must work afterwards."""
+
+ENDS_WITH_THE_REASON = {names.WAIT_FOR_LIBRARY: "it ends with the first announcement, good or bad"}
+
+
+def test_every_node_that_listens_or_serves_is_attacked_here() -> None:
+    listening = {name for name, node in NODES.items() if subscribed(node) or node.services}
+    assert listening == {names.CONTROLLER, *NODES_WITHOUT_ARM, *ENDS_WITH_THE_REASON}
+
+
+@pytest.mark.parametrize("name", NODES_WITHOUT_ARM)
+def test_a_node_survives_whatever_comes(name: str, probe: Probe, start_node: StartNode, library: Library) -> None:
+    executable, parameters, check = NODES_WITHOUT_ARM[name]
+    if name == names.MODEL:  # without announcements; those are sent to it as well
+        parameters = {**parameters, "library": library.path}
+    node = start_node(executable, parameters, name=name)
+    attack = Attack(probe, NODES[name], library)
+    library_topics = [topic for topic in subscribed(NODES[name]) if "library_topic" in topic.name]
+    attack.topics([topic for topic in subscribed(NODES[name]) if topic not in library_topics or name != names.MODEL])
+    attack.services()
+    assert node.is_running, node.output
+    check(probe, library)
+    attack.ask()
+
+
+def test_announcements_that_make_no_sense_leave_the_model_waiting(
+    probe: Probe, start_node: StartNode, library: Library
+) -> None:
+    start_node("model", {"functions": ["G"]})
+    attack = Attack(probe, NODES[names.MODEL], library)
+    attack.topics([topic for topic in subscribed(NODES[names.MODEL]) if "library_topic" in topic.name])
+
+
+# --- the controller ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["cartesian", "joint"])
+def active(
+    request: pytest.FixtureRequest, probe: Probe, start_node: StartNode, library: Library, joint_library: Library
+) -> tuple[TestRobot, NodeProcess, list[Topic]]:
+    """An arm under control, and the topics that its law listens to."""
+    used, other = (library, "joint") if request.param == "cartesian" else (joint_library, "cartesian")
+    controller = start_node("controller", {**PARAMETERS, "library": used.path})
+    robot = TestRobot(probe, used)
+    robot.activate(controller)
+    silent = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
+    topics = [topic for topic in subscribed(NODES[names.CONTROLLER]) if not topic.name.startswith(silent)]
+    return robot, controller, topics
+
+
+def test_an_arm_under_control_survives_whatever_comes(
+    active: tuple[TestRobot, NodeProcess, list[Topic]], probe: Probe
+) -> None:
+    robot, controller, topics = active
+    attack = Attack(probe, NODES[names.CONTROLLER], robot.library)
+    attack.topics(topics, between=robot.send)
+    attack.services()
+    for number in (0, 10, 200, 255):
+        request = ChangeState.Request()
+        request.transition.id = number
+        assert not probe.call(ChangeState, f"{attack.node}/change_state", request).success
+    efforts = np.array([message.data for message in robot.commands.messages])
+    assert len(efforts) > MESSAGES // BURST and np.isfinite(efforts).all() and (np.abs(efforts) <= LIMITS).all()
+    assert controller.is_running, controller.output
+    if probe.state(attack.node) == "active":
+        assert probe.transition(attack.node, "deactivate")
+    assert probe.transition(attack.node, "cleanup")
+    robot.activate(controller)
+    assert np.isfinite(robot.steps(10)).all()
+
+
+@pytest.mark.skipif(find_spec("franka_msgs") is None, reason="franka_msgs is not installed")
+def test_a_franka_under_control_survives_whatever_comes(probe: Probe, start_node: StartNode, library: Library) -> None:
+    given = {**PARAMETERS, "library": library.path, "robot_interface": "franka"}
+    controller = start_node("controller", given)
+    assert probe.transition("/adaptive_controller", "configure"), controller.output
+    # A Fast DDS that is built with its assertions aborts at messages in fragments on a topic that is not reliable.
+    attack = Attack(probe, FRANKA, library, largest=500)
+    attack.topics(subscribed(FRANKA))
+    attack.services()
+    assert probe.transition("/adaptive_controller", "cleanup")
+
+
+# --- what a node does about a defect ----------------------------------------------------------------------------------
+
+
+def test_an_exception_of_a_callback_is_logged_and_reported_and_the_arm_stays_under_control(
+    probe: Probe, start_node: StartNode, library: Library
+) -> None:
+    """The defect is one of rclpy: a parameter of no known type raises ValueError, and gets no answer."""
+    controller = start_node("controller", {**PARAMETERS, "library": library.path})
+    robot = TestRobot(probe, library)
+    robot.activate(controller)
+    client = probe.node.create_client(rcl_interfaces.srv.SetParameters, "/adaptive_controller/set_parameters")
+    probe.wait_until(client.service_is_ready, "service")
+    parameter = rcl_interfaces.msg.Parameter(name="law", value=rcl_interfaces.msg.ParameterValue(type=255))
+    client.call_async(rcl_interfaces.srv.SetParameters.Request(parameters=[parameter]))
+    values = robot.report(lambda values: values["message"].startswith("a callback failed: ValueError"))
+    assert values["level"] == "2" and values["failed callbacks"].startswith("1, last: ValueError: 255 is not a valid")
+    controller.wait_for_output("a callback failed; the node goes on.")
+    assert np.isfinite(robot.steps(10)).all() and probe.state("/adaptive_controller") == "active"
+    controller.process.send_signal(signal.SIGINT)
+    assert controller.wait() == 0
+    controller.stopped = True

@@ -1,0 +1,152 @@
+"""SROS 2 policies: what every node may publish, subscribe to, offer and ask for, and nothing else.
+
+python -m thunder_controllers.ros.tools.policies                       # the Panda: config/security/policies.xml
+python -m thunder_controllers.ros.tools.policies --namespace left --link ur5_link6 --function G
+
+DDS permissions name topics as they are: a namespace, other adapted links, other topics need policies of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+import click
+
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.runtime import ENCLAVES
+from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
+
+OPERATOR = "operator"
+"""Enclave, and name, of a person's node: it sees all that is published, asks any node, and gives references."""
+
+MANAGER = "controller_manager"
+"""Enclave of the process in which the plugin runs; the manager's own topics and services are ros2_control's."""
+
+PARAMETER_SERVICES = (
+    "describe_parameters",
+    "get_parameter_types",
+    "get_parameters",
+    "list_parameters",
+    "set_parameters",
+    "set_parameters_atomically",
+)
+TYPE_SERVICE = "get_type_description"
+LIFECYCLE_SERVICES = (
+    "change_state",
+    "get_available_states",
+    "get_available_transitions",
+    "get_state",
+    "get_transition_graph",
+)
+EVERY_NODE_PUBLISHES = ("/parameter_events", "/rosout")
+EVERY_NODE_SUBSCRIBES = ("/clock", "/parameter_events")
+
+
+@dataclass
+class Profile:
+    """What a node may do; names are absolute."""
+
+    node: str
+    publish: set[str] = field(default_factory=set)
+    subscribe: set[str] = field(default_factory=set)
+    reply: set[str] = field(default_factory=set)
+    request: set[str] = field(default_factory=set)
+
+
+class _Resolver:
+    """Replaces what stands for other names by their defaults."""
+
+    def __init__(self, namespace: str, links: Sequence[str], functions: Sequence[str]) -> None:
+        self._prefix = f"/{namespace.strip('/')}".rstrip("/")
+        self._several = {"<link>": links, "<function>": functions}
+
+    def all(self, node: NodeInterface, patterns: Iterable[str], owner: str) -> set[str]:
+        defaults = {parameter.name: str(parameter.default) for parameter in node.parameters}
+        found: set[str] = set()
+        for pattern in patterns:
+            name = re.sub(r"{(.*?)}", lambda match: defaults[match[1]], pattern)
+            name = re.sub(r"^~", owner, name)
+            key = next((key for key in self._several if key in name), None)
+            found |= {name.replace(key, value) for value in self._several[key]} if key else {name}
+        return {name if name.startswith("/") else f"{self._prefix}/{name}" for name in found}
+
+    def own(self, owner: str, services: Iterable[str]) -> set[str]:
+        return {f"{self._prefix}/{owner}/{service}" for service in services}
+
+
+def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> dict[str, Profile]:
+    """Collect what may be done, by enclave.
+
+    Args:
+        namespace: Of all nodes; empty: none.
+        links: Adapted links: the controller publishes an estimate of each.
+        functions: That the model node publishes.
+    """
+    resolver = _Resolver(namespace, links, functions)
+    found = {node.executable: _profile(node, resolver) for node in NODES.values()}
+    franka, controller = _profile(FRANKA, resolver, names.CONTROLLER), found["controller"]
+    controller.subscribe |= franka.subscribe
+    controller.reply |= franka.reply
+    controller.request |= franka.request
+    plugin = _profile(NODES[names.CONTROLLER], resolver)
+    from_the_arm = ("{command_topic}", "{library_topic}", names.JOINT_STATES)
+    not_its = resolver.all(NODES[names.CONTROLLER], from_the_arm, names.CONTROLLER)
+    plugin.publish -= not_its
+    plugin.subscribe -= not_its
+    operator = Profile(OPERATOR, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
+    operator.reply |= resolver.own(OPERATOR, (*PARAMETER_SERVICES, TYPE_SERVICE))
+    operator.publish |= {topic for topic in controller.subscribe if f"/{names.CONTROLLER}/" in topic}
+    for profile in list(found.values()):
+        operator.subscribe |= profile.publish
+        operator.request |= profile.reply
+    return {**found, MANAGER: plugin, OPERATOR: operator}
+
+
+def _profile(node: NodeInterface, resolver: _Resolver, owner: str = "") -> Profile:
+    owner = owner or node.name
+    ways = {way: [t.name for t in node.topics if t.direction == way] for way in ("publishes", "subscribes")}
+    profile = Profile(owner, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
+    profile.publish |= resolver.all(node, ways["publishes"], owner)
+    profile.subscribe |= resolver.all(node, ways["subscribes"], owner)
+    profile.reply |= resolver.all(node, (service.name for service in node.services), owner)
+    profile.request |= resolver.all(node, (service.name for service in node.calls), owner)
+    profile.reply |= resolver.own(owner, (*PARAMETER_SERVICES, TYPE_SERVICE))
+    if owner == names.CONTROLLER:
+        profile.reply |= resolver.own(owner, LIFECYCLE_SERVICES)
+        profile.publish |= resolver.own(owner, ("transition_event",))
+    return profile
+
+
+def policies(
+    namespace: str = "", links: Sequence[str] = ("panda_link7",), functions: Sequence[str] = ("M", "C", "G")
+) -> str:
+    """Write an SROS 2 policy file, as `ros2 security generate_artifacts` reads it; see `profiles`."""
+    root = ElementTree.Element("policy", version="0.2.0")
+    enclaves = ElementTree.SubElement(root, "enclaves")
+    for executable, profile in sorted(profiles(namespace, links, functions).items()):
+        enclave = ElementTree.SubElement(enclaves, "enclave", path=f"{ENCLAVES}/{executable}")
+        where = ElementTree.SubElement(enclave, "profiles")
+        element = ElementTree.SubElement(where, "profile", ns=f"/{namespace.strip('/')}", node=profile.node)
+        for kind, way in (("service", "reply"), ("service", "request"), ("topic", "publish"), ("topic", "subscribe")):
+            allowed: set[str] = getattr(profile, way)
+            group = ElementTree.SubElement(element, f"{kind}s", {way: "ALLOW"}) if allowed else None
+            for name in sorted(allowed):
+                ElementTree.SubElement(group, kind).text = name  # type: ignore[arg-type]
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+@click.command()
+@click.option("--namespace", default="", help="Of all nodes.")
+@click.option("--link", "links", multiple=True, default=["panda_link7"], help="Adapted link; may be given again.")
+@click.option("--function", "functions", multiple=True, default=["M", "C", "G"], help="Of the model node; the same.")
+def main(namespace: str, links: tuple[str, ...], functions: tuple[str, ...]) -> None:
+    """Write SROS 2 policies to standard output."""
+    click.echo(policies(namespace, links, functions), nl=False)
+
+
+if __name__ == "__main__":
+    main()
