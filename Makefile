@@ -6,7 +6,8 @@
 #   make check    lint, types and the fast tests, in less than a minute
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench/bench.json
-#   make soak     the host in real time at 1 kHz for SOAK_TIME seconds; results/soak/soak.json
+#   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults and 200
+#                 random references, five robots and all laws in closed loop; results/soak
 #   make lint     ruff and mypy alone
 #   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
@@ -22,6 +23,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 ROS_DEMO_TIME ?= 45
 SOAK_TIME ?= 600
+SOAK_UPDATES ?= 1e8
 STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
 DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
@@ -108,6 +110,7 @@ bench: $(TEST_STAMP)
 
 soak: $(STAMP)
 	$(RUN) benchmarks/host_soak.py --seconds $(SOAK_TIME)
+	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,12 +36,12 @@ def build_libraries() -> list[Path]:
     return [build(model, [(LAW, given)], python=False) / f"lib{model.name}.so" for given in options]
 
 
-def compile_program(program: Path, flags: Sequence[str] = FLAGS) -> Path:
-    """Compile host and soak into one program."""
+def compile_program(program: Path, flags: Sequence[str] = FLAGS, source: Path = PROGRAM) -> Path:
+    """Compile host and source into one program."""
     sources = [str(path) for path in sorted((HOST / "src").rglob("*.cpp"))]
     include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
     include += ["-isystem", str(toolchain.eigen_include())]
-    command = [*toolchain.compiler("c++"), *flags, *include, str(PROGRAM), *sources, "-o", str(program)]
+    command = [*toolchain.compiler("c++"), *flags, *include, str(source), *sources, "-o", str(program)]
     toolchain.run([*command, "-ldl", "-lcrypto", "-pthread"])
     return program
 

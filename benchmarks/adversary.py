@@ -1,0 +1,117 @@
+"""Faults of all kinds mixed, and random references, in closed loop with five robots under all laws; nothing may break.
+
+    python benchmarks/adversary.py [--updates 1e8] [--references 200] [--seed 1] [--out results/soak]
+
+`test/cpp/host_adversary.cpp` and `test/cpp/host_references.cpp` do the work and say how. Writes adversary.json and
+references.json, prints them as tables and what is wrong; the exit status is 1 if anything is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import host_soak
+
+from thunder_dynamics.build import LawRequest, build
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
+
+ROOT = Path(__file__).resolve().parent.parent
+OPTIONS: tuple[dict[str, Any], ...] = ({}, {"task": "position"})
+"""Of a law, in the order in which they are tried: a robot has the law with the first that it can have."""
+
+
+def laws_of(model: RobotModel) -> list[LawRequest]:
+    """Every installed law that a robot can have."""
+    found: list[LawRequest] = []
+    for entry in sorted(entry_points(group="thunder.laws"), key=lambda entry: entry.name):
+        for options in OPTIONS:
+            try:
+                entry.load()(RobotExpressions(model), options)
+            except LawError:
+                continue
+            found.append((entry.name, options))
+            break
+    return found
+
+
+def build_libraries() -> list[Path]:
+    """Compile every robot of config/robots with every law that it can have."""
+    models = [load_model(path) for path in sorted((ROOT / "config/robots").glob("*.yaml"))]
+    return [build(model, laws_of(model), python=False) / f"lib{model.name}.so" for model in models]
+
+
+def margins(subject: Mapping[str, Any]) -> str:
+    """How far joints came beyond their limits, of how far they may, for each joint that has an envelope."""
+    pairs = zip(subject["farthest_beyond_limits"], subject["margin"], strict=True)
+    return ", ".join(f"{far:.2f} of {margin:.2f}" for far, margin in pairs if margin is not None and far is not None)
+
+
+def adversary_row(subject: Mapping[str, Any]) -> str:
+    """One robot and law as a row of Markdown."""
+    breaches = "; ".join(f"{name}: {count}" for name, count in subject["breaches"].items()) or "none"
+    figures = f"{subject['updates']} | {subject['activations']} | {subject['requests']}"
+    return f"| {subject['robot']} {subject['law']} | {figures} | {margins(subject)} | {breaches} |"
+
+
+def references_row(subject: Mapping[str, Any]) -> str:
+    """One robot and law as a row of Markdown."""
+    endings: Counter[str] = Counter()
+    for counts in subject["endings"].values():
+        endings.update(counts)
+    text = ", ".join(f"{count} {name}" for name, count in sorted(endings.items()))
+    return f"| {subject['robot']} {subject['law']} | {text} | {margins(subject)} | {subject['wrong']} |"
+
+
+def run(program: Path, amount: str, seed: int, libraries: list[Path]) -> tuple[dict[str, Any], bool]:
+    """What a program found, and whether it was content; what is wrong goes to stderr as it is found."""
+    started = time.monotonic()
+    command = [str(program), amount, str(seed), *map(str, libraries)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(result.stdout)
+    found["seconds"] = time.monotonic() - started
+    return found, result.returncode == 0
+
+
+def main() -> int:
+    """Build, run, write and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--updates", type=float, default=1e8)
+    parser.add_argument("--references", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results/soak"))
+    arguments = parser.parse_args()
+    folder: Path = arguments.out.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    libraries = build_libraries()
+    is_clean = True
+    for name, amount, row, head in (
+        ("references", str(arguments.references), references_row, "endings | beyond limits [rad, m] | wrong |\n"),
+        ("adversary", str(arguments.updates), adversary_row,
+         "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
+    ):  # fmt: skip
+        source = ROOT / f"test/cpp/host_{name}.cpp"
+        program = host_soak.compile_program(folder / f"host_{name}", source=source)
+        found, is_content = run(program, amount, arguments.seed, libraries)
+        (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        updates = sum(subject["updates"] for subject in found["subjects"])
+        print(f"{name}: {updates} updates in {found['seconds']:.0f} s, {updates / found['seconds']:.3g} per second\n")
+        print("| | " + head + "|" + " --- |" * (head.count("|") + 1))
+        print("\n".join(map(row, found["subjects"])) + "\n")
+        is_clean = is_clean and is_content
+    return 0 if is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

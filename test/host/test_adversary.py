@@ -1,0 +1,67 @@
+"""All laws of five robots in closed loop, with faults of all kinds mixed and with references to anywhere.
+
+The two C++ programs judge every update; `make soak` runs them for long.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from host_programs import ADDRESS, REPOSITORY, compile_program, run
+
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+import adversary  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("adversary")]
+
+
+@pytest.fixture(scope="module")
+def libraries(build_cache: Path) -> Iterator[list[Path]]:
+    yield adversary.build_libraries()
+
+
+def _found(program: Path, amount: int, libraries: list[Path]) -> dict[str, Any]:
+    result = run(program, str(amount), "1", *libraries)
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_every_robot_is_tried_with_every_law_that_it_can_have(libraries: list[Path], build_cache: Path) -> None:
+    found = _found(compile_program("host_references", build_cache, "-O1"), 0, libraries)
+    tried = {(subject["robot"], subject["law"]) for subject in found["subjects"]}
+    laws = ("cartesian_backstepping", "slotine_li")
+    both = {(robot, law) for robot in ("panda", "planar3r", "rpr", "ur5") for law in laws}
+    assert tried == both | {("sea2", "slotine_li")}
+
+
+def test_faults_of_all_kinds_move_no_arm_out_of_its_envelope(libraries: list[Path], build_cache: Path) -> None:
+    """Nor is any effort not finite, beyond its limit, or further from the last than its rate limit times the time."""
+    found = _found(compile_program("host_adversary", build_cache, "-O1"), 1_000_000, libraries)
+    assert found["updates"] >= 1_000_000
+    for subject in found["subjects"]:
+        assert subject["sighted"] > 0.5 * subject["updates"]  # most of the time there is something to lose
+        assert subject["activations"] > subject["episodes"]  # most arms are activated more than once
+    seen = {name for subject in found["subjects"] for name, count in subject["guards"].items() if count}
+    assert seen == set(found["subjects"][0]["guards"])
+
+
+def test_every_random_reference_ends_tracked_held_refused_or_stopped(libraries: list[Path], build_cache: Path) -> None:
+    found = _found(compile_program("host_references", build_cache, "-O1"), 30, libraries)
+    for subject in found["subjects"]:
+        endings = {name.split(" by ")[0] for counts in subject["endings"].values() for name in counts}
+        assert endings <= {"tracked", "held", "refused", "stopped"}
+        assert sum(sum(counts.values()) for counts in subject["endings"].values()) == 30
+
+
+def test_faults_of_all_kinds_meet_no_undefined_behaviour(libraries: list[Path], build_cache: Path) -> None:
+    """Whatever the judge says of it, which the test above does."""
+    result = run(compile_program("host_adversary", build_cache, *ADDRESS), "100000", "2", *libraries)
+    assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr
+    assert json.loads(result.stdout)["updates"] >= 100_000
