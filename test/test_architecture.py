@@ -39,7 +39,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "references": {"host"},
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "commands": {"report", "simulation"},
+    "commands": {"report", "simulation", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

@@ -21,7 +21,7 @@ def library() -> Library:
     [
         ({"library": ""}, "no library was announced within 0 s"),
         ({"library": "/nowhere/libpanda.so"}, "/nowhere/libpanda.so: there is no such file"),
-        ({"library": "package://thunder_controllers/config"}, "SHA256SUMS: cannot be opened: No such file"),
+        ({"library": "package://thunder_controllers/config"}, "SHA256SUMS: there is no such file"),
         ({"library": "package://none/lib.so"}, "no package 'none'"),
         ({"robot": "ur5"}, "the library is of robot 'panda'"),
         ({"estimates_file": "/nowhere/estimates.yaml"}, "cannot be read"),

@@ -28,6 +28,7 @@ OPTIONS = (
     "velocity_patience",
     "velocity_limit_patience",
     "gap_limit",
+    "rehearses_motions",
     "approach_patience",
     "velocity_stop_ratio",
 )
