@@ -59,6 +59,8 @@ struct Envelope {
 /// Looks at every update. A breach is a text; none is empty.
 class Judge {
  public:
+  static constexpr double kWhirl = 1.5;
+
   Judge(const Subject& subject, const thunder::Limits& limits)
       : data_(subject.data()),
         limits_(limits),
@@ -94,15 +96,20 @@ class Judge {
   /// No joint is beyond its envelope while the host is responsible: it commands, and has just seen where the arm is.
   ///
   /// A joint that the host finds so, after a time in which it was not, that no motor could keep it inside, is excused
-  /// until it can be kept inside again. `effort` is what is in force.
+  /// until it can be kept inside again; so is every joint while one found so is faster than kWhirl times its velocity
+  /// limit, for it throws the others about. `effort` is what is in force.
   std::string check_position(const Plant& plant, const Vector& effort, bool is_responsible) {
+    bool whirls = false;
+    for (int i = 0; i < data_.n_joints; ++i) {
+      whirls = whirls || std::abs(plant.qd[i]) > kWhirl * limits_.velocity[static_cast<std::size_t>(i)];
+    }
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
       // What a host drives itself it must mind by itself.
       const double driven = is_responsible && !excused_[k] ? 0.0 : effort[i];
       const bool is_lost = is_beyond_stopping(i, plant.q[i] - data_.position_upper[i], plant.qd[i], driven) ||
-                           is_beyond_stopping(i, data_.position_lower[i] - plant.q[i], -plant.qd[i], -driven);
+                           is_beyond_stopping(i, data_.position_lower[i] - plant.q[i], -plant.qd[i], -driven) || whirls;
       excused_[k] = is_lost && (!is_responsible || excused_[k]);
       if (!is_responsible || excused_[k] || !std::isfinite(envelope_.margin[i])) continue;
       worst[i] = std::max(worst[i], beyond);
