@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger
 
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
-from thunder_controllers.ros.common.library_message import describe_library, format_library_message
+from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_dynamics import build, load_model
 from thunder_dynamics.checksums import write_checksums
@@ -58,7 +58,7 @@ def trap(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Trap:
     shutil.copy(evil, dropped / "libplanar3r.so")
     write_checksums(dropped)
     dropped.chmod(0o777)
-    good = yaml.safe_load(format_library_message(describe_library(library)))
+    good = yaml.safe_load(format_library_message(describe_folder(Path(library.path).parent)))
     messages = {
         "a file as in older versions": {
             **{"robot": "planar3r", "folder": str(folder), "library": str(evil), "robot_file": "", "hash": "3f"},
@@ -113,7 +113,7 @@ def test_the_model_refuses_and_goes_on(
 ) -> None:
     node = start_node("model", {"functions": ["G"], "library_folders": trap.folders})
     attack(node, probe, trap, say)
-    say(format_library_message(describe_library(library)))
+    say(format_library_message(describe_folder(Path(library.path).parent)))
     inbox = probe.listen(Float64MultiArray, "/thunder_model/G", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)
     state = JointState(name=library.joint_names, position=[0.1] * 3, velocity=[0.0] * 3)
@@ -130,7 +130,7 @@ def test_the_reference_refuses_and_goes_on(
     node = start_node("reference", {"type": "joint_hold", "library_folders": trap.folders})
     attack(node, probe, trap, say)
     assert "nobody says what the robot is" in probe.call(Trigger, "/thunder_reference/start").message
-    say(format_library_message(describe_library(library)))
+    say(format_library_message(describe_folder(Path(library.path).parent)))
     states = probe.publisher(JointState, "/joint_states", STREAM)
 
     def starts() -> bool:
@@ -151,7 +151,7 @@ def test_the_controller_refuses_and_goes_on(
 
     attack(node, probe, trap, configure)
     assert probe.state(CONTROLLER) == "unconfigured"
-    say(format_library_message(describe_library(library)))
+    say(format_library_message(describe_folder(Path(library.path).parent)))
     assert probe.transition(CONTROLLER, "configure"), node.output
     assert probe.transition(CONTROLLER, "cleanup")
     say(trap.messages["another hash"])
@@ -167,7 +167,7 @@ def test_waiting_for_a_library_refuses_and_goes_on(
     probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
     attack(node, probe, trap, say)
     assert not file.exists()
-    say(format_library_message(describe_library(library)))
+    say(format_library_message(describe_folder(Path(library.path).parent)))
     assert node.wait() == 0
     node.stopped = True
     written = yaml.safe_load(file.read_text())
@@ -182,7 +182,7 @@ def test_bringing_up_refuses_and_goes_on(
     attack(node, probe, trap, say)
     start_node("controller", {})
     assert probe.state(CONTROLLER) == "unconfigured", "it is not asked to configure before there is a library"
-    say(format_library_message(describe_library(library)))
+    say(format_library_message(describe_folder(Path(library.path).parent)))
     probe.wait_until(lambda: probe.state(CONTROLLER) == "inactive", "configured controller")
 
 

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.library_message import describe_library, format_library_message
+from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_dynamics import build, load_model
 
@@ -58,7 +58,7 @@ def test_the_controller_is_given_the_library_in_any_namespace(
 ) -> None:
     file = tmp_path / "library.yaml"
     node = start("bringup.wait_for_library", {"file": str(file), "controller": "c"}, namespace="/arm")
-    announce(format_library_message(describe_library(library)), "/arm")
+    announce(format_library_message(describe_folder(Path(library.path).parent)), "/arm")
     assert node.wait() == 0, node.output
     assert yaml.safe_load(file.read_text()) == {"/**/c": {"ros__parameters": {"library": library.path}}}
 
@@ -73,7 +73,7 @@ def test_without_a_library_in_time_there_is_no_file(start: Start, tmp_path: Path
 
 def test_a_file_that_cannot_be_written_is_named(start: Start, announce: Any, library: Library, tmp_path: Path) -> None:
     node = start("bringup.wait_for_library", {"file": str(tmp_path / "none/library.yaml")})
-    announce(format_library_message(describe_library(library)))
+    announce(format_library_message(describe_folder(Path(library.path).parent)))
     assert node.wait() == 1
     assert "none/library.yaml" in node.output
 

@@ -14,7 +14,7 @@ from thunder_controllers.ros.common.library_message import (
     LARGEST,
     LibraryMessage,
     LibraryMessageError,
-    describe_library,
+    describe_folder,
     format_library_message,
     load_announced,
     parse_library_message,
@@ -86,7 +86,7 @@ def library() -> Library:
 
 
 def announcement(library: Library, **changes: str) -> str:
-    return format_library_message(LibraryMessage(**{**vars(describe_library(library)), **changes}))
+    return format_library_message(LibraryMessage(**{**vars(describe_folder(Path(library.path).parent)), **changes}))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import describe_library, format_library_message
+from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ def test_the_layout_says_shape_stride_and_name(
 
 def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder: Path, library: Library) -> None:
     announcement = probe.publisher(String, "/thunder_generator/library", LATCHED, subscribers=0)
-    announcement.publish(String(data=format_library_message(describe_library(library))))
+    announcement.publish(String(data=format_library_message(describe_folder(Path(library.path).parent))))
     start_node("model", {"functions": ["G"], "library_folders": [str(folder.parent)]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)

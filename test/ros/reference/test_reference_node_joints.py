@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import describe_library, format_library_message
+from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 
 StartNode = Callable[..., NodeProcess]
@@ -116,7 +117,7 @@ def test_auto_waits_for_the_library_and_follows_its_law(
     errors.publish(JointState())
     assert "nobody says what the robot is" in world.start().message
     with probe.advertising(String, "/thunder_generator/library", LATCHED) as announced:
-        announced.publish(String(data=format_library_message(describe_library(library))))
+        announced.publish(String(data=format_library_message(describe_folder(Path(library.path).parent))))
         probe.wait_until(
             lambda: (errors.publish(JointState()), "motion: joint_lissajous" in process.output)[1], "start by itself"
         )

@@ -5,18 +5,22 @@ The document names no file. Who reads it looks for that build where only its use
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import yaml
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
-from thunder_controllers.host import Library
 from thunder_controllers.package_uri import resolve
-from thunder_dynamics.build import cache_place, generated_folder
+from thunder_dynamics.build import MANIFEST, cache_place, generated_folder
 from thunder_dynamics.errors import BuildError, ThunderError
+
+if TYPE_CHECKING:
+    from thunder_controllers.host import Library
 
 LARGEST = 16384
 """Longest text that is read."""
@@ -44,9 +48,10 @@ class LibraryMessage:
 _ADAPTER = TypeAdapter(LibraryMessage)
 
 
-def describe_library(library: Library) -> LibraryMessage:
-    """Say what others must know to find a library."""
-    return LibraryMessage(library.robot, library.laws, library.hash)
+def describe_folder(folder: Path) -> LibraryMessage:
+    """Say what others must know to find a folder that was generated just now."""
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return LibraryMessage(manifest["robot"], tuple(manifest["laws"]), manifest["hash"])
 
 
 def format_library_message(message: LibraryMessage) -> str:
@@ -84,6 +89,8 @@ def load_announced(text: str, folders: Sequence[str]) -> Library:
         LibraryMessageError: if it is no library message, or no place has that library as it was generated.
         PackageUriError: for a folder that is no URI.
     """
+    from thunder_controllers.host import Library  # not there yet when the generator runs while this package is built
+
     message = parse_library_message(text)
     places = [cache_place(message.robot, message.hash)]
     for root in map(resolve, folders):

@@ -21,8 +21,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from thunder_controllers.host import Library
-from thunder_controllers.ros.common.library_message import LibraryMessage, describe_library
+from thunder_controllers.ros.common.library_message import LibraryMessage, describe_folder
 from thunder_dynamics.build import MANIFEST, build
 from thunder_dynamics.cli import parse_law
 from thunder_dynamics.errors import BuildError, ThunderError
@@ -70,8 +69,8 @@ def build_here(request: Request) -> BuildResult:
         user_functions=request["user_functions"] or None,
     )
     reused = (folder / MANIFEST).stat().st_mtime < start
-    library = Library(folder)
-    return BuildResult(describe_library(library), library.path, reused, time.time() - start)
+    library = describe_folder(folder)
+    return BuildResult(library, str(folder / f"lib{library.robot}.so"), reused, time.time() - start)
 
 
 def _laws(request: Request) -> list[tuple[str, Any]]:
