@@ -45,7 +45,12 @@ MOVING = sample(VELOCITY, RATE)
 JOINT_MOVING = np.array([0.1, -0.2, 1.0, -0.3, 2.0, 1.0])
 
 
-FREE: dict[str, Any] = {"rehearses_motions": False, "approach_patience": np.inf, "velocity_limit": [np.inf] * 2}
+FREE: dict[str, Any] = {
+    "rehearses_motions": False,
+    "approaches_jumps": False,
+    "approach_patience": np.inf,
+    "velocity_limit": [np.inf] * 2,
+}
 """Options of a run: references go where no pendulum can, and it stays where it is."""
 
 

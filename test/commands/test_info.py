@@ -28,4 +28,6 @@ def test_a_robot_that_no_controller_takes_is_named(tmp_path: Path) -> None:
     text = share("config/robots/planar3r.yaml").read_text(encoding="utf-8")
     robot = tmp_path / "weak.yaml"
     robot.write_text(text.replace("effort: [60, 30, 10]", "effort: [60, null, 10]"), encoding="utf-8")
-    assert "No controller takes it: robot weak: no effort limit: joint2; valid: thunder.limits.effort" in shown(str(robot))
+    assert "No controller takes it: robot weak: no effort limit: joint2; valid: thunder.limits.effort" in shown(
+        str(robot)
+    )

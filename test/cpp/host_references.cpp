@@ -129,7 +129,7 @@ class Run {
       const double upper = is_bounded ? data_.position_upper[i] : M_PI;
       const bool up = draw_.one_in(2);
       if (place == at_edge) q[i] = up ? upper : lower;
-      if (place == beyond_reach) q[i] = up ? upper + draw_.power(-1.0, 1.7) : lower - draw_.power(-1.0, 1.7);
+      if (place == beyond_reach) q[i] = up ? upper + draw_.power(-1.0, 1.3) : lower - draw_.power(-1.0, 1.3);
       if (place == through_singularity) q[i] = lower + upper - plant_.q[i];
     }
     return q;

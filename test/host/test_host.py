@@ -38,7 +38,7 @@ def joint(library: Library) -> Controller:
 @pytest.fixture
 def cartesian(library: Library) -> Controller:
     controller = Controller()
-    controller.configure(library, law="cartesian_spring")
+    controller.configure(library, law="cartesian_spring", options=Options(approaches_jumps=False))
     return controller
 
 

@@ -404,7 +404,7 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
@@ -412,6 +412,12 @@ class Options:
     def approach_patience(self) -> float:
         """
         [s] A pose at rest that is out of reach is given up after this; infinite: never.
+        """
+    @property
+    def approaches_jumps(self) -> bool:
+        """
+        Approach a streamed reference that jumps: joints at half of their velocity limits, poses at the
+        velocities of motions, or at the velocity that is streamed if that is more.
         """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:

@@ -32,7 +32,7 @@ class Guard(enum.IntFlag):
     """The controller is not active: safe effort."""
     RUNAWAY = 1 << 11
     """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`, or faster than its
-    limit for `Options.velocity_limit_patience`: a fault."""
+    limit for `Options.velocity_limit_patience`, or the arm never came to rest where it was held: a fault."""
     MOTION_LIMITED = 1 << 12
     """An effort towards a limit of position or velocity was cut by a soft stop."""
     POSITION_EXCEEDED = 1 << 13

@@ -65,12 +65,13 @@ void bind_options(py::module_& module) {
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
                        double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
                        const OptionalArray& velocity, double patience, double limit_patience, double stop_ratio,
-                       const OptionalArray& damping, double gap_limit, bool rehearses, double approach_patience) {
+                       const OptionalArray& damping, double gap_limit, bool rehearses, bool approaches, double approach_patience) {
              Options options;
              options.gravity_compensated_by_robot = gravity;
              options.measurement_timeout = measurement_timeout;
              options.gap_limit = gap_limit;
              options.rehearses_motions = rehearses;
+             options.approaches_jumps = approaches;
              options.approach_patience = approach_patience;
              options.nominal_dt = nominal_dt;
              options.max_dt_ratio = max_dt_ratio;
@@ -95,6 +96,7 @@ void bind_options(py::module_& module) {
            py::arg("velocity_limit_patience") = Options().velocity_limit_patience,
            py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none(),
            py::arg("gap_limit") = Options().gap_limit, py::arg("rehearses_motions") = Options().rehearses_motions,
+           py::arg("approaches_jumps") = Options().approaches_jumps,
            py::arg("approach_patience") = Options().approach_patience,
            "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.")
       .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
@@ -111,6 +113,9 @@ void bind_options(py::module_& module) {
                     "[s] A streamed reference older than this is brought to rest and held; infinite by default.")
       .def_readonly("rehearses_motions", &Options::rehearses_motions,
                     "Play motions before they begin, and refuse those that leave the limits or the reach.")
+      .def_readonly("approaches_jumps", &Options::approaches_jumps,
+                    "Approach a streamed reference that jumps: joints at half of their velocity limits, poses at the\n"
+                    "velocities of motions, or at the velocity that is streamed if that is more.")
       .def_readonly("approach_patience", &Options::approach_patience,
                     "[s] A pose at rest that is out of reach is given up after this; infinite: never.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,

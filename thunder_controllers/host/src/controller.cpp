@@ -250,11 +250,12 @@ GuardBits Controller::begin_update(double t, const double* q, const double* qd, 
 
 GuardBits Controller::step(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   Parts& p = *parts_;
-  const ReferenceState reference = p.reference.refresh(t, q, dt, p.options.reference_timeout);
+  const ReferenceState reference = p.reference.refresh(t, q, qd, dt, p.options.reference_timeout);
   GuardBits guards = reference == ReferenceState::stale ? kReferenceStale : 0u;
   if (reference == ReferenceState::failed) return guards | kResultNonFinite;
   if (p.reference.is_limited()) guards |= kReferenceLimited;
   if (p.reference.is_given_up()) guards |= kReferenceUnreached;
+  if (p.reference.is_restless()) faults_ |= kRunaway;
   if (!p.law.step(q, qd, p.reference.values().data(), p.gains.refresh(), dt)) return guards | kResultNonFinite;
   if (p.monitor.resumes() && !p.law.may_activate()) {
     faults_ |= kMeasurementLost;

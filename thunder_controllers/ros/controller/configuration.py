@@ -29,6 +29,7 @@ OPTIONS = (
     "velocity_limit_patience",
     "gap_limit",
     "rehearses_motions",
+    "approaches_jumps",
     "approach_patience",
     "velocity_stop_ratio",
 )

@@ -139,6 +139,7 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   options.velocity_limit_patience = parameters.velocity_limit_patience;
   options.gap_limit = parameters.gap_limit;
   options.rehearses_motions = parameters.rehearses_motions;
+  options.approaches_jumps = parameters.approaches_jumps;
   options.approach_patience = parameters.approach_patience;
   options.velocity_stop_ratio = parameters.velocity_stop_ratio;
   return options;

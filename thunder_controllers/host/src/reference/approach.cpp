@@ -15,44 +15,60 @@ constexpr double kAtRest = 1e-3;           // [m/s, rad/s]
 constexpr double kLargestCosine = 0.3;     // between a column of J and the error
 constexpr double kAtLimit = 0.05;          // [rad or m] from a joint limit: a soft stop may hold the joint
 constexpr double kDifference = 1e-6;       // [rad or m]
+constexpr double kWindow = 0.05;           // [s]
+constexpr double kRestlessPatiences = 3.0;
 
 }  // namespace
 
 Approach::Approach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits,
                    double patience)
     : velocity_(SampleLayout(law, library->n_joints()).velocity),
-      rows_(uses_orientation(law) ? 6 : 3),
+      rows_(static_cast<std::size_t>(library->n_joints())),
       position_lower_(limits.position_lower),
       position_upper_(limits.position_upper),
       patience_(patience),
       distance_(library, law.name),
-      pose_(std::move(library), "T_0_ee", 16),
       moved_(position_lower_.size()),
-      before_(moved_) {}
+      before_(moved_) {
+  if (law.reference_kind != THUNDER_REFERENCE_CARTESIAN) return;
+  rows_ = uses_orientation(law) ? 6 : 3;
+  pose_.emplace(std::move(library), "T_0_ee", 16);
+}
 
 void Approach::restart() noexcept {
   nearest_ = std::numeric_limits<double>::infinity();
-  waited_ = travelled_ = 0.0;
+  waited_ = travelled_ = window_ = 0.0;
 }
 
 bool Approach::is_hopeless(const double* q, const double* reference, double dt) noexcept {
-  const double* twist = reference + velocity_;
-  if (std::any_of(twist, twist + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
+  const double* velocity = reference + velocity_;
+  if (std::any_of(velocity, velocity + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
     restart();
     return false;
   }
   const double now = distance(q, reference);
-  if (now <= kAlmostThere || now < nearest_ - kProgress) {
+  if (now < nearest_ - kProgress) {
     nearest_ = now;
     waited_ = travelled_ = 0.0;
-  } else {
-    double way = 0.0;
-    for (std::size_t i = 0; waited_ > 0.0 && i < before_.size(); ++i) way = std::max(way, std::abs(q[i] - before_[i]));
-    travelled_ += way;
-    waited_ += dt;
   }
+  waited_ += dt;
+  travel(q, dt);
+  return is_restless() || (pose_ && waited_ > patience_ && now > kAlmostThere && is_at_boundary(q));
+}
+
+bool Approach::is_restless() const noexcept {
+  return waited_ > kRestlessPatiences * patience_ && travelled_ > kRestless * waited_;
+}
+
+/// In windows, for noise moves a joint to and fro with each measurement.
+void Approach::travel(const double* q, double dt) noexcept {
+  window_ += dt;
+  if (window_ < kWindow) return;
+  double way = 0.0;
+  for (std::size_t i = 0; i < before_.size(); ++i) way = std::max(way, std::abs(q[i] - before_[i]));
+  if (waited_ > window_) travelled_ += way;
   std::copy_n(q, before_.size(), before_.begin());
-  return waited_ > patience_ && (travelled_ > kRestless * waited_ || is_at_boundary(q));
+  window_ = 0.0;
 }
 
 /// At the pose, and with the error there, that the distance was found for last.
@@ -61,9 +77,9 @@ bool Approach::is_at_boundary(const double* q) noexcept {
   std::copy_n(q, moved_.size(), moved_.begin());
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     moved_[i] = q[i] + kDifference;
-    if (!pose_.evaluate(moved_.data())) return true;
+    if (!pose_->evaluate(moved_.data())) return true;
     moved_[i] = q[i];
-    const std::array<double, 6> column = pose_difference(distance_.pose(), pose_.result());
+    const std::array<double, 6> column = pose_difference(distance_.pose(), pose_->result());
     double product = 0.0, length = 0.0, size = 0.0;
     for (std::size_t k = 0; k < rows_; ++k) {
       product += column[k] * error[k];

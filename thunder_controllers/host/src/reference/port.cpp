@@ -13,8 +13,10 @@
 namespace thunder {
 namespace {
 
-constexpr double kLargestSpeedShare = 0.8;  // leaves the law room to catch up
-constexpr double kSlowestStream = 0.02;     // [s] between samples that are followed as they are
+constexpr double kLargestSpeedShare = 0.5;  // leaves the law room to catch up
+constexpr double kStreamMargins = 2.0;      // before a limit: nearer, a soft stop would work against the law
+constexpr double kLead = 0.05;              // [m, rad] of a pose that is approached, before the arm
+constexpr double kSlowestStream = 0.02;     // [s] a stream slower than the loop jumps so little with each sample
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
 
 double dot(const double* a, const double* b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -43,16 +45,18 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
     : law_(&law),
       layout_(law, library->n_joints()),
       limits_(limits),
+      approaches_jumps_(options.approaches_jumps),
       written_(first_message(law)),
       buffer_(written_),
       in_effect_({written_.values, std::vector<double>(limits.velocity.size(), 0.0)}),
       held_(static_cast<std::size_t>(law.reference.size), 0.0),
       values_(held_),
       next_(held_),
+      wanted_(held_),
       player_(layout_) {
   if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
-  if (!layout_.is_cartesian) return;
   approach_.emplace(library, law, limits, options.approach_patience);
+  if (!layout_.is_cartesian) return;
   pose_.emplace(std::move(library), "T_0_ee", 16);
 }
 
@@ -290,14 +294,14 @@ void ReferencePort::move(double dt) noexcept {
 bool ReferencePort::restart(const double* q) noexcept {
   buffer_.fetch();
   stamp_.reset();
-  has_moved_ = is_given_up_ = is_limited_ = false;
+  has_moved_ = is_given_up_ = is_limited_ = is_restless_ = false;
   if (!capture(q)) return false;
   std::copy(held_.begin(), held_.end(), values_.begin());
   holds_taken_ = buffer_.value().holds;
   motions_taken_ = buffer_.value().motions;
   if (!take(q)) return false;
-  if (!layout_.is_cartesian) keep_limits();
-  if (approach_) approach_->restart();
+  if (!layout_.is_cartesian && source_ == ReferenceSource::stream) keep_limits(kStreamMargins);
+  approach_->restart();
   show(q);
   return true;
 }
@@ -309,8 +313,8 @@ void ReferencePort::show(const double* q) noexcept {
   in_effect_.publish();
 }
 
-/// Joint laws: cut the reference to the limits.
-void ReferencePort::keep_limits() noexcept {
+/// Joint laws: cut the reference to the limits, positions to so many margins before them.
+void ReferencePort::keep_limits(double margins) noexcept {
   const auto cut = [this](double& value, double lower, double upper) {
     const double kept = std::clamp(value, lower, upper);
     is_limited_ = is_limited_ || kept != value;
@@ -318,17 +322,27 @@ void ReferencePort::keep_limits() noexcept {
   };
   for (int i = 0; i < layout_.n_joints; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    cut(values_[k + static_cast<std::size_t>(layout_.position)], limits_.position_lower[k], limits_.position_upper[k]);
+    const double margin = margins * limits_.position_margin[k];
+    cut(values_[k + static_cast<std::size_t>(layout_.position)], limits_.position_lower[k] + margin,
+        limits_.position_upper[k] - margin);
     cut(values_[k + static_cast<std::size_t>(layout_.velocity)], -limits_.velocity[k], limits_.velocity[k]);
     cut(values_[k + static_cast<std::size_t>(layout_.acceleration)], -limits_.acceleration[k], limits_.acceleration[k]);
   }
 }
 
-/// Joint laws: what is written, but no position further from the one before, in next_, than at kLargestSpeedShare of the
-/// velocity limit, or at the velocity that is written if that is more.
-void ReferencePort::approach_written(double dt) noexcept {
+/// What is written, but no further from the sample before, in next_, than a motion would go.
+void ReferencePort::approach_written(const double* q, const double* qd, double dt) noexcept {
   take_written(buffer_.value());
-  keep_limits();
+  std::copy(values_.begin(), values_.end(), wanted_.begin());
+  if (layout_.is_cartesian) {
+    if (approaches_jumps_) approach_pose(q, qd, dt);
+    return;
+  }
+  keep_limits(kStreamMargins);
+  if (approaches_jumps_) approach_joints(dt);
+}
+
+void ReferencePort::approach_joints(double dt) noexcept {
   for (int i = 0; i < layout_.n_joints; ++i) {
     const auto place = static_cast<std::size_t>(layout_.position + i);
     const double speed = std::abs(values_[static_cast<std::size_t>(layout_.velocity + i)]);
@@ -336,17 +350,48 @@ void ReferencePort::approach_written(double dt) noexcept {
     const double way = values_[place] - next_[place];
     if (!(std::abs(way) > limit * dt)) continue;
     values_[place] = next_[place] + std::copysign(limit * dt, way);
-    // A stream slower than the loop jumps a little with each sample.
     is_limited_ = is_limited_ || std::abs(way) > limit * kSlowestStream;
   }
 }
 
-/// Cartesian laws: hold the place where the robot is, once the pose is known to be out of reach.
+/// Along a straight line, turning about one axis; it waits for an arm that lags behind, or hurries.
+void ReferencePort::approach_pose(const double* q, const double* qd, double dt) noexcept {
+  const PoseSample before = PoseSample::from(layout_, next_.data());
+  PoseSample sample = PoseSample::from(layout_, values_.data());
+  const MotionLimits& limits = buffer_.value().limits;
+  Vector3 line;
+  for (std::size_t i = 0; i < 3; ++i) line[i] = sample.position[i] - before.position[i];
+  Vector3 turn = to_rotation_vector(product(sample.orientation, conjugate(before.orientation)));
+  const double linear = std::max(limits.linear_velocity, norm(sample.velocity));
+  const double angular = std::max(limits.angular_velocity, norm(sample.angular_velocity));
+  // In seconds: how long the way takes.
+  const double left = std::max(norm(line) / linear, norm(turn) / angular);
+  if (!(left > dt)) return;
+  bool waits = approach_->distance(q, next_.data()) > kLead;
+  for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
+    waits = waits || std::abs(qd[i]) > kLargestSpeedShare * limits_.velocity[i];
+  }
+  is_limited_ = left > kSlowestStream;
+  const double share = waits ? 0.0 : dt / left;
+  for (std::size_t i = 0; i < 3; ++i) {
+    sample.position[i] = before.position[i] + share * line[i];
+    turn[i] *= share;
+  }
+  sample.orientation = product(from_rotation_vector(turn), before.orientation);
+  if (waits) sample.come_to_rest();
+  sample.write(layout_, values_.data());
+}
+
+/// Hold the place where the robot is, once it is known not to reach the reference.
 void ReferencePort::give_up(const double* q, double dt) noexcept {
-  if (source_ == ReferenceSource::motion || is_given_up_) {
+  const double* goal = source_ == ReferenceSource::stream ? wanted_.data() : values_.data();
+  if (source_ == ReferenceSource::motion) {
     approach_->restart();
-  } else if (approach_->is_hopeless(q, values_.data(), dt) && capture(q)) {
+  } else if (is_given_up_) {
+    is_restless_ = is_restless_ || (approach_->is_hopeless(q, goal, dt) && approach_->is_restless());
+  } else if (approach_->is_hopeless(q, goal, dt) && capture(q)) {
     std::copy(held_.begin(), held_.end(), values_.begin());
+    if (!layout_.is_cartesian) keep_limits(kStreamMargins);
     player_.cancel();
     source_ = ReferenceSource::hold;
     is_given_up_ = true;
@@ -354,7 +399,8 @@ void ReferencePort::give_up(const double* q, double dt) noexcept {
   }
 }
 
-ReferenceState ReferencePort::refresh(double t, const double* q, double dt, double timeout) noexcept {
+ReferenceState ReferencePort::refresh(double t, const double* q, const double* qd, double dt,
+                                      double timeout) noexcept {
   std::copy(values_.begin(), values_.end(), next_.begin());
   buffer_.fetch();
   if (buffer_.value().number != taken_) {
@@ -370,11 +416,11 @@ ReferenceState ReferencePort::refresh(double t, const double* q, double dt, doub
   is_limited_ = false;
   if (player_.is_running()) {
     move(dt);
-    if (!layout_.is_cartesian) keep_limits();
-  } else if (!layout_.is_cartesian && source_ == ReferenceSource::stream) {
-    approach_written(dt);
+    if (!layout_.is_cartesian) keep_limits(0.0);
+  } else if (source_ == ReferenceSource::stream) {
+    approach_written(q, qd, dt);
   }
-  if (approach_) give_up(q, dt);
+  give_up(q, dt);
   show(q);
   return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/safety/limits.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "thunder/host/error.hpp"
@@ -8,6 +9,9 @@
 
 namespace thunder {
 namespace {
+
+constexpr double kMarginShare = 0.005;
+constexpr double kLargestMargin = 0.025;  // [rad or m]
 
 /// Names of the joints whose value is infinite.
 std::vector<std::string> without(const std::vector<double>& limit, const thunder_library& library) {
@@ -38,6 +42,10 @@ Limits limits_of(const Options& options, const thunder_library& library) {
   if (const std::vector<std::string> joints = without(limits.effort, library); !joints.empty()) {
     throw HostError(ErrorKind::law, "no effort limit: " + join(joints), std::string("robot ") + library.robot,
                     "thunder.limits.effort in the robot file, or the option effort_limit");
+  }
+  for (std::size_t i = 0; i < limits.effort.size(); ++i) {
+    const double range = limits.position_upper[i] - limits.position_lower[i];
+    limits.position_margin.push_back(std::min(kMarginShare * range, kLargestMargin));
   }
   const std::vector<std::string> rates = without(limits.effort_rate, library);
   const double ramp = kDefaultRampPeriods * options.nominal_dt;

@@ -8,13 +8,13 @@
 namespace thunder {
 namespace {
 
-constexpr double kMarginShare = 0.01;
-constexpr double kLargestMargin = 0.05;    // [rad or m]
 constexpr double kBandwidthPeriods = 5.0;  // fast against the arm, slow against sampling and a delay of some periods
 constexpr double kBrakingShare = 0.5;      // the rest is for other joints and an inertia that is not known
 constexpr double kLeastEffortShare = 0.1;  // of the limit, where gravity takes nearly all of it
 constexpr double kLargestDepth = 0.1;      // [rad or m] behind a soft stop, where the whole effort pushes back
-constexpr double kLargestSpeedShare = 1.5;  // of the velocity limit: a law may overshoot it a little
+constexpr double kLargestSpeedShare = 0.95;  // of the velocity limit: where no effort beyond the bias is left
+constexpr double kFreeSpeedShare = 0.6;      // up to which there is all of it
+constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest; the description has no rotors
 constexpr double kShortestSwing = 4.0;     // in times of the bandwidth: a well damped approach
 constexpr double kFarDampingShare = 0.25;  // of the effort limit at the velocity limit, as of the brake
 constexpr double kFarMargins = 10.0;
@@ -25,6 +25,7 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
     : bandwidth_(1.0 / (kBandwidthPeriods * options.nominal_dt)),
       lower_(limits.position_lower),
       upper_(limits.position_upper),
+      margin_(limits.position_margin),
       velocity_limit_(limits.velocity),
       effort_limit_(limits.effort),
       inertia_(library, "M", library->n_joints() * library->n_joints()),
@@ -32,7 +33,6 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
       column_(lower_.size(), 0.0),
       apparent_inertia_(lower_.size(), 0.0) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    margin_.push_back(std::min(kMarginShare * (upper_[i] - lower_[i]), kLargestMargin));
     rate_limit_.push_back(limits.effort_rate[i]);
     swing_.push_back(std::max(2.0 * effort_limit_[i] / limits.effort_rate[i], kShortestSwing / bandwidth_));
     is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
@@ -96,13 +96,13 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
 double SoftStops::speed_bound(std::size_t joint, double speed, double bias) const noexcept {
   const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
   if (!std::isfinite(most)) return most;
-  const double at_rest = std::max(0.0, 1.0 - std::max(0.0, speed) / velocity_limit_[joint]);
-  const double own = apparent_inertia_[joint];
-  const double whole = std::max(own, limit * limit / (2.0 * rate_limit_[joint] * most));
-  const double inertia = own + at_rest * (whole - own);
+  const double at_rest = std::max(0.0, 1.0 - std::abs(speed) / velocity_limit_[joint]);
+  const double whole = limit * limit / (2.0 * rate_limit_[joint] * most);
+  const double own = std::max(apparent_inertia_[joint], kLeastInertiaShare * whole);
+  const double inertia = own + at_rest * std::max(0.0, whole - own);
   const double left = most - speed;
   const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
-  const double slope = limit / (most - velocity_limit_[joint]);
+  const double slope = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
   return bias + std::copysign(std::min(slope * std::abs(left), falling), left);
 }
 

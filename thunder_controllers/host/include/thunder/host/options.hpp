@@ -29,6 +29,9 @@ struct Options {
   /// Play motions before they begin, and refuse those that leave the limits or the reach, see Rehearsal.
   bool rehearses_motions = true;
 
+  /// Approach a streamed reference that jumps, see ReferencePort.
+  bool approaches_jumps = true;
+
   /// [s] A reference at rest, of a cartesian law, that is not approached any more for longer than this is given up for
   /// the place where the arm is, see ReferencePort. Infinite: never. Positive.
   double approach_patience = 1.0;

@@ -37,8 +37,9 @@ enum class ReferenceState {
 /// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
 /// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
 ///
-/// Joint references are cut to the limits: positions, velocities, accelerations; and a position that is written far
-/// away is approached at 0.8 of the velocity limit. A pose that turns out to be out of reach is given up: the place where the
+/// Joint references are cut to the limits of position (streamed ones to two margins before, see Limits), velocity, acceleration. What is written far away is approached:
+/// positions of joints at half of the velocity limit, poses at the velocities of motions, or at the velocity that is
+/// written if that is more. What turns out not to be reached is given up: the place where the
 /// robot is then is held, until something else is asked for, or the stream comes near it; see Approach.
 class ReferencePort {
  public:
@@ -80,15 +81,17 @@ class ReferencePort {
   /// Updating thread, at activation: take what was written; hold at q what was not. False if that place has no pose.
   bool restart(const double* q) noexcept;
   /// Updating thread: take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
-  ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
+  ReferenceState refresh(double t, const double* q, const double* qd, double dt, double timeout) noexcept;
   /// Updating thread: the flat reference in effect.
   const std::vector<double>& values() const noexcept { return values_; }
   /// Updating thread: what it follows.
   ReferenceSource source() const noexcept { return source_; }
-  /// Updating thread: whether the last refresh has cut it to the limits of the joints.
+  /// Updating thread: whether the last refresh has cut it to limits, or what is written is being approached.
   bool is_limited() const noexcept { return is_limited_; }
-  /// Updating thread: whether a pose was given up, as it is out of reach.
+  /// Updating thread: whether the reference was given up, see Approach.
   bool is_given_up() const noexcept { return is_given_up_; }
+  /// Updating thread: whether the robot does not even come to rest where it was held after that.
+  bool is_restless() const noexcept { return is_restless_; }
 
  private:
   enum class Request { write, go, follow, stop };
@@ -129,13 +132,16 @@ class ReferencePort {
   void move(double dt) noexcept;
   void keep_place() noexcept;
   void show(const double* q) noexcept;
-  void keep_limits() noexcept;
-  void approach_written(double dt) noexcept;
+  void keep_limits(double margins) noexcept;
+  void approach_written(const double* q, const double* qd, double dt) noexcept;
+  void approach_joints(double dt) noexcept;
+  void approach_pose(const double* q, const double* qd, double dt) noexcept;
   void give_up(const double* q, double dt) noexcept;
 
   const thunder_law* law_;
   SampleLayout layout_;
   Limits limits_;
+  bool approaches_jumps_;
   std::optional<PositionFunction> pose_;
 
   // Configuring thread.
@@ -150,6 +156,7 @@ class ReferencePort {
   std::vector<double> held_;
   std::vector<double> values_;
   std::vector<double> next_;
+  std::vector<double> wanted_;  ///< what is written, before it is approached
   MotionPlayer player_;
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;
@@ -159,6 +166,7 @@ class ReferencePort {
   bool is_stale_ = false;
   bool is_limited_ = false;
   bool is_given_up_ = false;
+  bool is_restless_ = false;
   std::optional<Approach> approach_;
   std::optional<double> stamp_;
 };

@@ -22,7 +22,7 @@ enum Guard : GuardBits {
   kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because the effort was cut.
   kStopping = 1u << 9,              ///< A stop was begun: safe effort.
   kNotActive = 1u << 10,            ///< Not active: safe effort.
-  kRunaway = 1u << 11,              ///< A joint was too fast for too long: a fault.
+  kRunaway = 1u << 11,              ///< A joint was too fast for too long, or never came to rest: a fault.
   kMotionLimited = 1u << 12,        ///< An effort towards a limit of position or velocity was cut, see SoftStops.
   kPositionExceeded = 1u << 13,     ///< A joint has left its range: a fault.
   kMeasurementLost = 1u << 14,      ///< No good measurement for too long, or the arm is elsewhere after it: a fault.
@@ -49,7 +49,7 @@ inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
 /// What a fault means, for people; null if there is none.
 inline const char* fault_text(GuardBits guards) noexcept {
   if ((guards & kPositionExceeded) != 0) return "a joint has left its range";
-  if ((guards & kRunaway) != 0) return "the arm ran away: joints beyond their velocity limits for too long";
+  if ((guards & kRunaway) != 0) return "the arm ran away: joints beyond their velocity limits for too long, or without rest";
   if ((guards & kMeasurementLost) != 0) return "measurements were missing for too long, or the arm is elsewhere after it";
   return nullptr;
 }

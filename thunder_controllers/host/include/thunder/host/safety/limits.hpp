@@ -14,6 +14,7 @@ namespace thunder {
 /// Effort and effort rate are always finite. The others may be infinite, which the notes say.
 struct Limits {
   std::vector<double> position_lower, position_upper;  ///< [rad or m]
+  std::vector<double> position_margin;                 ///< [rad or m] before a limit, where its soft stop begins
   std::vector<double> velocity;                        ///< [rad/s or m/s]
   std::vector<double> acceleration;                    ///< [rad/s² or m/s²]
   std::vector<double> effort;                          ///< [N·m or N]
@@ -25,7 +26,7 @@ struct Limits {
 /// Periods of the loop in which the effort may go from zero to its limit where no rate limit is given.
 inline constexpr double kDefaultRampPeriods = 50.0;
 
-/// Where neither says how fast the effort of a joint may change, it is the effort limit in kDefaultRampPeriods periods.
+/// Soft stops begin 0.5 % of the range before a limit, at most 0.025 rad or m. Where neither says how fast the effort of a joint may change, it is the effort limit in kDefaultRampPeriods periods.
 ///
 /// Throws HostError(law) for a joint without an effort limit: nothing can stand for that.
 Limits limits_of(const Options& options, const thunder_library& library);

@@ -14,7 +14,7 @@ namespace thunder {
 /// Keeps joints inside their position limits, and near their velocity limits: bounds the effort towards a limit the
 /// more, the nearer and faster it is approached.
 ///
-/// A soft stop begins a margin w = min(1 % of the range, 0.05) before the limit. At the distance d from it and the
+/// A soft stop begins a margin w before the limit, see Limits. At the distance d from it and the
 /// velocity v towards it, the effort towards it is at most
 ///
 ///     τ_b + D (v_a(d) − v) − K max(0, −d),   v_a(d) = √(a²T² + 2 a d) − a T for d > 0, else 0,
@@ -25,9 +25,9 @@ namespace thunder {
 /// quarter of τ_max/v_max ten margins away, where the description's inertia (it has no rotors) should not bound what the
 /// law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
 ///
-/// The effort along a velocity v is at most τ_b + min(2 τ_max x/v_max, √(2 τ̇_max m' x)), x = 1.5 v_max − v: what still
-/// falls to τ_b at its rate limit before x is used up. m' is m at the velocity limit, and at rest large enough to leave
-/// the whole effort to the law. Above 1.5 v_max the bound brakes likewise.
+/// The effort along a velocity v is at most τ_b + min(τ_max x/(0.35 v_max), √(2 τ̇_max m' x)), x = 0.95 v_max − v: what
+/// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
+/// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
 /// All bounds are continuous; the effort limit bounds the repulsion.
 class SoftStops {
