@@ -190,9 +190,7 @@ def test_a_soft_stop_is_continuous_bounded_and_pushes_back(library: Library) -> 
     loop = Loop(library, effort_rate_limit=[1e9, 1e9], velocity_limit=[np.inf, np.inf])
 
     def effort(position: float, velocity: float) -> float:
-        loop.controller.set_reference([UPPER, 0.2, 0.0, 0.0, 0.0, 0.0])
-        loop.controller.set_gain("Lambda", 100.0)
-        loop.controller.set_gain("K_d", 100.0)
+        loop.controller.set_reference([UPPER, 0.2, 50.0, 0.0, 0.0, 0.0])
         loop.update(np.array([position, 0.2]), np.array([velocity, 0.0]))
         return float(loop.effort[0])
 
