@@ -2,6 +2,7 @@
 //
 // Random bit patterns as measurements, references and gains; meant for the address and undefined-behaviour sanitizers.
 // Usage: host_guards <libpendulum2.so>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -68,13 +69,18 @@ void ask_for_motion(thunder::Controller& controller, std::mt19937_64& random, in
 
 void bombard(thunder::Controller& controller, std::mt19937_64& random) {
   double effort[2] = {controller.effort()[0], controller.effort()[1]};
+  auto before = std::chrono::steady_clock::now();
   for (int k = 1; k <= 5000; ++k) {
     const double previous[2] = {effort[0], effort[1]};
     const double q[2] = {draw(random, 0.1, 0.2), draw(random, 0.2, 0.2)};
     const double qd[2] = {draw(random, 0.0, 1.0), draw(random, 0.0, 1.0)};
     const double dt = draw(random, 1e-3, 1e-4);
-    const double used = dt > 0 && dt <= 0.01 ? dt : 1e-3;
+    const auto begin = std::chrono::steady_clock::now();
     controller.update(draw(random, 1e-3 * k, 1e-5), q, qd, dt, effort);
+    // Where the period is no valid one, the time that has passed counts: from before the update before.
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - before;
+    before = begin;
+    const double used = dt > 0 && dt <= 0.01 ? dt : passed.count();
     check_limits(controller, effort, previous, used);
     for (const double value : controller.state()) CHECK(std::isfinite(value));
     std::vector<double> reference = controller.reference();

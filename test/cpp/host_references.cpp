@@ -29,7 +29,7 @@ using test::Subject;
 using test::Vector;
 
 constexpr double kPeriod = 1e-3;      // [s]
-constexpr double kLongest = 20.0;     // [s] after which a reference has not ended
+constexpr double kLongest = 40.0;     // [s] after which a reference has not ended
 constexpr double kRestTime = 0.5;     // [s] of which every step is at rest
 constexpr double kRest = 0.02;        // of the velocity limit
 constexpr double kTracked = 0.01;     // [m, rad] from the goal
@@ -144,7 +144,7 @@ class Run {
       const double speed = layout_.is_cartesian ? 0.5 : data_.velocity_limit[i];
       least = std::max(least, std::isfinite(speed) ? 1.875 * way / speed : 0.0);
     }
-    return std::min(least / draw_.uniform(0.2, kHaste), 0.5 * kLongest);
+    return std::min(least / draw_.uniform(0.2, kHaste), 0.25 * kLongest);
   }
 
   // --- how ----------------------------------------------------------------------------------------------------------

@@ -119,7 +119,9 @@ void use(thunder::ControlSession& session, std::atomic<int>& uses, const std::at
 }
 
 void check_that_a_session_bears_all_threads(const std::shared_ptr<const thunder::Library>& library) {
-  thunder::ControlSession session(thunder::make_configuration(library, "", "joint_adaptive", {}), {});
+  thunder::Options options;
+  options.approaches_jumps = false;  // the joints would go at speeds of their own
+  thunder::ControlSession session(thunder::make_configuration(library, "", "joint_adaptive", {}), options);
   double place[2] = {0.2, 0.2};
   double effort[2] = {0.0, 0.0};
   session.activate(place, place);
@@ -155,7 +157,9 @@ int main(int, char** arguments) {
   check_that_gains_change_together(library->law("joint_adaptive"));
   check_that_a_session_bears_all_threads(library);
   thunder::Controller controller;
-  controller.configure(library, "joint_adaptive");
+  thunder::Options options;
+  options.approaches_jumps = false;
+  controller.configure(library, "joint_adaptive", {}, {}, options);
   const double position[2] = {0.2, 0.2};
   const double velocity[2] = {0.0, 0.0};
   double effort[2] = {0.0, 0.0};

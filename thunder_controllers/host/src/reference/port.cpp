@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kLargestSpeedShare = 0.5;  // leaves the law room to catch up
 constexpr double kStreamMargins = 2.0;      // before a limit: nearer, a soft stop would work against the law
+constexpr double kFollowed = 0.02;          // [m, rad] within which an arm follows
 constexpr double kLead = 0.05;              // [m, rad] of a pose that is approached, before the arm
 constexpr double kSlowestStream = 0.02;     // [s] a stream slower than the loop jumps so little with each sample
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
@@ -354,7 +355,8 @@ void ReferencePort::approach_joints(double dt) noexcept {
   }
 }
 
-/// Along a straight line, turning about one axis; it waits for an arm that lags behind, or hurries.
+/// Along a straight line, turning about one axis, no faster than the joints can follow; it waits for an arm that lags
+/// behind, or hurries. A sample that is near is taken as it is, unless the arm cannot follow.
 void ReferencePort::approach_pose(const double* q, const double* qd, double dt) noexcept {
   const PoseSample before = PoseSample::from(layout_, next_.data());
   PoseSample sample = PoseSample::from(layout_, values_.data());
@@ -366,19 +368,28 @@ void ReferencePort::approach_pose(const double* q, const double* qd, double dt) 
   const double angular = std::max(limits.angular_velocity, norm(sample.angular_velocity));
   // In seconds: how long the way takes.
   const double left = std::max(norm(line) / linear, norm(turn) / angular);
-  if (!(left > dt)) return;
-  bool waits = approach_->distance(q, next_.data()) > kLead;
+  const double lag = approach_->distance(q, next_.data());
+  if (!(left > dt) && lag < kFollowed) return;
+  double share = left > dt ? dt / left : 1.0;
+  const double rate = share / dt;
+  const double pace = approach_->pace(
+      q, {rate * line[0], rate * line[1], rate * line[2], rate * turn[0], rate * turn[1], rate * turn[2]},
+      kLargestSpeedShare);
+  is_blocked_ = pace == 0.0;
+  share *= pace;
+  bool waits = lag > kLead;
   for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
     waits = waits || std::abs(qd[i]) > kLargestSpeedShare * limits_.velocity[i];
   }
+  if (waits) share = 0.0;
+  if (share >= 1.0) return;
   is_limited_ = left > kSlowestStream;
-  const double share = waits ? 0.0 : dt / left;
   for (std::size_t i = 0; i < 3; ++i) {
     sample.position[i] = before.position[i] + share * line[i];
     turn[i] *= share;
   }
   sample.orientation = product(from_rotation_vector(turn), before.orientation);
-  if (waits) sample.come_to_rest();
+  sample.come_to_rest();
   sample.write(layout_, values_.data());
 }
 
@@ -388,8 +399,8 @@ void ReferencePort::give_up(const double* q, double dt) noexcept {
   if (source_ == ReferenceSource::motion) {
     approach_->restart();
   } else if (is_given_up_) {
-    is_restless_ = is_restless_ || (approach_->is_hopeless(q, goal, dt) && approach_->is_restless());
-  } else if (approach_->is_hopeless(q, goal, dt) && capture(q)) {
+    is_restless_ = is_restless_ || (approach_->is_hopeless(q, goal, dt, false) && approach_->is_restless());
+  } else if (approach_->is_hopeless(q, goal, dt, is_blocked_) && capture(q)) {
     std::copy(held_.begin(), held_.end(), values_.begin());
     if (!layout_.is_cartesian) keep_limits(kStreamMargins);
     player_.cancel();
@@ -413,7 +424,7 @@ ReferenceState ReferencePort::refresh(double t, const double* q, const double* q
     stop(buffer_.value().limits);
     settle();
   }
-  is_limited_ = false;
+  is_limited_ = is_blocked_ = false;
   if (player_.is_running()) {
     move(dt);
     if (!layout_.is_cartesian) keep_limits(0.0);

@@ -166,6 +166,7 @@ class ReferencePort {
   bool is_stale_ = false;
   bool is_limited_ = false;
   bool is_given_up_ = false;
+  bool is_blocked_ = false;  ///< a pose that is approached, by a singularity
   bool is_restless_ = false;
   std::optional<Approach> approach_;
   std::optional<double> stamp_;
