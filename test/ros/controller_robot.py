@@ -29,6 +29,9 @@ PARAMETERS = {
     "watchdog_timeout": 5.0,  # the tests' steps take as long as the machine likes
     "publish_rate": 100.0,
     "diagnostics_rate": 20.0,
+    # The robot of these tests stays where it is, whatever it is asked for.
+    "approaches_jumps": False,
+    "approach_patience": float("inf"),
 }
 
 

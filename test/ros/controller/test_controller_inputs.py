@@ -35,7 +35,9 @@ class Shell:
     def __init__(self, library: Library, law: str) -> None:
         configuration = Configuration(library, law=law, joints=["a", "b"])
         self.reader = ReferenceReader(configuration, "world", "ee")
-        self.session = ControlSession(configuration, Options(rehearses_motions=False, approach_patience=np.inf))
+        self.session = ControlSession(
+            configuration, Options(rehearses_motions=False, approaches_jumps=False, approach_patience=np.inf)
+        )
         self.stream = stream_input(configuration, self.session, self.reader)
         self.targets = target_inputs(configuration, self.session, self.reader)
         self.session.activate(START, REST)

@@ -364,8 +364,8 @@ void ReferencePort::approach_pose(const double* q, const double* qd, double dt) 
   Vector3 line;
   for (std::size_t i = 0; i < 3; ++i) line[i] = sample.position[i] - before.position[i];
   Vector3 turn = to_rotation_vector(product(sample.orientation, conjugate(before.orientation)));
-  const double linear = std::max(limits.linear_velocity, norm(sample.velocity));
-  const double angular = std::max(limits.angular_velocity, norm(sample.angular_velocity));
+  const double linear = limits.linear_velocity + norm(sample.velocity);
+  const double angular = limits.angular_velocity + norm(sample.angular_velocity);
   // In seconds: how long the way takes.
   const double left = std::max(norm(line) / linear, norm(turn) / angular);
   const double lag = approach_->distance(q, next_.data());
@@ -377,19 +377,19 @@ void ReferencePort::approach_pose(const double* q, const double* qd, double dt) 
       kLargestSpeedShare);
   is_blocked_ = pace == 0.0;
   share *= pace;
-  bool waits = lag > kLead;
-  for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
+  is_limited_ = left > kSlowestStream;
+  bool waits = is_limited_ && lag > kLead;
+  for (std::size_t i = 0; is_limited_ && i < limits_.velocity.size(); ++i) {
     waits = waits || std::abs(qd[i]) > kLargestSpeedShare * limits_.velocity[i];
   }
   if (waits) share = 0.0;
   if (share >= 1.0) return;
-  is_limited_ = left > kSlowestStream;
   for (std::size_t i = 0; i < 3; ++i) {
     sample.position[i] = before.position[i] + share * line[i];
     turn[i] *= share;
   }
   sample.orientation = product(from_rotation_vector(turn), before.orientation);
-  sample.come_to_rest();
+  if (waits || pace < 1.0 || is_limited_) sample.come_to_rest();
   sample.write(layout_, values_.data());
 }
 
