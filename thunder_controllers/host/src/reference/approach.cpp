@@ -1,132 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/reference/approach.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "thunder/host/library/signals.hpp"
-#include "thunder/host/motion/pose_difference.hpp"
+#include "thunder/host/motion/rotation.hpp"
 
 namespace thunder {
 namespace {
 
-constexpr double kAtRest = 1e-3;           // [m/s, rad/s]
-constexpr double kLargestCosine = 0.3;     // between a column of J and the error
-constexpr double kAtLimit = 0.05;          // [rad or m] from a joint limit: a soft stop may hold the joint
-constexpr double kDifference = 1e-6;       // [rad or m]
-constexpr double kLeastPace = 0.1;         // nearer to a singularity laws shake
-constexpr double kDamping = 1e-8;          // λ² of JJᵀ [m²]
-constexpr double kWindow = 0.05;           // [s]
-constexpr double kRestlessPatiences = 3.0;
+constexpr double kLargestSpeedShare = 0.5;  // leaves the law room to catch up
+constexpr double kFollowed = 0.02;          // [m, rad] within which an arm follows
+constexpr double kLead = 0.05;              // [m, rad] of a pose that is far, before the arm
+constexpr double kSlowestStream = 0.02;     // [s] a stream slower than the loop jumps so little with each sample
+constexpr double kLeastPace = 0.1;          // nearer to a singularity laws shake
+constexpr double kMostLeftOver = 0.5;       // of a twist, by the joints
+constexpr double kDamping = 1e-8;           // [m²]
 
 }  // namespace
 
-Approach::Approach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits,
-                   double patience)
-    : velocity_(SampleLayout(law, library->n_joints()).velocity),
-      rows_(static_cast<std::size_t>(library->n_joints())),
-      position_lower_(limits.position_lower),
-      position_upper_(limits.position_upper),
-      velocity_limit_(limits.velocity),
-      patience_(patience),
-      distance_(library, law.name),
-      moved_(position_lower_.size()),
-      jacobian_(position_lower_.size()),
-      before_(moved_) {
-  if (law.reference_kind != THUNDER_REFERENCE_CARTESIAN) return;
-  rows_ = uses_orientation(law) ? 6 : 3;
-  pose_.emplace(std::move(library), "T_0_ee", 16);
+Approach::Approach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits)
+    : layout_(law, library->n_joints()), limits_(limits), lag_(library, law.name) {
+  if (layout_.is_cartesian) ik_.emplace(std::move(library), law, limits);
 }
 
-void Approach::restart() noexcept {
-  nearest_ = std::numeric_limits<double>::infinity();
-  waited_ = travelled_ = window_ = 0.0;
-}
-
-bool Approach::is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept {
-  const double* velocity = reference + velocity_;
-  if (std::any_of(velocity, velocity + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
-    restart();
-    return false;
+bool Approach::cut(double margins, double* reference) const noexcept {
+  bool has_cut = false;
+  const auto keep = [&has_cut](double& value, double lower, double upper) {
+    const double kept = std::clamp(value, lower, upper);
+    has_cut = has_cut || kept != value;
+    value = kept;
+  };
+  for (int i = 0; i < layout_.n_joints && !layout_.is_cartesian; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double margin = margins * limits_.position_margin[k];
+    keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
+    keep(reference[layout_.velocity + i], -limits_.velocity[k], limits_.velocity[k]);
+    keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);
   }
-  const double now = distance(q, reference);
-  if (now < nearest_ - kProgress) {
-    nearest_ = now;
-    waited_ = travelled_ = 0.0;
+  return has_cut;
+}
+
+bool Approach::lead(const double* q, const double* qd, double dt, const MotionLimits& limits, const double* before,
+                    double* reference) noexcept {
+  is_blocked_ = false;
+  return ik_ ? lead_pose(q, qd, dt, limits, before, reference) : lead_joints(dt, before, reference);
+}
+
+bool Approach::lead_joints(double dt, const double* before, double* reference) const noexcept {
+  bool is_far = false;
+  for (int i = 0; i < layout_.n_joints; ++i) {
+    const double share = kLargestSpeedShare * limits_.velocity[static_cast<std::size_t>(i)];
+    const double speed = std::max(share, std::abs(reference[layout_.velocity + i]));
+    double& position = reference[layout_.position + i];
+    const double start = before[layout_.position + i], way = position - start;
+    if (!(std::abs(way) > speed * dt)) continue;
+    position = start + std::copysign(speed * dt, way);
+    is_far = is_far || std::abs(way) > speed * kSlowestStream;
   }
-  waited_ += dt;
-  travel(q, dt);
-  return is_restless() || (pose_ && waited_ > patience_ && now > kAlmostThere && (is_blocked || is_at_boundary(q)));
+  return is_far;
 }
 
-bool Approach::is_restless() const noexcept {
-  return waited_ > kRestlessPatiences * patience_ && travelled_ > kRestless * waited_;
-}
-
-/// In windows, for noise moves a joint to and fro with each measurement.
-void Approach::travel(const double* q, double dt) noexcept {
-  window_ += dt;
-  if (window_ < kWindow) return;
-  double way = 0.0;
-  for (std::size_t i = 0; i < before_.size(); ++i) way = std::max(way, std::abs(q[i] - before_[i]));
-  if (waited_ > window_) travelled_ += way;
-  std::copy_n(q, before_.size(), before_.begin());
-  window_ = 0.0;
-}
-
-/// At the pose that the distance was found for last.
-bool Approach::find_jacobian(const double* q) noexcept {
-  std::copy_n(q, moved_.size(), moved_.begin());
-  for (std::size_t i = 0; i < moved_.size(); ++i) {
-    moved_[i] = q[i] + kDifference;
-    if (!pose_->evaluate(moved_.data())) return false;
-    moved_[i] = q[i];
-    jacobian_[i] = pose_difference(distance_.pose(), pose_->result());
-    for (double& value : jacobian_[i]) value /= kDifference;
+/// A sample that is near is taken as it is, unless the arm cannot follow.
+bool Approach::lead_pose(const double* q, const double* qd, double dt, const MotionLimits& limits,
+                         const double* before, double* reference) noexcept {
+  const PoseSample start = PoseSample::from(layout_, before);
+  PoseSample sample = PoseSample::from(layout_, reference);
+  Vector3 line;
+  for (std::size_t i = 0; i < 3; ++i) line[i] = sample.position[i] - start.position[i];
+  Vector3 turn = to_rotation_vector(product(sample.orientation, conjugate(start.orientation)));
+  const double linear = limits.linear_velocity + norm(sample.velocity);
+  const double angular = limits.angular_velocity + norm(sample.angular_velocity);
+  // In seconds: how long the way takes.
+  const double left = std::max(norm(line) / linear, norm(turn) / angular);
+  const double lag = lag_.evaluate(q, before);
+  if (!(left > dt) && lag < kFollowed) return false;
+  double share = left > dt ? dt / left : 1.0;
+  const double rate = share / dt;
+  const double pace_there =
+      pace(q, {rate * line[0], rate * line[1], rate * line[2], rate * turn[0], rate * turn[1], rate * turn[2]});
+  is_blocked_ = pace_there == 0.0;
+  share *= pace_there;
+  const bool is_far = left > kSlowestStream;
+  const bool waits = is_far && (lag > kLead || hurries(qd));
+  if (waits) share = 0.0;
+  if (share >= 1.0) return is_far;
+  for (std::size_t i = 0; i < 3; ++i) {
+    sample.position[i] = start.position[i] + share * line[i];
+    turn[i] *= share;
   }
-  return true;
+  sample.orientation = product(from_rotation_vector(turn), start.orientation);
+  if (is_far || pace_there < 1.0) sample.come_to_rest();
+  sample.write(layout_, reference);
+  return is_far;
 }
 
-/// With the error there.
-bool Approach::is_at_boundary(const double* q) noexcept {
-  if (!find_jacobian(q)) return true;
-  const std::array<double, 6>& error = distance_.error();
-  for (std::size_t i = 0; i < jacobian_.size(); ++i) {
-    double product = 0.0, length = 0.0, size = 0.0;
-    for (std::size_t k = 0; k < rows_; ++k) {
-      product += jacobian_[i][k] * error[k];
-      length += jacobian_[i][k] * jacobian_[i][k];
-      size += error[k] * error[k];
-    }
-    const double limit = product > 0.0 ? position_upper_[i] - q[i] : q[i] - position_lower_[i];
-    if (limit > kAtLimit && std::abs(product) > kLargestCosine * std::sqrt(length * size)) return false;
+bool Approach::hurries(const double* qd) const noexcept {
+  for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
+    if (std::abs(qd[i]) > kLargestSpeedShare * limits_.velocity[i]) return true;
   }
-  return true;
+  return false;
 }
 
-double Approach::pace(const double* q, const std::array<double, 6>& twist, double share_of_limit) noexcept {
-  if (!find_jacobian(q)) return 0.0;
-  Eigen::Matrix<double, 6, 6> A = kDamping * Eigen::Matrix<double, 6, 6>::Identity();
-  Eigen::Matrix<double, 6, 1> wanted = Eigen::Matrix<double, 6, 1>::Zero();
-  for (std::size_t i = 0; i < rows_; ++i) {
-    wanted[static_cast<Eigen::Index>(i)] = twist[i];
-    for (std::size_t j = 0; j < rows_; ++j) {
-      for (const std::array<double, 6>& column : jacobian_) {
-        A(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) += column[i] * column[j];
-      }
-    }
-  }
-  const Eigen::Matrix<double, 6, 1> y = A.ldlt().solve(wanted);
-  // What is left over is λ² y.
-  if (!(kDamping * y.norm() < 0.5 * wanted.norm())) return 0.0;
+/// The share of a twist [m/s, rad/s] at which no joint needs more than its share of the velocity limit: at most 1, and
+/// 0 instead of less than kLeastPace, or where the joints cannot make most of it.
+double Approach::pace(const double* q, const DifferentialIk::Twist& twist) noexcept {
+  if (!ik_->find_jacobian(q) || !(ik_->solve(twist, kDamping) < kMostLeftOver)) return 0.0;
   double share = 1.0;
-  for (std::size_t i = 0; i < jacobian_.size(); ++i) {
-    double speed = 0.0;
-    for (std::size_t k = 0; k < rows_; ++k) speed += jacobian_[i][k] * y[static_cast<Eigen::Index>(k)];
-    share = std::min(share, share_of_limit * velocity_limit_[i] / std::abs(speed));
+  for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
+    share = std::min(share, kLargestSpeedShare * limits_.velocity[i] / std::abs(ik_->step()[i]));
   }
   return share < kLeastPace ? 0.0 : share;
 }

@@ -13,11 +13,7 @@
 namespace thunder {
 namespace {
 
-constexpr double kLargestSpeedShare = 0.5;  // leaves the law room to catch up
-constexpr double kStreamMargins = 2.0;      // before a limit: nearer, a soft stop would work against the law
-constexpr double kFollowed = 0.02;          // [m, rad] within which an arm follows
-constexpr double kLead = 0.05;              // [m, rad] of a pose that is approached, before the arm
-constexpr double kSlowestStream = 0.02;     // [s] a stream slower than the loop jumps so little with each sample
+constexpr double kNear = 0.1;  // [m, rad] a stream that was given up is followed again from here
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
 
 double dot(const double* a, const double* b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -45,7 +41,6 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
                              const Limits& limits)
     : law_(&law),
       layout_(law, library->n_joints()),
-      limits_(limits),
       approaches_jumps_(options.approaches_jumps),
       written_(first_message(law)),
       buffer_(written_),
@@ -54,9 +49,10 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
       values_(held_),
       next_(held_),
       wanted_(held_),
-      player_(layout_) {
+      player_(layout_),
+      approach_(library, law, limits),
+      reach_(library, law, limits, options.approach_patience) {
   if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
-  approach_.emplace(library, law, limits, options.approach_patience);
   if (!layout_.is_cartesian) return;
   pose_.emplace(std::move(library), "T_0_ee", 16);
 }
@@ -220,7 +216,7 @@ void ReferencePort::keep_place() noexcept {
 bool ReferencePort::take(const double* q) noexcept {
   const Message& message = buffer_.value();
   const bool is_sample = message.request == Request::write && message.given != 0;
-  if (is_given_up_ && is_sample && approach_->distance(q, message.values.data()) > Approach::kNear) {
+  if (is_given_up_ && is_sample && reach_.distance(q, message.values.data()) > kNear) {
     taken_ = message.number;
     return true;
   }
@@ -248,9 +244,18 @@ void ReferencePort::take_written(const Message& message) noexcept {
   for (int i = 0; i < law_->reference.n_entries; ++i) {
     const thunder_entry& entry = law_->reference.entries[i];
     const std::vector<double>& source = (message.given >> i) & 1u ? message.values : held_;
-    std::copy_n(source.begin() + entry.offset, entry_size(entry), values_.begin() + entry.offset);
+    std::copy_n(source.begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
   }
+  std::copy(wanted_.begin(), wanted_.end(), values_.begin());
   source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
+}
+
+/// What is written, but no further from the sample before, in next_, than it may be led.
+void ReferencePort::follow_written(const double* q, const double* qd, double dt) noexcept {
+  std::copy(wanted_.begin(), wanted_.end(), values_.begin());
+  is_limited_ = approach_.cut_stream(values_.data());
+  if (!approaches_jumps_) return;
+  is_limited_ = approach_.lead(q, qd, dt, buffer_.value().limits, next_.data(), values_.data()) || is_limited_;
 }
 
 void ReferencePort::take_motion(const Message& message) noexcept {
@@ -301,8 +306,8 @@ bool ReferencePort::restart(const double* q) noexcept {
   holds_taken_ = buffer_.value().holds;
   motions_taken_ = buffer_.value().motions;
   if (!take(q)) return false;
-  if (!layout_.is_cartesian && source_ == ReferenceSource::stream) keep_limits(kStreamMargins);
-  approach_->restart();
+  if (source_ == ReferenceSource::stream) approach_.cut_stream(values_.data());
+  reach_.restart();
   show(q);
   return true;
 }
@@ -314,99 +319,21 @@ void ReferencePort::show(const double* q) noexcept {
   in_effect_.publish();
 }
 
-/// Joint laws: cut the reference to the limits, positions to so many margins before them.
-void ReferencePort::keep_limits(double margins) noexcept {
-  const auto cut = [this](double& value, double lower, double upper) {
-    const double kept = std::clamp(value, lower, upper);
-    is_limited_ = is_limited_ || kept != value;
-    value = kept;
-  };
-  for (int i = 0; i < layout_.n_joints; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const double margin = margins * limits_.position_margin[k];
-    cut(values_[k + static_cast<std::size_t>(layout_.position)], limits_.position_lower[k] + margin,
-        limits_.position_upper[k] - margin);
-    cut(values_[k + static_cast<std::size_t>(layout_.velocity)], -limits_.velocity[k], limits_.velocity[k]);
-    cut(values_[k + static_cast<std::size_t>(layout_.acceleration)], -limits_.acceleration[k], limits_.acceleration[k]);
-  }
-}
-
-/// What is written, but no further from the sample before, in next_, than a motion would go.
-void ReferencePort::approach_written(const double* q, const double* qd, double dt) noexcept {
-  take_written(buffer_.value());
-  std::copy(values_.begin(), values_.end(), wanted_.begin());
-  if (layout_.is_cartesian) {
-    if (approaches_jumps_) approach_pose(q, qd, dt);
-    return;
-  }
-  keep_limits(kStreamMargins);
-  if (approaches_jumps_) approach_joints(dt);
-}
-
-void ReferencePort::approach_joints(double dt) noexcept {
-  for (int i = 0; i < layout_.n_joints; ++i) {
-    const auto place = static_cast<std::size_t>(layout_.position + i);
-    const double speed = std::abs(values_[static_cast<std::size_t>(layout_.velocity + i)]);
-    const double limit = std::max(kLargestSpeedShare * limits_.velocity[static_cast<std::size_t>(i)], speed);
-    const double way = values_[place] - next_[place];
-    if (!(std::abs(way) > limit * dt)) continue;
-    values_[place] = next_[place] + std::copysign(limit * dt, way);
-    is_limited_ = is_limited_ || std::abs(way) > limit * kSlowestStream;
-  }
-}
-
-/// Along a straight line, turning about one axis, no faster than the joints can follow; it waits for an arm that lags
-/// behind, or hurries. A sample that is near is taken as it is, unless the arm cannot follow.
-void ReferencePort::approach_pose(const double* q, const double* qd, double dt) noexcept {
-  const PoseSample before = PoseSample::from(layout_, next_.data());
-  PoseSample sample = PoseSample::from(layout_, values_.data());
-  const MotionLimits& limits = buffer_.value().limits;
-  Vector3 line;
-  for (std::size_t i = 0; i < 3; ++i) line[i] = sample.position[i] - before.position[i];
-  Vector3 turn = to_rotation_vector(product(sample.orientation, conjugate(before.orientation)));
-  const double linear = limits.linear_velocity + norm(sample.velocity);
-  const double angular = limits.angular_velocity + norm(sample.angular_velocity);
-  // In seconds: how long the way takes.
-  const double left = std::max(norm(line) / linear, norm(turn) / angular);
-  const double lag = approach_->distance(q, next_.data());
-  if (!(left > dt) && lag < kFollowed) return;
-  double share = left > dt ? dt / left : 1.0;
-  const double rate = share / dt;
-  const double pace = approach_->pace(
-      q, {rate * line[0], rate * line[1], rate * line[2], rate * turn[0], rate * turn[1], rate * turn[2]},
-      kLargestSpeedShare);
-  is_blocked_ = pace == 0.0;
-  share *= pace;
-  is_limited_ = left > kSlowestStream;
-  bool waits = is_limited_ && lag > kLead;
-  for (std::size_t i = 0; is_limited_ && i < limits_.velocity.size(); ++i) {
-    waits = waits || std::abs(qd[i]) > kLargestSpeedShare * limits_.velocity[i];
-  }
-  if (waits) share = 0.0;
-  if (share >= 1.0) return;
-  for (std::size_t i = 0; i < 3; ++i) {
-    sample.position[i] = before.position[i] + share * line[i];
-    turn[i] *= share;
-  }
-  sample.orientation = product(from_rotation_vector(turn), before.orientation);
-  if (waits || pace < 1.0 || is_limited_) sample.come_to_rest();
-  sample.write(layout_, values_.data());
-}
-
 /// Hold the place where the robot is, once it is known not to reach the reference.
 void ReferencePort::give_up(const double* q, double dt) noexcept {
+  const bool is_blocked = source_ == ReferenceSource::stream && approach_.is_blocked();
   const double* goal = source_ == ReferenceSource::stream ? wanted_.data() : values_.data();
   if (source_ == ReferenceSource::motion) {
-    approach_->restart();
+    reach_.restart();
   } else if (is_given_up_) {
-    is_restless_ = is_restless_ || (approach_->is_hopeless(q, goal, dt, false) && approach_->is_restless());
-  } else if (approach_->is_hopeless(q, goal, dt, is_blocked_) && capture(q)) {
+    is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
+  } else if (reach_.is_hopeless(q, goal, dt, is_blocked) && capture(q)) {
     std::copy(held_.begin(), held_.end(), values_.begin());
-    if (!layout_.is_cartesian) keep_limits(kStreamMargins);
+    is_limited_ = approach_.cut_stream(values_.data()) || is_limited_;
     player_.cancel();
     source_ = ReferenceSource::hold;
     is_given_up_ = true;
-    approach_->restart();
+    reach_.restart();
   }
 }
 
@@ -424,12 +351,12 @@ ReferenceState ReferencePort::refresh(double t, const double* q, const double* q
     stop(buffer_.value().limits);
     settle();
   }
-  is_limited_ = is_blocked_ = false;
+  is_limited_ = false;
   if (player_.is_running()) {
     move(dt);
-    if (!layout_.is_cartesian) keep_limits(0.0);
+    is_limited_ = approach_.cut(0.0, values_.data());
   } else if (source_ == ReferenceSource::stream) {
-    approach_written(q, qd, dt);
+    follow_written(q, qd, dt);
   }
   give_up(q, dt);
   show(q);

@@ -28,8 +28,6 @@ class ReferenceDistance {
 
   /// Cartesian laws: the way [m] and the rotation vector [rad] from the pose at the last evaluation, world frame.
   const std::array<double, 6>& error() const noexcept { return error_; }
-  /// Cartesian laws: the pose there, 4×4 column-major.
-  const double* pose() const noexcept { return pose_->result(); }
 
  private:
   const thunder_law* law_;

@@ -10,11 +10,12 @@
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/player.hpp"
-#include "thunder/host/motion/rehearsal.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/approach.hpp"
+#include "thunder/host/reference/reach.hpp"
+#include "thunder/host/reference/rehearsal.hpp"
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
@@ -37,10 +38,9 @@ enum class ReferenceState {
 /// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
 /// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
 ///
-/// Joint references are cut to the limits of position (streamed ones to two margins before, see Limits), velocity, acceleration. What is written far away is approached:
-/// positions of joints at half of the velocity limit, poses at the velocities of motions, or at the velocity that is
-/// written if that is more. What turns out not to be reached is given up: the place where the
-/// robot is then is held, until something else is asked for, or the stream comes near it; see Approach.
+/// Joint references are cut to the limits, and what is written far away is approached, see Approach. What turns out not to
+/// be reached is given up, see Reach: the place where the robot is then is held, until something else is asked for, or
+/// the stream comes near it.
 class ReferencePort {
  public:
   /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q).
@@ -88,7 +88,7 @@ class ReferencePort {
   ReferenceSource source() const noexcept { return source_; }
   /// Updating thread: whether the last refresh has cut it to limits, or what is written is being approached.
   bool is_limited() const noexcept { return is_limited_; }
-  /// Updating thread: whether the reference was given up, see Approach.
+  /// Updating thread: whether the reference was given up, see Reach.
   bool is_given_up() const noexcept { return is_given_up_; }
   /// Updating thread: whether the robot does not even come to rest where it was held after that.
   bool is_restless() const noexcept { return is_restless_; }
@@ -132,15 +132,11 @@ class ReferencePort {
   void move(double dt) noexcept;
   void keep_place() noexcept;
   void show(const double* q) noexcept;
-  void keep_limits(double margins) noexcept;
-  void approach_written(const double* q, const double* qd, double dt) noexcept;
-  void approach_joints(double dt) noexcept;
-  void approach_pose(const double* q, const double* qd, double dt) noexcept;
+  void follow_written(const double* q, const double* qd, double dt) noexcept;
   void give_up(const double* q, double dt) noexcept;
 
   const thunder_law* law_;
   SampleLayout layout_;
-  Limits limits_;
   bool approaches_jumps_;
   std::optional<PositionFunction> pose_;
 
@@ -158,6 +154,8 @@ class ReferencePort {
   std::vector<double> next_;
   std::vector<double> wanted_;  ///< what is written, before it is approached
   MotionPlayer player_;
+  Approach approach_;
+  Reach reach_;
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;
   std::uint64_t motions_taken_ = 0;
@@ -166,9 +164,7 @@ class ReferencePort {
   bool is_stale_ = false;
   bool is_limited_ = false;
   bool is_given_up_ = false;
-  bool is_blocked_ = false;  ///< a pose that is approached, by a singularity
   bool is_restless_ = false;
-  std::optional<Approach> approach_;
   std::optional<double> stamp_;
 };
 

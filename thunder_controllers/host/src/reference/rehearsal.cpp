@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/motion/rehearsal.hpp"
+#include "thunder/host/reference/rehearsal.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
-#include "thunder/host/motion/pose_difference.hpp"
 
 namespace thunder {
 namespace {
@@ -25,8 +21,7 @@ constexpr double kReached = 1e-3;           // [m, rad]
 constexpr double kConverged = 1e-6;         // [m, rad]
 constexpr int kMostSteps = 50;              // of one sample
 constexpr double kLongestStep = 0.2;        // [rad or m] of a joint
-constexpr double kDamping = 1e-6;           // [m²] of JJᵀ
-constexpr double kDifference = 1e-7;        // [rad or m]
+constexpr double kDamping = 1e-6;           // [m²]
 
 [[noreturn]] void refuse(const char* where, double time, const std::string& wrong, const std::string& valid) {
   throw HostError(ErrorKind::law, "after " + format(time) + " s " + wrong, where, valid);
@@ -39,17 +34,17 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
     : library_(std::move(library)),
       layout_(layout),
       limits_(limits),
-      rows_(layout.is_cartesian && !uses_orientation(law) ? 3 : 6),
+      distance_(library_, law.name),
       player_(layout),
       sample_(static_cast<std::size_t>(layout.size)),
       q_(static_cast<std::size_t>(layout.n_joints)) {
-  if (layout.is_cartesian) pose_ = std::make_unique<PositionFunction>(library_, "T_0_ee", 16);
+  if (layout.is_cartesian) ik_.emplace(library_, law, limits);
 }
 
 void Rehearsal::begin(const double* q, const double* reference) {
   std::copy_n(reference, sample_.size(), sample_.begin());
   std::copy_n(q, q_.size(), q_.begin());
-  for (int i = 0; layout_.is_cartesian && i < kMostSteps && find_error() > kConverged; ++i) step_towards();
+  for (int i = 0; layout_.is_cartesian && i < kMostSteps && distance() > kConverged; ++i) step_towards();
 }
 
 void Rehearsal::go(const double* q, const double* reference, const PoseTarget& target, const MotionLimits& limits) {
@@ -100,57 +95,25 @@ void Rehearsal::check_joints(double time, const char* where) const {
   }
 }
 
-/// The largest of distance and angle to the sample; the error is the way there.
-double Rehearsal::find_error() {
-  if (!pose_->evaluate(q_.data())) return std::numeric_limits<double>::infinity();
-  error_ = pose_difference(pose_->result(), PoseSample::from(layout_, sample_.data()));
-  const double way = norm({error_[0], error_[1], error_[2]});
-  return rows_ == 3 ? way : std::max(way, norm({error_[3], error_[4], error_[5]}));
-}
-
-/// One step of damped least squares. Joints at a limit that would leave it are held, and the others try again.
+/// One step of damped least squares, with the joints in their limits. How far the fastest joint moves [rad or m].
 double Rehearsal::step_towards() {
-  const Eigen::Index rows = rows_, n = layout_.n_joints;
-  const std::vector<double> here(pose_->result(), pose_->result() + 16);
-  Eigen::MatrixXd J(rows, n);
-  std::vector<double> moved = q_;
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    moved[k] = q_[k] + kDifference;
-    if (!pose_->evaluate(moved.data())) return 0.0;
-    moved[k] = q_[k];
-    const std::array<double, 6> way = pose_difference(here.data(), pose_->result());
-    J.col(i) = Eigen::Map<const Eigen::VectorXd>(way.data(), rows) / kDifference;
+  if (!ik_->find_jacobian(q_.data())) return 0.0;
+  ik_->solve_within_limits(distance_.error(), kDamping, 0.0);
+  double furthest = kConverged;
+  for (const double step : ik_->step()) furthest = std::max(furthest, std::abs(step));
+  const double share = std::min(1.0, kLongestStep / furthest);
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    q_[i] = std::clamp(q_[i] + share * ik_->step()[i], limits_.position_lower[i], limits_.position_upper[i]);
   }
-  const Eigen::Map<const Eigen::VectorXd> e(error_.data(), rows);
-  Eigen::VectorXd step;
-  for (bool is_free = false; !is_free;) {
-    is_free = true;
-    const Eigen::MatrixXd A = J * J.transpose() + kDamping * Eigen::MatrixXd::Identity(rows, rows);
-    step = J.transpose() * A.ldlt().solve(e);
-    step *= std::min(1.0, kLongestStep / std::max(step.cwiseAbs().maxCoeff(), kConverged));
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      const bool leaves = (step[i] > 0.0 && q_[k] >= limits_.position_upper[k]) ||
-                          (step[i] < 0.0 && q_[k] <= limits_.position_lower[k]);
-      if (!leaves) continue;
-      J.col(i).setZero();
-      is_free = false;
-    }
-  }
-  for (std::size_t k = 0; k < q_.size(); ++k) {
-    const double moved_to = q_[k] + step[static_cast<Eigen::Index>(k)];
-    q_[k] = std::clamp(moved_to, limits_.position_lower[k], limits_.position_upper[k]);
-  }
-  return step.cwiseAbs().maxCoeff();
+  return share * furthest;
 }
 
 void Rehearsal::check_pose(double time, double period, const char* where) {
   const std::vector<double> before = q_;
-  double left = find_error();
+  double left = distance();
   for (int i = 0; i < kMostSteps && left > kConverged; ++i) {
-    const bool is_stuck = step_towards() < kConverged;
-    left = find_error();
+    const bool is_stuck = step_towards() <= kConverged;
+    left = distance();
     if (is_stuck) break;
   }
   if (!(left <= kReached)) {

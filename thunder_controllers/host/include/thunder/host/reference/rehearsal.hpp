@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/motion/player.hpp"
+#include "thunder/host/reference/differential_ik.hpp"
+#include "thunder/host/reference/distance.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -15,8 +16,7 @@ namespace thunder {
 /// Plays a motion before it begins, and finds out whether the joints can make it within their limits.
 ///
 /// Joint motions are compared with the limits of position, velocity and acceleration, sample by sample. Cartesian ones
-/// are followed by the joints from where they are, by damped least squares with the joints kept in their ranges (Buss &
-/// Kim, Selectively damped least squares, 2005, section 1; J by differences of T_0_ee): a law resolves redundancy in
+/// are followed by the joints from where they are, in their ranges, see DifferentialIk: a law resolves redundancy in
 /// another way, so this tells that there is a way near the present posture, or that there is none.
 /// Configuring thread; allocates.
 class Rehearsal {
@@ -35,18 +35,17 @@ class Rehearsal {
   void play(const SplineKnots* knots, double time, double period, const char* where);
   void check_joints(double time, const char* where) const;
   void check_pose(double time, double period, const char* where);
-  double find_error();
+  double distance() noexcept { return distance_.evaluate(q_.data(), sample_.data()); }
   double step_towards();
 
   std::shared_ptr<const Library> library_;
   SampleLayout layout_;
   Limits limits_;
-  int rows_;  ///< of the task: 6, or 3 where the law leaves the orientation free
+  ReferenceDistance distance_;
+  std::optional<DifferentialIk> ik_;  ///< cartesian laws
   MotionPlayer player_;
   std::vector<double> sample_;
   std::vector<double> q_;
-  std::array<double, 6> error_{};  ///< from the pose at q_ to the sample
-  std::unique_ptr<PositionFunction> pose_;
 };
 
 }  // namespace thunder

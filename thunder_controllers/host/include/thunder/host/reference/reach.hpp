@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "thunder/host/reference/differential_ik.hpp"
+#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+
+/// Finds out that a reference at rest will not be reached; updating thread, allocates nothing.
+///
+/// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience without
+/// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see DifferentialIk. An arm
+/// that is pushed away, or too weak, is not. Any reference is given up where the arm, without coming nearer, has not come
+/// to rest for three times the patience, as between two joint limits.
+class Reach {
+ public:
+  static constexpr double kAlmostThere = 0.02;  ///< [m, rad]
+  static constexpr double kProgress = 0.002;    ///< [m, rad]
+
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q). Patience [s].
+  Reach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits, double patience);
+
+  void restart() noexcept;
+  /// Let dt [s] pass, at the end of which the robot is at q; true where the flat reference will not be reached.
+  /// `is_blocked`: it is not led there any more, see Approach.
+  bool is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept;
+  /// Whether that is for want of rest.
+  bool is_restless() const noexcept;
+  /// See ReferenceDistance.
+  double distance(const double* q, const double* reference) noexcept { return distance_.evaluate(q, reference); }
+
+ private:
+  void travel(const double* q, double dt) noexcept;
+  bool is_at_boundary(const double* q) noexcept;
+
+  int velocity_;      ///< where the flat reference has its velocity
+  std::size_t rows_;  ///< of the task: n, 6, or 3 where the law leaves the orientation free
+  double patience_;
+  ReferenceDistance distance_;
+  std::optional<DifferentialIk> ik_;  ///< cartesian laws
+  std::vector<double> before_;        ///< q where the window began
+  double nearest_ = std::numeric_limits<double>::infinity();
+  double waited_ = 0.0;
+  double travelled_ = 0.0;  ///< by the fastest joint of each window, meanwhile
+  double window_ = 0.0;     ///< [s]
+};
+
+}  // namespace thunder

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/reference/reach.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "thunder/host/motion/sample.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kAtRest = 1e-3;        // [m/s, rad/s]
+constexpr double kRestless = 0.1;       // [rad/s or m/s] of the fastest joint, on average
+constexpr double kRestlessPatiences = 3.0;
+constexpr double kWindow = 0.05;        // [s]
+constexpr double kMostLeftOver = 0.5;   // of the way, by the joints
+constexpr double kDamping = 2.5e-3;     // [m²] a singular value of 0.05 leaves half over
+constexpr double kAtLimit = 0.05;       // [rad or m] from a joint limit: a soft stop may hold the joint
+
+}  // namespace
+
+Reach::Reach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits, double patience)
+    : velocity_(SampleLayout(law, library->n_joints()).velocity),
+      rows_(static_cast<std::size_t>(library->n_joints())),
+      patience_(patience),
+      distance_(library, law.name),
+      before_(rows_) {
+  if (law.reference_kind != THUNDER_REFERENCE_CARTESIAN) return;
+  rows_ = uses_orientation(law) ? 6 : 3;
+  ik_.emplace(std::move(library), law, limits);
+}
+
+void Reach::restart() noexcept {
+  nearest_ = std::numeric_limits<double>::infinity();
+  waited_ = travelled_ = window_ = 0.0;
+}
+
+bool Reach::is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept {
+  const double* velocity = reference + velocity_;
+  if (std::any_of(velocity, velocity + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
+    restart();
+    return false;
+  }
+  const double now = distance(q, reference);
+  if (now < nearest_ - kProgress) {
+    nearest_ = now;
+    waited_ = travelled_ = 0.0;
+  }
+  waited_ += dt;
+  travel(q, dt);
+  return is_restless() || (ik_ && waited_ > patience_ && now > kAlmostThere && (is_blocked || is_at_boundary(q)));
+}
+
+bool Reach::is_restless() const noexcept {
+  return waited_ > kRestlessPatiences * patience_ && travelled_ > kRestless * waited_;
+}
+
+/// In windows, for noise moves a joint to and fro with each measurement.
+void Reach::travel(const double* q, double dt) noexcept {
+  window_ += dt;
+  if (window_ < kWindow) return;
+  double way = 0.0;
+  for (std::size_t i = 0; i < before_.size(); ++i) way = std::max(way, std::abs(q[i] - before_[i]));
+  if (waited_ > window_) travelled_ += way;
+  std::copy_n(q, before_.size(), before_.begin());
+  window_ = 0.0;
+}
+
+/// At the place that the distance was found for last.
+bool Reach::is_at_boundary(const double* q) noexcept {
+  return !ik_->find_jacobian(q) ||
+         !(ik_->solve_within_limits(distance_.error(), kDamping, kAtLimit) < kMostLeftOver);
+}
+
+}  // namespace thunder
