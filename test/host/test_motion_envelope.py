@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation import load_robot
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from pendulum2 import compile_pendulum2, gravity
 
@@ -185,6 +188,21 @@ def test_a_joint_beyond_its_limit_stops_the_arm(library: Library) -> None:
     assert not loop.update() & FAULTS
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_joint_far_behind_its_stop_is_pushed_back_but_not_thrown(library: Library, side: float) -> None:
+    """All of the effort at rest, none that adds to the speed of the return where that is at the velocity limit."""
+
+    def effort(velocity: float) -> float:
+        loop = Loop(library, effort_rate_limit=[1e9, 1e9])
+        q, qd = np.array([side * (UPPER + 1.0), 0.2]), np.array([-side * velocity, 0.0])
+        loop.updates(3, q, qd)
+        return float(side * (loop.effort[0] - gravity(q)[0]))
+
+    assert effort(0.0) < -0.5 * EFFORT[0]
+    assert effort(0.5 * VELOCITY[0]) < 0.0
+    assert effort(1.0 * VELOCITY[0]) > 0.0
+
+
 def test_a_soft_stop_is_continuous_bounded_and_pushes_back(library: Library) -> None:
     """Along a sweep of q into the stop, and of the velocity, with a law that asks for the whole effort towards it."""
     loop = Loop(library, effort_rate_limit=[1e9, 1e9], velocity_limit=[np.inf, np.inf])
@@ -220,6 +238,37 @@ def test_a_pose_out_of_reach_is_refused_before_it_is_moved_to(panda: Library) ->
     with pytest.raises(LawError, match="follow: after .* s the (pose is out of reach by|velocity of)"):
         controller.follow([TimedPose(0.01, place[:3, 3] + [0.2, 0.0, 0.0], turn)])
     controller.move_to_pose(place[:3, 3] + [0.05, 0.05, -0.05], turn)
+
+
+@settings(max_examples=30)
+@given(
+    posture=arrays(float, 7, elements=st.floats(0.05, 0.95)),
+    direction=arrays(float, 7, elements=st.floats(-1.0, 1.0)),
+)
+def test_an_arm_that_is_pushed_away_goes_on_holding_its_place(
+    panda: Library, posture: FloatArray, direction: FloatArray
+) -> None:
+    """The place can be reached wherever J is regular, however long something keeps the arm from it."""
+    start = panda.position_lower + posture * (panda.position_upper - panda.position_lower)
+    pushed = start + 0.1 * direction
+    assume(min(np.linalg.svd(panda.evaluate("J_ee", q), compute_uv=False)[-1] for q in (start, pushed)) > 0.1)
+    controller, effort = Controller(), np.zeros(7)
+    controller.configure(panda, law="cartesian_backstepping", options=Options(approach_patience=0.1))
+    controller.activate(start)
+    for step in range(500):
+        assert Guard.REFERENCE_UNREACHED not in Guard(controller.update(step * STEP, pushed, np.zeros(7), STEP, effort))
+    assert controller.reference_source == "hold"
+
+
+def test_a_push_along_a_plane_of_symmetry_is_no_boundary(panda: Library) -> None:
+    """No single joint of this Panda moves the end effector mostly along x, all of them together do."""
+    start = HOME
+    pushed = HOME + [0.0, 0.18, 0.0, 0.18, 0.0, 0.0, 0.0]
+    controller, effort = Controller(), np.zeros(7)
+    controller.configure(panda, law="cartesian_backstepping")
+    controller.activate(start)
+    acted = [Guard(controller.update(step * STEP, pushed, np.zeros(7), STEP, effort)) for step in range(1500)]
+    assert not any(Guard.REFERENCE_UNREACHED in guards for guards in acted)
 
 
 @pytest.mark.parametrize("direction", [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.2]])

@@ -7,15 +7,12 @@
 namespace thunder {
 namespace {
 
-/// [1] Of the effort limit at the velocity limit. A quarter stops a Panda joint at three times its limit within some
-/// 0.3 s; the whole would make the last joint, of 5 g·m², unstable at 1 kHz.
-constexpr double kDefaultShare = 0.25;
 constexpr double kRestShare = 0.05;
 
 std::vector<double> default_damping(const thunder_library& library) {
   std::vector<double> damping(static_cast<std::size_t>(library.n_joints));
   for (std::size_t i = 0; i < damping.size(); ++i) {
-    const double value = kDefaultShare * library.effort_limit[i] / library.velocity_limit[i];
+    const double value = Brake::kDampingShare * library.effort_limit[i] / library.velocity_limit[i];
     damping[i] = std::isfinite(value) ? value : 0.0;
   }
   return damping;

@@ -5,18 +5,19 @@
 #include <cmath>
 #include <utility>
 
+#include "thunder/host/safety/brake.hpp"
+
 namespace thunder {
 namespace {
 
-constexpr double kBandwidthPeriods = 5.0;  // fast against the arm, slow against sampling and a delay of some periods
-constexpr double kBrakingShare = 0.5;      // the rest is for other joints and an inertia that is not known
-constexpr double kLeastEffortShare = 0.1;  // of the limit, where gravity takes nearly all of it
-constexpr double kLargestDepth = 0.1;      // [rad or m] behind a soft stop, where the whole effort pushes back
+constexpr double kBandwidthPeriods = 5.0;    // fast against the arm, slow against sampling and a delay of some periods
+constexpr double kBrakingShare = 0.5;        // the rest is for other joints and an inertia that is not known
+constexpr double kLeastEffortShare = 0.1;    // of the limit, where gravity takes nearly all of it
+constexpr double kLargestDepth = 0.1;        // [rad or m] behind a soft stop, where the whole effort pushes back
 constexpr double kLargestSpeedShare = 0.95;  // of the velocity limit: where no effort beyond the bias is left
 constexpr double kFreeSpeedShare = 0.6;      // up to which there is all of it
 constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest; the description has no rotors
-constexpr double kShortestSwing = 4.0;     // in times of the bandwidth: a well damped approach
-constexpr double kFarDampingShare = 0.25;  // of the effort limit at the velocity limit, as of the brake
+constexpr double kShortestSwing = 4.0;       // in times of the bandwidth: a well damped approach
 constexpr double kFarMargins = 10.0;
 
 }  // namespace
@@ -28,13 +29,13 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
       margin_(limits.position_margin),
       velocity_limit_(limits.velocity),
       effort_limit_(limits.effort),
+      rate_limit_(limits.effort_rate),
       inertia_(library, "M", library->n_joints() * library->n_joints()),
       factor_(lower_.size() * lower_.size(), 0.0),
       column_(lower_.size(), 0.0),
       apparent_inertia_(lower_.size(), 0.0) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    rate_limit_.push_back(limits.effort_rate[i]);
-    swing_.push_back(std::max(2.0 * effort_limit_[i] / limits.effort_rate[i], kShortestSwing / bandwidth_));
+    swing_.push_back(std::max(2.0 * effort_limit_[i] / rate_limit_[i], kShortestSwing / bandwidth_));
     is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
                  std::isfinite(velocity_limit_[i]);
   }
@@ -87,7 +88,7 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
   const double deceleration = kBrakingShare * left / inertia;
   const double lead = deceleration * swing_[joint];
   const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
-  const double far = std::max(near, kFarDampingShare * limit / velocity_limit_[joint]);
+  const double far = std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
   const double damping = near + (far - near) * std::min(1.0, distance / (kFarMargins * margin_[joint]));
   return bias + damping * (to_stop - speed);
 }
@@ -111,13 +112,12 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
   if (!find_inertia(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    const double least = -std::min(bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]),
-                                   speed_bound(i, -qd[i], -bias[i]));
-    const double most = std::min(bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]),
-                                 speed_bound(i, qd[i], bias[i]));
+    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);
+    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]);
     const double wanted = effort[i];
-    if (wanted > most) effort[i] = most;
-    if (wanted < least) effort[i] = least;
+    // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
+    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i]));
+    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i]));
     if (effort[i] == wanted) continue;
     guards |= kMotionLimited;
     effort[i] = std::clamp(effort[i], -effort_limit_[i], effort_limit_[i]);

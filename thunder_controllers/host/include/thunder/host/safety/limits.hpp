@@ -26,7 +26,8 @@ struct Limits {
 /// Periods of the loop in which the effort may go from zero to its limit where no rate limit is given.
 inline constexpr double kDefaultRampPeriods = 50.0;
 
-/// Soft stops begin 0.5 % of the range before a limit, at most 0.025 rad or m. Where neither says how fast the effort of a joint may change, it is the effort limit in kDefaultRampPeriods periods.
+/// Soft stops begin 0.5 % of the range before a limit, at most 0.025 rad or m. Where neither says how fast the effort of
+/// a joint may change, it is the effort limit in kDefaultRampPeriods periods.
 ///
 /// Throws HostError(law) for a joint without an effort limit: nothing can stand for that.
 Limits limits_of(const Options& options, const thunder_library& library);

@@ -14,22 +14,22 @@ namespace thunder {
 /// Keeps joints inside their position limits, and near their velocity limits: bounds the effort towards a limit the
 /// more, the nearer and faster it is approached.
 ///
-/// A soft stop begins a margin w before the limit, see Limits. At the distance d from it and the
-/// velocity v towards it, the effort towards it is at most
+/// A soft stop begins a margin w before the limit, see Limits. At the distance d from it and the velocity v towards it,
+/// the effort towards it is at most
 ///
 ///     τ_b + D (v_a(d) − v) − K max(0, −d),   v_a(d) = √(a²T² + 2 a d) − a T for d > 0, else 0,
 ///
 /// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
 /// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
-/// T = 2 τ_max/τ̇_max, at least 4/k. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less than a
-/// quarter of τ_max/v_max ten margins away, where the description's inertia (it has no rotors) should not bound what the
-/// law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
+/// T = 2 τ_max/τ̇_max, at least 4/k. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less
+/// than the brake's damping ten margins away, where the description's inertia (it has no rotors) should not bound what
+/// the law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
 ///
 /// The effort along a velocity v is at most τ_b + min(τ_max x/(0.35 v_max), √(2 τ̇_max m' x)), x = 0.95 v_max − v: what
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
-/// All bounds are continuous; the effort limit bounds the repulsion.
+/// All bounds are continuous; the effort limit and the bound of the speed away from it bound the repulsion.
 class SoftStops {
  public:
   /// Throws HostError(build) if the library has no M(q).
@@ -54,8 +54,8 @@ class SoftStops {
   std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
   bool is_needed_ = false;
   PositionFunction inertia_;
-  std::vector<double> factor_;  ///< L of M = L Lᵀ, by rows
-  std::vector<double> column_;  ///< of L⁻¹
+  std::vector<double> factor_;            ///< L of M = L Lᵀ, by rows
+  std::vector<double> column_;            ///< of L⁻¹
   std::vector<double> apparent_inertia_;  ///< 1/(M⁻¹)_ii
 };
 
