@@ -9,8 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -88,27 +86,19 @@ class Campaign {
   std::atomic<long> done_{0};
 };
 
-int replay(char** arguments) {
-  for (const Subject& subject : test::subjects_of(arguments[6])) {
-    if (subject.data().robot != std::string(arguments[3]) || subject.law != arguments[4]) continue;
-    Tally tally;
-    Episode(subject, std::strtoull(arguments[2], nullptr, 10), std::atol(arguments[5]), tally, true).run();
-    for (const auto& [kind, place] : tally.breaches) std::printf("%s:%s\n", kind.c_str(), place.c_str());
-    return tally.breaches.empty() ? 0 : 1;
-  }
-  return 2;
+bool try_all(std::vector<Subject> subjects, double updates, std::uint64_t seed) {
+  Campaign campaign(std::move(subjects), updates, seed);
+  campaign.run();
+  return campaign.print();
+}
+
+bool replay(const Subject& subject, std::uint64_t seed, long number) {
+  Tally tally;
+  Episode(subject, seed, number, tally, true).run();
+  for (const auto& [kind, place] : tally.breaches) std::printf("%s:%s\n", kind.c_str(), place.c_str());
+  return tally.breaches.empty();
 }
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  if (count == 7 && std::strcmp(arguments[1], "replay") == 0) return replay(arguments);
-  if (count < 4) return 2;
-  std::vector<Subject> subjects;
-  for (int i = 3; i < count; ++i) {
-    for (Subject& subject : test::subjects_of(arguments[i])) subjects.push_back(std::move(subject));
-  }
-  Campaign campaign(std::move(subjects), std::atof(arguments[1]), std::strtoull(arguments[2], nullptr, 10));
-  campaign.run();
-  return campaign.print() ? 0 : 1;
-}
+int main(int count, char** arguments) { return test::run_command(count, arguments, try_all, replay); }

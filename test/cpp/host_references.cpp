@@ -9,12 +9,8 @@
 // kLongest. JSON to stdout, what is wrong to stderr.
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
-#include <thread>
 
 #include "judge.hpp"
 #include "thunder/host/error.hpp"
@@ -285,6 +281,8 @@ class Run {
 };
 
 /// Endings of one robot and law, by place and way.
+bool is_wrong(const Ending& ending) { return !ending.breach.empty() || ending.name == "restless"; }
+
 struct Table {
   std::map<std::string, std::map<std::string, long>> endings;
   long updates = 0, wrong = 0;
@@ -294,7 +292,7 @@ struct Table {
 void add(Table& table, const Run& run, const Ending& ending) {
   ++table.endings[std::string(kPlaces[run.place]) + " " + kWays[run.way]][ending.name];
   table.updates += ending.updates;
-  table.wrong += !ending.breach.empty() || ending.name == "restless";
+  table.wrong += is_wrong(ending);
   table.beyond = table.beyond.size() == 0 ? ending.beyond : table.beyond.cwiseMax(ending.beyond).eval();
 }
 
@@ -315,18 +313,18 @@ void print(const Subject& subject, const Table& table) {
   std::printf("}}");
 }
 
-bool try_all(const std::vector<Subject>& subjects, long count, std::uint64_t seed) {
+bool try_all(const std::vector<Subject>& subjects, double count, std::uint64_t seed) {
   std::vector<Table> tables(subjects.size());
   std::mutex mutex;
   test::in_parallel([&](long k) {
-    if (k >= count * static_cast<long>(subjects.size())) return false;
+    if (static_cast<double>(k) >= count * static_cast<double>(subjects.size())) return false;
     const std::size_t which = static_cast<std::size_t>(k) % subjects.size();
     const long number = k / static_cast<long>(subjects.size());
     Run run(subjects[which], seed, number, false);
     const Ending ending = run.run();
     const std::lock_guard<std::mutex> lock(mutex);
     add(tables[which], run, ending);
-    if (!ending.breach.empty() || ending.name == "restless") {
+    if (is_wrong(ending)) {
       std::fprintf(stderr, "%s %s, seed %llu, number %ld (%s, %s): %s; %s\n", subjects[which].data().robot,
                    subjects[which].law.c_str(), static_cast<unsigned long long>(seed), number, kPlaces[run.place],
                    kWays[run.way], ending.name.c_str(), ending.breach.c_str());
@@ -343,25 +341,12 @@ bool try_all(const std::vector<Subject>& subjects, long count, std::uint64_t see
   return wrong == 0;
 }
 
-int replay(char** arguments) {
-  for (const Subject& subject : test::subjects_of(arguments[6])) {
-    if (subject.data().robot != std::string(arguments[3]) || subject.law != arguments[4]) continue;
-    const Ending ending =
-        Run(subject, std::strtoull(arguments[2], nullptr, 10), std::atol(arguments[5]), true).run();
-    std::printf("%s; %s\n", ending.name.c_str(), ending.breach.c_str());
-    return ending.breach.empty() && ending.name != "restless" ? 0 : 1;
-  }
-  return 2;
+bool replay(const Subject& subject, std::uint64_t seed, long number) {
+  const Ending ending = Run(subject, seed, number, true).run();
+  std::printf("%s; %s\n", ending.name.c_str(), ending.breach.c_str());
+  return !is_wrong(ending);
 }
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  if (count == 7 && std::strcmp(arguments[1], "replay") == 0) return replay(arguments);
-  if (count < 4) return 2;
-  std::vector<Subject> subjects;
-  for (int i = 3; i < count; ++i) {
-    for (Subject& subject : test::subjects_of(arguments[i])) subjects.push_back(std::move(subject));
-  }
-  return try_all(subjects, std::atol(arguments[1]), std::strtoull(arguments[2], nullptr, 10)) ? 0 : 1;
-}
+int main(int count, char** arguments) { return test::run_command(count, arguments, try_all, replay); }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -157,6 +158,27 @@ inline std::string json(const Vector& values) {
     text += (text.empty() ? "" : ", ") + (std::isfinite(value) ? thunder::format(value) : "null");
   }
   return "[" + text + "]";
+}
+
+/// main of a program that is called as
+///     <program> <amount> <seed> <lib1.so> [<lib2.so> …]             try_all(subjects, amount, seed)
+///     <program> replay <seed> <robot> <law> <number> <lib.so>       replay(subject, seed, number)
+/// with functions that say whether all was well. Exit status: 0 if so, 1 if not, 2 for other arguments.
+template <class TryAll, class Replay>
+int run_command(int count, char** arguments, TryAll try_all, Replay replay) {
+  if (count < 4) return 2;
+  const bool is_replay = count == 7 && std::string(arguments[1]) == "replay";
+  std::vector<Subject> subjects;
+  for (int i = is_replay ? 6 : 3; i < count; ++i) {
+    for (Subject& subject : subjects_of(arguments[i])) subjects.push_back(std::move(subject));
+  }
+  const std::uint64_t seed = std::strtoull(arguments[2], nullptr, 10);
+  if (!is_replay) return try_all(std::move(subjects), std::atof(arguments[1]), seed) ? 0 : 1;
+  for (const Subject& subject : subjects) {
+    if (subject.data().robot != std::string(arguments[3]) || subject.law != arguments[4]) continue;
+    return replay(subject, seed, std::atol(arguments[5])) ? 0 : 1;
+  }
+  return 2;
 }
 
 }  // namespace test
