@@ -1,10 +1,13 @@
 """Arguments that panda_adaptive.launch.py and robot_adaptive.launch.py have in common."""
 
+import os
+
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from thunder_controllers.ros.tools.discovery import discovery_environment
-
+SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
     DeclareLaunchArgument("law", default_value="cartesian_backstepping", description="Law to run, NAME[:option=a+b]."),
     DeclareLaunchArgument(
@@ -47,13 +50,6 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes."),
     DeclareLaunchArgument(
-        "discovery",
-        default_value="auto",
-        choices=["auto", "localhost", "subnet"],
-        description="Who takes part: this machine, or all on its network; auto: what ROS_AUTOMATIC_DISCOVERY_RANGE "
-        "says, this machine where that is not set.",
-    ),
-    DeclareLaunchArgument(
         "mode",
         default_value="realtime",
         choices=["realtime", "lockstep"],
@@ -87,12 +83,12 @@ ARGUMENTS = [
 ]
 
 
-def set_discovery(context):
-    """Set who finds the nodes, before they start."""
-    chosen = discovery_environment(context.launch_configurations["discovery"], context.environment)
-    return [SetEnvironmentVariable(name, value) for name, value in chosen.items()]
+def include(file):
+    """Include another launch file of this package."""
+    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{file}.launch.py"))
+    return IncludeLaunchDescription(source)
 
 
 def generate_launch_description():
-    """Declare the arguments to the file that includes this one, and act on those that count for all processes."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=set_discovery)])
+    """Declare the arguments to the file that includes this one."""
+    return LaunchDescription([*ARGUMENTS, include("discovery")])

@@ -3,12 +3,15 @@
 ros2 launch thunder_controllers generator.launch.py robot:=/path/to/my_robot.urdf law:=slotine_li
 """
 
+import os
+
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
-from thunder_controllers.ros.tools.discovery import discovery_environment
-
+SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
     DeclareLaunchArgument(
         "robot",
@@ -34,14 +37,13 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument("output", default_value="", description="Folder to write to; empty: the cache."),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node."),
-    DeclareLaunchArgument(
-        "discovery",
-        default_value="auto",
-        choices=["auto", "localhost", "subnet"],
-        description="Who takes part: this machine, or all on its network; auto: what ROS_AUTOMATIC_DISCOVERY_RANGE "
-        "says, this machine where that is not set.",
-    ),
 ]
+
+
+def include(file):
+    """Include another launch file of this package."""
+    source = PythonLaunchDescriptionSource(os.path.join(SHARE, "launch", f"{file}.launch.py"))
+    return IncludeLaunchDescription(source)
 
 
 def launch_setup(context):
@@ -49,7 +51,7 @@ def launch_setup(context):
     given = context.launch_configurations
     texts = {name: given[name] for name in ("robot", "name", "base_link", "ee_link", "output")}
     links = [link for link in given["adapted_links"].split("+") if link]
-    generator = Node(
+    node = Node(
         package="thunder_controllers",
         executable="generator",
         name="thunder_generator",
@@ -58,10 +60,9 @@ def launch_setup(context):
         output="screen",
         on_exit=Shutdown(),
     )
-    discovery = discovery_environment(given["discovery"], context.environment)
-    return [*(SetEnvironmentVariable(name, value) for name, value in discovery.items()), generator]
+    return [node]
 
 
 def generate_launch_description():
     """Describe the system to `ros2 launch`."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=launch_setup)])
+    return LaunchDescription([*ARGUMENTS, include("discovery"), OpaqueFunction(function=launch_setup)])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from thunder_controllers.resources import share
 
 SUFFIX = ".launch.py"
-COMMON = "arguments"
-"""Launch file that others include for the arguments that they share."""
+SHARED = ("arguments", "discovery")
+"""Launch files that others include for the arguments that they share."""
 
 
 class Argument(NamedTuple):
@@ -49,5 +49,5 @@ def _declared(path: Path) -> Iterator[Argument]:
             given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
             choices = tuple(given.get("choices", ()))
             yield Argument(ast.literal_eval(call.args[0]), given["default_value"], given["description"], choices)
-        elif function == "include" and ast.unparse(call.args[0]) == repr(COMMON):
-            yield from _declared(path.with_name(COMMON + SUFFIX))
+        elif function == "include" and (file := ast.unparse(call.args[0]).strip("'")) in SHARED:
+            yield from _declared(path.with_name(file + SUFFIX))
