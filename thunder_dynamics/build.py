@@ -81,7 +81,7 @@ def build(
 
 def generated_folder(robot: str, parent: Path) -> Path:
     """Folder in `parent` that `build` generates."""
-    return parent.resolve() / f"{robot}_generatedFiles"
+    return Path(os.path.realpath(parent)) / f"{robot}_generatedFiles"
 
 
 def cache_place(robot: str, digest: str, root: Path | None = None) -> Path:
