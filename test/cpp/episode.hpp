@@ -3,7 +3,6 @@
 // One session, one arm, some seconds, and all that can go wrong with them.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <optional>
 
@@ -62,8 +61,6 @@ class Episode {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void record(const std::string& breach, thunder::GuardBits guards) {
     if (breach.empty()) return;
     std::string kind = breach.substr(0, breach.find(':'));
@@ -82,6 +79,7 @@ class Episode {
   thunder::Options options() {
     thunder::Options options;
     options.gravity_compensated_by_robot = gravity_by_robot_;
+    options.clock = [this] { return now_; };
     if (draw_.one_in(2)) return options;
     options.measurement_timeout = draw_.uniform(2e-3, 0.05);
     options.max_dt_ratio = draw_.uniform(1.0, 20.0);
@@ -158,7 +156,7 @@ class Episode {
       ++tally_.activations;
       tell(tells ? "activated from the effort held" : "activated");
       has_commanded_ = true, is_new_ = false, activated_ = now_;
-      judge_->check_position(plant_, effort_, false);
+      judge_->check_position(plant_, motor_effort(), false);
       pass(1e-3, false);
     } catch (const thunder::HostError&) {
       ++tally_.activations_refused;
@@ -200,7 +198,7 @@ class Episode {
     }
     tell("no update for " + thunder::format(gap) + " s, arm " + (is_held ? "held or moved" : "free"));
     pass(gap, is_held);
-    judge_->check_position(plant_, effort_, false);
+    judge_->check_position(plant_, motor_effort(), false);
   }
 
   /// Somebody uses the life cycle.
@@ -232,13 +230,9 @@ class Episode {
     double time = real;
     if (told.dt > 0.0 && told.dt <= longest_dt_) time = std::max(time, told.dt);
     if (advanced > 0.0 && advanced <= timeout_) time = std::max(time, advanced);
-    const Clock::time_point begin = last_call_;
-    last_call_ = Clock::now();
     const Vector before = effort_;
     const thunder::GuardBits guards = session_->update(static_cast<std::int64_t>(1e9 * now_), told.t, told.q.data(),
                                                        told.qd.data(), told.dt, effort_.data());
-    // A host that is told no period may use a clock of its own.
-    time = std::max(time, std::chrono::duration<double>(Clock::now() - begin).count());
     ++tally_.updates;
     for (std::size_t i = 0; i < tally_.guards.size(); ++i) tally_.guards[i] += guards >> i & 1u;
     constexpr thunder::GuardBits kBlind =
@@ -247,7 +241,7 @@ class Episode {
     tally_.sighted += is_sighted;
     if (is_told_) trace(guards, told);
     record(judge_->check_effort(effort_, before, time), guards);
-    record(judge_->check_position(plant_, effort_, is_sighted), guards);
+    record(judge_->check_position(plant_, motor_effort(), is_sighted), guards);
     updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
     if (session_->fault() && session_->has_stopped()) end_at_once();  // as the shells do
@@ -259,13 +253,17 @@ class Episode {
     std::printf("\n");
   }
 
+  /// What the arm gets: the command, and gravity where the robot compensates that itself.
+  Vector motor_effort() {
+    return gravity_by_robot_ ? Vector(effort_ + plant_.model_gravity(plant_.q)) : effort_;
+  }
+
   void pass(double time, bool is_held) {
     now_ += time;
     if (is_held) {
       plant_.qd.setZero();
     } else {
-      const Vector help = gravity_by_robot_ ? plant_.model_gravity(plant_.q) : Vector::Zero(n_).eval();
-      plant_.move(effort_ + help, push_, time);
+      plant_.move(motor_effort(), push_, time);
     }
   }
 
@@ -284,7 +282,6 @@ class Episode {
   bool gravity_by_robot_ = false, is_new_ = false, has_commanded_ = false;
   double now_ = 0.0, updated_ = 0.0, activated_ = 0.0, stamp_ = 0.0;  ///< [s]
   double timeout_ = 0.0, longest_dt_ = 0.0;         ///< [s]
-  Clock::time_point last_call_ = Clock::now();
   int pushed_ = 0;
 };
 

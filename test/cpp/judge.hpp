@@ -42,7 +42,7 @@ struct Envelope {
     return speed * lag[i] + 0.5 * speed * speed * inertia[i] / brake[i];
   }
 
-  /// The same of a joint whose effort drives it on at first: until that is gone, it gains e²/(2 r M_min) of speed.
+  /// The same of a joint that is driven on at first, by its effort or its weight: until that is gone, it gains e²/(2 r M_min) of speed.
   double stop_distance(Eigen::Index i, double speed, double effort, double rate) const {
     const double time = effort / rate, fastest = speed + 0.5 * effort * time / lightest[i];
     return fastest * time + stop_distance(i, fastest);
@@ -97,17 +97,18 @@ class Judge {
   ///
   /// A joint that the host finds so, after a time in which it was not, that no motor could keep it inside, is excused
   /// until it can be kept inside again; so is every joint while one found so is faster than kWhirl times its velocity
-  /// limit, for it throws the others about. `effort` is what is in force.
-  std::string check_position(const Plant& plant, const Vector& effort, bool is_responsible) {
+  /// limit, for it throws the others about. `effort`: all that the motors give.
+  std::string check_position(Plant& plant, const Vector& effort, bool is_responsible) {
     bool whirls = false;
     for (int i = 0; i < data_.n_joints; ++i) {
       whirls = whirls || std::abs(plant.qd[i]) > kWhirl * limits_.velocity[static_cast<std::size_t>(i)];
     }
+    const Vector net = effort - plant.gravity(plant.q);
     for (int i = 0; i < data_.n_joints; ++i) {
       const std::size_t k = static_cast<std::size_t>(i);
       const double beyond = std::max(plant.q[i] - data_.position_upper[i], data_.position_lower[i] - plant.q[i]);
       // What a host drives itself it must mind by itself.
-      const double driven = is_responsible && !excused_[k] ? 0.0 : effort[i];
+      const double driven = is_responsible && !excused_[k] ? 0.0 : net[i];
       const bool is_lost = is_beyond_stopping(i, plant.q[i] - data_.position_upper[i], plant.qd[i], driven) ||
                            is_beyond_stopping(i, data_.position_lower[i] - plant.q[i], -plant.qd[i], -driven) || whirls;
       excused_[k] = is_lost && (!is_responsible || excused_[k]);

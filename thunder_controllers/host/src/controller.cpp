@@ -218,9 +218,11 @@ GuardBits Controller::update(double t, const double* q, const double* qd, double
 
 /// The time since the update before [s]: the period where it is a valid one, else what a clock says.
 double Controller::elapsed(double dt, Clock::time_point now) noexcept {
-  const std::chrono::duration<double> measured = last_update_ ? now - *last_update_ : Clock::duration::zero();
-  last_update_ = now;
-  return parts_->monitor.is_valid_dt(dt) ? dt : measured.count();
+  const std::function<double()>& clock = parts_->options.clock;
+  const double time = clock ? clock() : std::chrono::duration<double>(now.time_since_epoch()).count();
+  const double measured = last_update_ ? time - *last_update_ : 0.0;
+  last_update_ = time;
+  return parts_->monitor.is_valid_dt(dt) ? dt : measured;
 }
 
 GuardBits Controller::run(double t, const double* q, const double* qd, double dt, double elapsed,

@@ -174,7 +174,7 @@ class Controller {
   GuardBits faults_ = 0;
   bool has_stopped_ = false;
   bool has_commanded_ = false;  ///< since the robot was configured first: the limiter knows an effort
-  std::optional<Clock::time_point> last_update_;
+  std::optional<double> last_update_;  ///< [s]
   GuardCounters counters_;
   StepTimes step_times_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -59,6 +60,10 @@ struct Options {
   /// [N·m·s/rad or N·s/m] per joint, not negative: damping of the safe effort, see Brake. Empty: a quarter of the
   /// library's effort limit per velocity limit, zero where either is infinite.
   std::vector<double> stop_damping = {};
+
+  /// [s] Tells how much time has passed where no valid period does: monotonic. Empty: the steady clock; a simulation
+  /// that does not run in real time gives its own.
+  std::function<double()> clock = {};
 };
 
 /// Throws HostError(law) that names the option out of bounds, HostError(dimension) for a limit of wrong length.
