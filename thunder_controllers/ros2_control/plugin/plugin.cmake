@@ -37,5 +37,5 @@ if(THUNDER_ROS2_CONTROL_TESTS)
   target_compile_options(plugin_cycle PRIVATE -Wall -Wextra)
   target_link_libraries(plugin_cycle PRIVATE
     controller_interface::controller_interface hardware_interface::hardware_interface pluginlib::pluginlib
-    rclcpp::rclcpp)
+    rclcpp::rclcpp ${diagnostic_msgs_TARGETS})
 endif()
