@@ -170,7 +170,7 @@ def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, p
         ("gains.K_d:=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 501.0]", "element 6 is 501"),
         ("publish_rate:=0.0", "publish_rate"),
         ("publish_rate:=.nan", "Parameter 'publish_rate' with the value 'nan' must be greater than or equal to"),
-        ("measurement_timeout:=0.0005", "measurement_timeout: is 0.0005; valid: a time above nominal_dt"),
+        ("measurement_timeout:=0.0005", "measurement_timeout: is 0.0005; valid: a finite time above nominal_dt"),
         ("effort_limit:=[1.0]", "effort_limit: has 1 values; valid: 7, one per joint"),
         ("effort_rate_limit:=[-1.0]", "effort_rate_limit: -1; valid: above 0"),
         ("path.linear_limits:=[1.0]", "Length of parameter 'path.linear_limits' is '1'"),
