@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of the plugin without a controller manager: plugin_cycle configure|cycle|end|bounds|listen NAME:=VALUE…
+// The life of the plugin without a controller manager: plugin_cycle configure|cycle|end|bounds|listen|disturb NAME:=VALUE…
 //
 // It is loaded by pluginlib, gets the parameters NAME:=VALUE, and is configured; `cycle` goes on: activation, updates
 // with good and bad measurements that may not allocate, deactivation, activation again, clean-up; `end` ends it again and
 // again in one thread while another one updates, as the controller manager does at the end of the process; `bounds`
-// changes path.… while it is configured; `listen` updates and takes whatever comes until SIGINT. Status 1 where a transition is refused, its reason in the log; 3 where a
-// property does not hold.
+// changes path.… while it is configured; `listen` updates and takes whatever comes until SIGINT; `disturb` sets the state
+// `state:=INDEX,VALUE` for a second, and prints the diagnostics of the fault that this is, or nothing. Status 1 where a
+// transition is refused, its reason in the log; 3 where a property does not hold.
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <controller_interface/controller_interface.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <diagnostic_msgs/msg/diagnostic_array.hpp>
 #include <limits>
 #include <memory>
 #include <pluginlib/class_loader.hpp>
@@ -106,7 +108,7 @@ class Robot {
       begin = end + 1;
     }
   }
-  double position(std::size_t index) const { return states_[index]->get_optional<double>().value(); }
+  double state(std::size_t index) const { return states_[index]->get_optional<double>().value(); }
 
   std::vector<double> efforts() const {
     std::vector<double> values;
@@ -128,7 +130,7 @@ class Robot {
 /// Updates at a fixed place; every tenth measurement is no number. Returns the allocations among them.
 long run(ControllerInterface& controller, Robot& robot) {
   const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
-  const double position = robot.position(0);
+  const double position = robot.state(0);
   long calls = 0;
   for (int k = 1; k <= kUpdates; ++k) {
     robot.set_state(0, k % 10 == 0 ? kNaN : position);
@@ -202,7 +204,8 @@ void bounds(ControllerInterface& controller) {
   };
   check(set({0.1, 0.5, 5.0}).successful, "bounds can be changed");
   const auto result = set({std::numeric_limits<double>::infinity(), 0.5, 5.0});
-  check(!result.successful && result.reason.find("valid: finite") != std::string::npos, "an infinite bound is refused");
+  check(!result.successful && result.reason.find("'path.linear_limits'") != std::string::npos,
+        "an infinite bound is refused");
 }
 
 /// Whatever is sent to it, its efforts stay within the limits of the Panda.
@@ -227,6 +230,41 @@ void listen(ControllerInterface& controller, const std::string& positions) {
   }
 }
 
+/// As the controller manager does where an update returns an error.
+void deactivate_and_report(ControllerInterface& controller) {
+  using diagnostic_msgs::msg::DiagnosticArray;
+  const auto node = controller.get_node();
+  check(leads_to(node->deactivate(), State::PRIMARY_STATE_INACTIVE), "the controller is inactive");
+  bool is_reported = false;
+  const auto report = [&is_reported](const DiagnosticArray& message) {
+    std::printf("%s\n", message.status[0].message.c_str());
+    for (const auto& pair : message.status[0].values) std::printf("%s: %s\n", pair.key.c_str(), pair.value.c_str());
+    is_reported = true;
+  };
+  const auto subscription = node->create_subscription<DiagnosticArray>("/diagnostics", 1, report);
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(node->get_node_base_interface());
+  while (!is_reported) executor.spin_once();
+}
+
+void disturb(ControllerInterface& controller, const std::string& positions, const std::string& disturbance) {
+  Robot robot(controller);
+  robot.set_positions(positions);
+  robot.lend_to(controller);
+  check(leads_to(controller.get_node()->activate(), State::PRIMARY_STATE_ACTIVE), "the controller is active");
+  const std::size_t index = std::stoul(disturbance);
+  const double value = std::stod(disturbance.substr(disturbance.find(',') + 1));
+  const double before = robot.state(index);
+  const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
+  auto result = controller_interface::return_type::OK;
+  for (std::int64_t k = 1; k <= 3 * kRate && result == controller_interface::return_type::OK; ++k) {
+    robot.set_state(index, k <= kRate ? value : before);
+    result = controller.update(rclcpp::Time(k * period.nanoseconds(), RCL_ROS_TIME), period);
+    check(robot.efforts_are_finite(), "efforts are finite");
+  }
+  if (result == controller_interface::return_type::ERROR) deactivate_and_report(controller);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -234,11 +272,13 @@ int main(int argc, char** argv) {
   const std::string action = argv[1];
   rclcpp::init(1, argv);
   std::vector<std::string> arguments = {"--ros-args"};
-  std::string positions;
+  std::string positions, disturbance;
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.compare(0, 3, "q:=") == 0) {
       positions = argument.substr(3);
+    } else if (argument.compare(0, 7, "state:=") == 0) {
+      disturbance = argument.substr(7);
     } else {
       arguments.insert(arguments.end(), {"-p", argument});
     }
@@ -257,6 +297,7 @@ int main(int argc, char** argv) {
   if (action == "end") end(*controller, positions);
   if (action == "bounds") bounds(*controller);
   if (action == "listen") listen(*controller, positions);
+  if (action == "disturb") disturb(*controller, positions, disturbance);
   rclcpp::shutdown();
   return 0;
 }

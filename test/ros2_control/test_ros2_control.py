@@ -29,6 +29,7 @@ from thunder_controllers.host import (
 from thunder_controllers.ros.common import qos
 from thunder_controllers.ros.common.declarations import plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
+from thunder_controllers.ros.controller.configuration import LIMITS, OPTIONS
 from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +60,11 @@ def test_every_parameter_is_used() -> None:
     declared = [parameter.name for parameter in plugin_parameters()]
     unused = [name for name in declared if not re.search(rf"(parameters|get_params\(\))\.{re.escape(name)}\b", code)]
     assert unused == []
+
+
+def test_options_of_the_host_are_the_same_parameters_as_of_the_node() -> None:
+    pairs = re.findall(r"options\.(\w+) = parameters\.(\w+);", source("parameters.cpp"))
+    assert {option for option, _ in pairs} == {*OPTIONS, *LIMITS} and all(option == name for option, name in pairs)
 
 
 # --- names, quality of service ---------------------------------------------------------------------------------------

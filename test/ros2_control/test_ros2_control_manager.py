@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,11 @@ from thunder_controllers.host import Library
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+FAULTS = {
+    "runaway": "the arm ran away: joints beyond their velocity limits for too long, or without rest",
+    "position_exceeded": "a joint has left its range",
+    "measurement_lost": "measurements were missing for too long, or the arm is elsewhere after it",
+}
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
 POSITIONS = "q:=" + ",".join(map(str, HOME))
 
@@ -36,7 +42,14 @@ def why_not() -> str | None:
     return f"not installed, or not sourced: {', '.join(missing)}" if missing else None
 
 
+def version(package: str) -> tuple[int, ...]:
+    """Of a package of the sourced ROS 2; above all others where there is none."""
+    file = next((f for p in PREFIXES if (f := p / "share" / package / "package.xml").is_file()), None)
+    return tuple(map(int, str(ElementTree.parse(file).findtext("version")).split("."))) if file else (sys.maxsize,)
+
+
 REASON = why_not()
+FASTRTPS = version("rosidl_typesupport_fastrtps_cpp")
 pytestmark = [
     pytest.mark.xdist_group("packaging"),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
@@ -157,7 +170,7 @@ def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, p
         ("gains.K_d:=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 501.0]", "element 6 is 501"),
         ("publish_rate:=0.0", "publish_rate"),
         ("publish_rate:=.nan", "Parameter 'publish_rate' with the value 'nan' must be greater than or equal to"),
-        ("measurement_timeout:=0.0005", "measurement_timeout: is 0.0005; valid: a time above nominal_dt"),
+        ("measurement_timeout:=0.0005", "measurement_timeout: is 0.0005; valid: a finite time above nominal_dt"),
         ("effort_limit:=[1.0]", "effort_limit: has 1 values; valid: 7, one per joint"),
         ("effort_rate_limit:=[-1.0]", "effort_rate_limit: -1; valid: above 0"),
         ("path.linear_limits:=[1.0]", "Length of parameter 'path.linear_limits' is '1'"),
@@ -214,6 +227,34 @@ def test_activation_is_refused_at_an_impossible_place(
     assert result.returncode == 1 and "activate refused" in result.stderr and reason in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize(
+    ("disturbance", "parameters", "fault"),
+    [
+        ("7,3.0", [], "runaway"),  # a velocity above its limit
+        ("7,3.0", ["velocity_limit_patience:=2.0"], None),
+        ("7,8.0", ["velocity_limit_patience:=.inf"], "runaway"),  # above three times that
+        ("7,8.0", ["velocity_limit_patience:=.inf", "velocity_patience:=2.0"], None),
+        ("7,8.0", ["velocity_limit_patience:=.inf", "velocity_stop_ratio:=10.0"], None),
+        ("0,3.2", [], "position_exceeded"),
+        ("0,nan", [], "measurement_lost"),
+        ("0,nan", ["gap_limit:=2.0"], None),
+    ],
+)
+def test_a_fault_ends_its_updates_and_is_told_in_the_diagnostics(
+    prefix: Path, panda_folder: Path, disturbance: str, parameters: list[str], fault: str | None
+) -> None:
+    """A state is wrong for a second; `fault` is the guard that finds it."""
+    result = run(prefix, "disturb", f"library:={panda_folder}", POSITIONS, f"state:={disturbance}", *parameters)
+    assert result.returncode == 0, result.stderr
+    message, *values = result.stdout.splitlines() or [""]
+    assert message == (f"deactivated: {FAULTS[fault]}" if fault else "")
+    counts = dict(line.removeprefix("guard ").split(": ") for line in values if line.startswith("guard "))
+    assert [name for name in FAULTS if int(counts.get(name, 0))] == ([fault] if fault else [])
+
+
+@pytest.mark.skipif(
+    FASTRTPS < (3, 6, 2), reason="rosidl_typesupport_fastrtps before 3.6.2 takes gigabytes for bad bytes"
+)
 def test_it_survives_whatever_comes(prefix: Path, panda_folder: Path) -> None:
     """Its topics and services, attacked over DDS as those of the node are."""
     domain = "84"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adaptive_controller.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <mutex>
@@ -39,6 +40,11 @@ AdaptiveController::CallbackReturn AdaptiveController::attempt(const char* name,
 AdaptiveController::CallbackReturn AdaptiveController::on_init() {
   const auto result = attempt("init", [this] {
     listener_ = std::make_shared<thunder_adaptive_controller::ParamListener>(get_node());
+    // rclcpp throws at an empty name, nobody catches that, and anyone may send one; of a list, all or none is set.
+    nameless_ = get_node()->add_pre_set_parameters_callback([](std::vector<rclcpp::Parameter>& parameters) {
+      const auto is_nameless = [](const rclcpp::Parameter& parameter) { return parameter.get_name().empty(); };
+      if (std::any_of(parameters.begin(), parameters.end(), is_nameless)) parameters.clear();
+    });
     board_ = std::make_shared<DiagnosticsBoard>(get_node());
     const std::chrono::duration<double> period(1.0 / listener_->get_params().diagnostics_rate);
     reporting_ = get_node()->create_wall_timer(period, [weak = std::weak_ptr<DiagnosticsBoard>(board_)] {

@@ -56,6 +56,7 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   std::vector<std::string> interface_names(const char* interface) const;
 
   Listener listener_;
+  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr nameless_;  ///< refuses parameters without a name
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
   std::unique_ptr<Wiring> wiring_;

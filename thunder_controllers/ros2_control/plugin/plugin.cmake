@@ -12,6 +12,7 @@ list(TRANSFORM adaptive_controller_sources APPEND .cpp)
 add_library(thunder_adaptive_controller SHARED ${adaptive_controller_sources})
 target_compile_features(thunder_adaptive_controller PRIVATE cxx_std_17)
 target_compile_options(thunder_adaptive_controller PRIVATE -Wall -Wextra)
+target_link_options(thunder_adaptive_controller PRIVATE LINKER:--no-undefined)  # or it would show when it is loaded
 target_include_directories(thunder_adaptive_controller PRIVATE ${ros2_control_folder}/plugin)
 if(TARGET yaml-cpp::yaml-cpp)
   set(yaml_cpp yaml-cpp::yaml-cpp)
@@ -36,5 +37,5 @@ if(THUNDER_ROS2_CONTROL_TESTS)
   target_compile_options(plugin_cycle PRIVATE -Wall -Wextra)
   target_link_libraries(plugin_cycle PRIVATE
     controller_interface::controller_interface hardware_interface::hardware_interface pluginlib::pluginlib
-    rclcpp::rclcpp)
+    rclcpp::rclcpp ${diagnostic_msgs_TARGETS})
 endif()
