@@ -63,6 +63,10 @@ class Motion:
         }
 
 
+UNBOUNDED = {"speed_limit": 1e3, "angular_speed_limit": 100.0, "position_error_limit": 10.0}
+"""Gains with which nothing is scaled."""
+
+
 def qd_r_at(law: Law, motion: Motion, t: float) -> np.ndarray:
     return step(law, *motion.state(t), motion.reference(t))[2]["qd_r"]
 
@@ -113,7 +117,7 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     pi_hat = pi * (1 + error * rng.uniform(0.1, 1.0, 10))
     Lambda, K_p, K_d = rng.uniform(2.0, 8.0, 6), rng.uniform(20.0, 80.0, 6), rng.uniform(2.0, 20.0, 7)
     gamma = np.concatenate([[2.0], np.full(3, 3.0), np.full(6, 5.0)])
-    gains = {"Lambda": Lambda, "K_p": K_p, "K_d": K_d, "k_n": 0.0}
+    gains = {"Lambda": Lambda, "K_p": K_p, "K_d": K_d, "k_n": 0.0, **UNBOUNDED}
     gains |= {"gamma_mass": 2.0, "gamma_com": 3.0, "gamma_inertia": 5.0}
     effort, next_state, telemetry = step(law, q, qd, reference, {"pi_hat": pi_hat}, gains, DT)
     M, C, G = masses(robot, q, qd)
@@ -190,7 +194,9 @@ def test_the_posture_does_not_move_the_end_effector(robot: RobotExpressions, law
     motion = Motion(robot, 14)
     q, qd = motion.state(0.0)
     still, moving = (
-        step(law, q, qd, motion.reference(0.0), gains={"k_n": k_n, "q_home": np.linspace(-1, 1, 7)})[2]["qd_r"]
+        step(law, q, qd, motion.reference(0.0), gains={"k_n": k_n, "q_home": np.linspace(-1, 1, 7), **UNBOUNDED})[2][
+            "qd_r"
+        ]
         for k_n in (0.0, 5.0)
     )
     J = evaluate(robot, "J_ee", {"q": q})
@@ -204,7 +210,7 @@ def test_away_from_singularities_the_task_velocity_is_that_of_theory(robot: Robo
     motion = Motion(robot, 15)
     q, qd = motion.state(0.2)
     reference = motion.reference(0.2)
-    telemetry = step(law, q, qd, reference, gains={"Lambda": 4.0})[2]
+    telemetry = step(law, q, qd, reference, gains={"Lambda": 4.0, **UNBOUNDED})[2]
     J, R = evaluate(robot, "J_ee", {"q": q}), motion.pose(q)[:3, :3]
     Q = reference["rotation"] @ R.T
     L = np.eye(6)
@@ -212,6 +218,32 @@ def test_away_from_singularities_the_task_velocity_is_that_of_theory(robot: Robo
     assert telemetry["damping"].item() == 0.0
     expected = L.T @ reference["twist"] + 4.0 * telemetry["pose_error"]
     assert_close(L @ J @ telemetry["qd_r"], expected, 1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reference_velocity_keeps_the_speed_limits_and_its_direction(
+    robot: RobotExpressions, law: Law, seed: int
+) -> None:
+    motion, limit = Motion(robot, seed), np.linspace(0.1, 0.4, 7)
+    q, qd = motion.state(0.1)
+    free, kept = (
+        step(law, q, qd, motion.reference(0.1), gains={**UNBOUNDED, **gains})[2]["qd_r"].ravel()
+        for gains in ({}, {"speed_limit": limit})
+    )
+    assert (np.abs(free) > limit).any() and (np.abs(kept) <= limit).all()
+    assert_close(kept / np.linalg.norm(kept), free / np.linalg.norm(free), 1e-12)
+
+
+def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: RobotExpressions, law: Law) -> None:
+    q, qd = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0]), np.zeros(7)
+    T = evaluate(robot, "T_0_ee", {"q": q})
+    gains = {**UNBOUNDED, "angular_speed_limit": 0.5, "orientation_error_limit": 1.2, "k_n": 0.0}
+    for angle in (0.2, 1.0, 2.0, 3.0):
+        rotation = rot_axis((0.6, 0.0, 0.8), angle) @ T[:3, :3]
+        reference = {"position": T[:3, 3], "rotation": rotation, "twist": np.zeros(6), "acceleration": np.zeros(6)}
+        turn = (evaluate(robot, "J_ee", {"q": q}) @ step(law, q, qd, reference, gains=gains)[2]["qd_r"]).ravel()[3:]
+        assert 0.3 < np.linalg.norm(turn) <= 0.5
+        assert_close(turn / np.linalg.norm(turn), np.array([0.6, 0.0, 0.8]), 1e-9)
 
 
 def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpressions) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import joint_damping_gain
+from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain
 from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse
+from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
@@ -21,23 +22,30 @@ from thunder_dynamics.spatial import vee
 
 SX = ca.SX
 
-SAFE_ANGLE = float(np.deg2rad(20.0))
-"""Orientation errors beyond this are clipped [rad]; L_o is singular at 90°."""
+LARGEST_ORIENTATION_ERROR = float(np.deg2rad(80.0))
+"""Widest bound of the clip [rad]: L_o is singular at 90°."""
 
-ACTIVATION_ANGLE = float(np.deg2rad(80.0))
+ACTIVATION_ANGLE = float(np.deg2rad(160.0))
 """A host refuses to activate with a larger orientation error [rad]."""
 
 ACTIVATION_DISTANCE = 0.5
 """A host refuses to activate with a larger position error along any axis [m]."""
 
+SPEED_SHARE = 0.8
+"""Of a joint's velocity limit that q̇_r may ask for; the rest is for s."""
+
+UNLIMITED_SPEED = 1e3
+"""Bound of q̇_r for joints without a velocity limit [rad/s or m/s]."""
+
 
 def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """Track a pose with estimated inertial parameters.
 
-        q̇_r = J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
+        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
         τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
 
-    V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s.
+    V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is damped near
+    singularities, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is bounded.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -52,7 +60,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     q, qd = signals.q, signals.qd
     adaptation = BoundedAdaptation(robot, signals, links)
     loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")))
-    K_d = joint_damping_gain(robot, signals)
+    K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot))
     s = loop.qd_r - qd
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
@@ -110,13 +118,16 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _Ki
     inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
     v_c_dot = signals.time_derivative(v_c)
     x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
-    signals.describe_telemetry("singularity", unit="m²", doc="Smallest pivot of JJᵀ; zero at a singularity.")
+    qd_r, qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
+    signals.describe_telemetry(
+        "singularity", unit="m²", doc="1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
+    )
     signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine}
-    telemetry |= {"singularity": inverse.ramp.pivot, "damping": inverse.ramp.damping}
-    return _KinematicLoop(z + x, z_dot + x_dot, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
+    telemetry |= {"singularity": inverse.ramp.distance, "damping": inverse.ramp.damping}
+    return _KinematicLoop(qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
 
 
 @dataclass(frozen=True)
@@ -133,8 +144,9 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     reference = signals.reference
     R, p = robot.pose(signals.q)
     e_p = reference.position - p
-    rotation = orientation_error(R, reference.rotation, SAFE_ANGLE)
     with_orientation = task == "pose"
+    largest = _orientation_error_limit(signals) if with_orientation else LARGEST_ORIENTATION_ERROR
+    rotation = orientation_error(R, reference.rotation, largest)
     distance = np.array([ACTIVATION_DISTANCE] * 3 + [np.inf] * 3)
     signals.describe_telemetry(
         "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-distance, distance)
@@ -150,7 +162,9 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     v_linear = reference.twist[:3] + Lambda[:3] * e_near
     if not with_orientation:
         return _PoseError(e_near, error, rotation.cosine), v_linear, SX.eye(3)
-    v_angular = inverse_3x3(rotation.L) @ (rotation.L.T @ reference.twist[3:] + Lambda[3:] * rotation.e)
+    L_inverse = inverse_3x3(rotation.L)
+    feedback = limit_norm(L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
+    v_angular = L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
     L = ca.diagcat(SX.eye(3), rotation.L)
     return _PoseError(ca.vertcat(e_near, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
 
@@ -162,6 +176,38 @@ def _position_error_limit(signals: Signals) -> SX:
         bounds=(1e-3, 10.0),
         unit="m",
         doc="Larger position errors are fed to the law at this length, so that it approaches from afar at Λ times it.",
+    )
+
+
+def _orientation_error_limit(signals: Signals) -> SX:
+    return signals.gain(
+        "orientation_error_limit",
+        default=1.0,
+        bounds=(0.01, LARGEST_ORIENTATION_ERROR),
+        unit="rad",
+        doc="Larger orientation errors are fed to the law as if they were of this angle.",
+    )
+
+
+def _angular_speed_limit(signals: Signals) -> SX:
+    return signals.gain(
+        "angular_speed_limit",
+        default=2.0,
+        bounds=(1e-2, 100.0),
+        unit="rad/s",
+        doc="The feedback of the orientation error turns the end effector no faster.",
+    )
+
+
+def _speed_limit(robot: RobotExpressions, signals: Signals) -> SX:
+    limits = np.array([link.joint.limits.velocity for link in robot.model.links])
+    return signals.gain(
+        "speed_limit",
+        size=robot.n,
+        default=np.where(np.isfinite(limits), SPEED_SHARE * limits, UNLIMITED_SPEED),
+        bounds=(1e-3, UNLIMITED_SPEED),
+        unit="rad/s|m/s",
+        doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
     )
 
 
@@ -185,7 +231,7 @@ def _damping_gains(signals: Signals) -> tuple[SX, SX]:
         default=1e-3,
         bounds=(1e-9, 1.0),
         unit="m²",
-        doc="Smallest pivot of JJᵀ below which damping starts.",
+        doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
     )
     maximum = signals.gain(
         "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
-from thunder_controllers.laws.parts.gains import joint_damping_gain
+from thunder_controllers.laws.parts.gains import damping_by_place, joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -34,7 +34,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         unit="1/s",
         doc="Bandwidth of the position error, per joint.",
     )
-    K_d = joint_damping_gain(robot, signals)
+    K_d = joint_damping_gain(robot, signals, damping_by_place(robot))
     far = 0.5  # a host refuses to activate with a larger error of any joint [rad] or [m]
     signals.describe_telemetry("joint_error", size=n, unit="rad|m", doc="q_d − q.", activation_bounds=(-far, far))
     signals.describe_telemetry("s", size=n, unit="rad/s", doc="s = q̇_r − q̇.")

@@ -24,7 +24,7 @@ c_dot = ca.vertcat(ca.cos(t), -2 * ca.sin(2 * t), 1)
 INVERSE = PseudoInverse(J, J_DOT, ca.SX(THRESHOLD), ca.SX(MAXIMUM))
 X, X_DOT = INVERSE.apply(c, c_dot)
 MOTION = ca.Function(
-    "motion", [t, J0, J1, J2], [X, X_DOT, INVERSE.ramp.damping, INVERSE.ramp.damping_dot, INVERSE.ramp.pivot, J, c]
+    "motion", [t, J0, J1, J2], [X, X_DOT, INVERSE.ramp.damping, INVERSE.ramp.damping_dot, INVERSE.ramp.distance, J, c]
 )
 
 
@@ -98,14 +98,15 @@ def test_the_cases_above_lie_on_both_sides_of_the_ramp() -> None:
 
 
 def test_the_damping_grows_smoothly_to_its_maximum() -> None:
-    A, threshold = ca.SX.sym("A", 2, 2), 0.5
+    A, threshold = ca.SX.sym("A", 2, 2), 0.3
     J_any = ca.SX.eye(2)
     ramp = singularity_ramp(J_any, J_any, A, ca.SX(threshold), ca.SX(2.0))
     depths = np.linspace(0.0, 1.0, 101)
     damping = np.array([numeric([A], ramp.damping, np.diag([1.0, d])).item() for d in depths])
-    expected = 2.0 * np.clip(1 - depths / threshold, 0, None) ** 2
-    np.testing.assert_allclose(damping, expected, rtol=0, atol=1e-11)  # 2e-12/threshold: the floor of the pivots
-    assert damping[0] == pytest.approx(2.0) and not damping[depths >= threshold].any()
+    distance = depths / (1.0 + depths)  # 1/(1 + 1/depth)
+    expected = 2.0 * np.clip(1 - distance / threshold, 0, None) ** 2
+    np.testing.assert_allclose(damping, expected, rtol=0, atol=2e-11)  # 4e-12/threshold: the floor of the pivots
+    assert damping[0] == pytest.approx(2.0) and not damping[distance >= threshold].any()
 
 
 @given(seeds, st.floats(0.0, 0.02))

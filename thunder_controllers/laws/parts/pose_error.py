@@ -8,12 +8,11 @@ With R = [n s a] and R_d = [n_d s_d a_d]:  e_o = ½(n×n_d + s×s_d + a×a_d) = 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_dynamics.spatial import dot, matrix, skew, vee
+from thunder_dynamics.spatial import cos_sin, dot, matrix, skew, vee
 
 SX = ca.SX
 
@@ -30,7 +29,7 @@ class OrientationError:
     cosine: SX
 
 
-def orientation_error(R: SX, R_d: SX, safe_angle: float) -> OrientationError:
+def orientation_error(R: SX, R_d: SX, safe_angle: float | SX) -> OrientationError:
     """e_o and L_o, computed as if the angle were `safe_angle` wherever it is larger.
 
     L_o is singular at θ = 90° and e_o vanishes again at 180°. Beyond the safe angle [rad] the rotation is replaced by
@@ -40,7 +39,7 @@ def orientation_error(R: SX, R_d: SX, safe_angle: float) -> OrientationError:
     Q = R_d @ R.T
     cosine = 0.5 * (ca.trace(Q) - 1.0)
     e = vee(Q)
-    c, s = math.cos(safe_angle), math.sin(safe_angle)
+    c, s = cos_sin(safe_angle)
     beyond = cosine < c
     axis = e / ca.sqrt(dot(e, e) + TINY)
     clipped = c * SX.eye(3) + s * SX(skew(axis)) + (1.0 - c) * (axis @ axis.T)

@@ -1,14 +1,18 @@
 """Resolution of redundancy: the damped pseudo-inverse, its exact time derivative, and the ramp of the damping.
 
-x = J⁺ c with J⁺ = Jᵀ(JJᵀ + λ²1)⁻¹, for J of full row rank or damped where it is not. λ² is zero where the smallest
-pivot of the factored JJᵀ exceeds a threshold and grows smoothly below it, so that it costs no tracking elsewhere.
+x = J⁺ c with J⁺ = Jᵀ(JJᵀ + λ²1)⁻¹, for J of full row rank or damped where it is not. λ² is zero where
+1/tr((JJᵀ)⁻¹), a lower bound of σ_min² and at least σ_min²/m, exceeds a threshold, and grows smoothly below it, so that
+it costs no tracking elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
+
+from thunder_dynamics.spatial import matrix
 
 SX = ca.SX
 
@@ -40,6 +44,17 @@ class LdlFactors:
             x[i] = b[i] - _sum(self.lower[k][i] * x[k] for k in range(i + 1, n))
         return ca.vertcat(*x)
 
+    def inverse(self) -> SX:
+        """A⁻¹ = NᵀD⁻¹N with N = L⁻¹."""
+        n = len(self.pivots)
+        N: list[list[SX]] = [[SX(0)] * n for _ in range(n)]
+        for i in range(n):
+            N[i][i] = SX(1)
+            for j in range(i):
+                N[i][j] = -_sum(self.lower[i][k] * N[k][j] for k in range(j, i))
+        scaled = [[N[i][j] * self.reciprocals[i] for j in range(n)] for i in range(n)]
+        return _symmetric(n, lambda i, j: _sum(scaled[k][i] * N[k][j] for k in range(j, n)))
+
 
 def factor_ldl(A: SX) -> LdlFactors:
     """Factor a symmetric positive semi-definite matrix; pivots are kept above `SMALLEST_PIVOT`."""
@@ -61,27 +76,24 @@ def factor_ldl(A: SX) -> LdlFactors:
 
 @dataclass(frozen=True)
 class SingularityRamp:
-    """Damping λ² and its time derivative, and the smallest pivot of JJᵀ that sets them."""
+    """Damping λ² and its time derivative, and 1/tr((JJᵀ)⁻¹), which sets them; all in [m²]."""
 
     damping: SX
     damping_dot: SX
-    pivot: SX
+    distance: SX
 
 
 def singularity_ramp(J: SX, J_dot: SX, A: SX, threshold: SX, maximum: SX) -> SingularityRamp:
-    """λ² = maximum·(1 − d/threshold)² for d below the threshold and 0 above, d the smallest pivot of A = JJᵀ.
+    """λ² = maximum·(1 − μ/threshold)² for μ below the threshold and 0 above, μ = 1/tr(A⁻¹), A = JJᵀ.
 
-    A pivot is d_k = w_kᵀ A w_k with Lᵀ w_k = unit vector k, stationary in w_k, so ḋ_k = 2 (Jᵀw_k)·(J̇ᵀw_k): exact
-    and cheap.
+    dμ/dt = −μ² d/dt tr(A⁻¹) = 2 μ² tr(A⁻² J̇Jᵀ).
     """
-    factors = factor_ldl(A)
-    smallest = factors.pivots[0]
-    for pivot in factors.pivots[1:]:
-        smallest = ca.fmin(smallest, pivot)
-    w = factors.solve_transposed([pivot <= smallest for pivot in factors.pivots])
-    pivot_dot = 2.0 * ca.dot(J.T @ w, J_dot.T @ w)
-    depth = ca.fmax(1.0 - smallest / threshold, 0.0)
-    return SingularityRamp(maximum * depth**2, -2.0 * maximum * depth / threshold * pivot_dot, smallest)
+    inverse = factor_ldl(A).inverse()
+    square = _symmetric(A.shape[0], lambda i, j: ca.dot(inverse[:, i], inverse[:, j]))
+    distance = 1.0 / ca.trace(inverse)
+    distance_dot = 2.0 * distance**2 * ca.dot(J, square @ J_dot)
+    depth = ca.fmax(1.0 - distance / threshold, 0.0)
+    return SingularityRamp(maximum * depth**2, -2.0 * maximum * depth / threshold * distance_dot, distance)
 
 
 class PseudoInverse:
@@ -90,7 +102,7 @@ class PseudoInverse:
     Args:
         J: Jacobian (m, n), m ≤ n.
         J_dot: Its time derivative.
-        threshold: Smallest pivot below which damping starts [m²].
+        threshold: 1/tr((JJᵀ)⁻¹) below which damping starts [m²].
         maximum: λ² at a singularity [m²].
     """
 
@@ -107,6 +119,12 @@ class PseudoInverse:
         drift = self.J_dot.T @ y
         y_dot = self._factors.solve(c_dot - self.J_dot @ x - self.J @ drift - self.ramp.damping_dot * y)
         return x, drift + self.J.T @ y_dot
+
+
+def _symmetric(n: int, entry: Callable[[int, int], SX]) -> SX:
+    """Matrix of entry(i, j), asked for i ≤ j only."""
+    upper = {(i, j): entry(i, j) for i in range(n) for j in range(i, n)}
+    return SX(matrix([[upper[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]))
 
 
 def _sum(terms: object) -> SX:
