@@ -468,7 +468,7 @@ class Options:
     @property
     def saturation_freezes_adaptation(self) -> bool:
         """
-        Keep the adapted part of the state while the effort is cut.
+        Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on average over 10 ms.
         """
     @property
     def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:

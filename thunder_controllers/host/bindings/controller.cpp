@@ -119,7 +119,8 @@ void bind_options(py::module_& module) {
       .def_readonly("approach_patience", &Options::approach_patience,
                     "[s] A pose at rest that is out of reach is given up after this; infinite: never.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
-                    "Keep the adapted part of the state while the effort is cut.")
+                    "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on "
+                    "average over 10 ms.")
       .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
                              "[N·m or N] Per joint, positive, finite.")
       .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),

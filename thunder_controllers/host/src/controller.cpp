@@ -56,12 +56,14 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       monitor(options, limits),
       stops(library, options, limits),
       limiter(limits.effort, limits.effort_rate),
+      shortfall(limits.effort),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       braked_effort(safe_effort),
-      bias(safe_effort) {}
+      bias(safe_effort),
+      wanted_effort(safe_effort) {}
 
 Controller::Parts& Controller::parts(const char* what) const {
   if (!parts_) throw HostError(ErrorKind::law, "the controller is unconfigured", what, "configure first");
@@ -130,6 +132,7 @@ void Controller::activate(const double* q, const double* qd, const double* held_
   Parts& p = *parts_;
   if (!p.options.gravity_compensated_by_robot) std::copy_n(p.gravity.result(), rest.size(), p.safe_effort.begin());
   p.monitor.restart(q);
+  p.shortfall.restart();
   if (held_effort || !has_commanded_) p.limiter.restart(held_effort ? held_effort : p.safe_effort.data());
   has_commanded_ = true;
   stopping_ = has_stopped_ = false;
@@ -266,8 +269,9 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   const GuardBits shaped = shape_effort(q, qd);
   if ((shaped & kResultNonFinite) != 0) return guards | shaped;
   const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
+  const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt);
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
-                                         (limited != 0 && p.options.saturation_freezes_adaptation));
+                                         (falls_short && p.options.saturation_freezes_adaptation));
   p.law.commit(freeze);
   return guards | limited | (freeze ? kAdaptationFrozen : 0u);
 }
@@ -284,6 +288,7 @@ GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
     for (int i = 0; i < n; ++i) p.law.effort()[i] -= p.gravity.result()[i];
     if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
   }
+  std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
   return p.stops.apply(q, qd, p.bias.data(), p.law.effort());
 }
 

@@ -16,6 +16,7 @@
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/measurement_monitor.hpp"
+#include "thunder/host/safety/shortfall.hpp"
 #include "thunder/host/safety/soft_stops.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
@@ -142,12 +143,14 @@ class Controller {
     MeasurementMonitor monitor;
     SoftStops stops;
     EffortLimiter limiter;
+    Shortfall shortfall;
     Brake brake;
     PositionFunction gravity;
     double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;
     std::vector<double> braked_effort;
     std::vector<double> bias;
+    std::vector<double> wanted_effort;
   };
 
   Parts& parts(const char* what) const;

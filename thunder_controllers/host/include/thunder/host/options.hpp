@@ -37,7 +37,7 @@ struct Options {
   /// the place where the arm is, see ReferencePort. Infinite: never. Positive.
   double approach_patience = 1.0;
 
-  /// Keep the adapted part of the state while the effort is limited.
+  /// Keep the adapted part of the state while limits keep effort from the robot, see Shortfall.
   bool saturation_freezes_adaptation = true;
 
   /// [N·m or N], [N·m/s or N/s], [rad/s or m/s] per joint, positive, the first two finite; empty: the library's limits,

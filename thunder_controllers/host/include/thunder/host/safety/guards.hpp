@@ -19,7 +19,7 @@ enum Guard : GuardBits {
   kEffortRateLimited = 1u << 5,     ///< The change of at least one effort was cut.
   kEffortLimited = 1u << 6,         ///< At least one effort was cut.
   kVelocityExceeded = 1u << 7,      ///< A joint is faster than its limit; for too long, it has run away.
-  kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because the effort was cut.
+  kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because of a Shortfall.
   kStopping = 1u << 9,              ///< A stop was begun: safe effort.
   kNotActive = 1u << 10,            ///< Not active: safe effort.
   kRunaway = 1u << 11,              ///< A joint was too fast for too long, or never came to rest: a fault.
