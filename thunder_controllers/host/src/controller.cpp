@@ -269,7 +269,7 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   const GuardBits shaped = shape_effort(q, qd);
   if ((shaped & kResultNonFinite) != 0) return guards | shaped;
   const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
-  const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt);
+  const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt) && limited != 0;
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (falls_short && p.options.saturation_freezes_adaptation));
   p.law.commit(freeze);
