@@ -36,7 +36,7 @@ def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot: TestRobot, contro
     velocity = np.zeros(7)
     velocity[6] = 3.1 * robot.library.velocity_limit[6]  # light enough that its brake is below its effort limit
     robot.qd = velocity
-    robot.steps(PATIENCE_STEPS + 25)  # the brake grows at the rate limit, 1 N·m per step, to 9 N·m
+    robot.steps(PATIENCE_STEPS + 100)  # from the law's efforts to the brake's at the rate limit, 1 N·m per step
     damping = 0.25 * robot.library.effort_limit / robot.library.velocity_limit
     # The soft stops brake what is beyond the velocity limit harder than the damping does.
     np.testing.assert_allclose(robot.effort[:6], (robot.gravity - damping * velocity)[:6], rtol=1e-9, atol=1e-9)
