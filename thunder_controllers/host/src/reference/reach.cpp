@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kAtRest = 1e-3;        // [m/s, rad/s]
 constexpr double kRestless = 0.1;       // [rad/s or m/s] of the fastest joint, on average
-constexpr double kRestlessPatiences = 3.0;
+constexpr double kPeriodPatiences = 1.5;
+constexpr double kCalmer = 0.7;         // of the way in the period before
 constexpr double kWindow = 0.05;        // [s]
 constexpr double kMostLeftOver = 0.5;   // of the way, by the joints
 constexpr double kDamping = 2.5e-3;     // [m²] a singular value of 0.05 leaves half over
@@ -33,7 +34,14 @@ Reach::Reach(std::shared_ptr<const Library> library, const thunder_law& law, con
 
 void Reach::restart() noexcept {
   nearest_ = std::numeric_limits<double>::infinity();
-  waited_ = travelled_ = window_ = 0.0;
+  waited_ = 0.0;
+  forget_travel();
+}
+
+void Reach::forget_travel() noexcept {
+  window_ = period_ = travelled_ = 0.0;
+  travelled_before_.reset();
+  is_restless_ = false;
 }
 
 bool Reach::is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept {
@@ -45,15 +53,12 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
   const double now = distance(q, reference);
   if (now < nearest_ - kProgress) {
     nearest_ = now;
-    waited_ = travelled_ = 0.0;
+    waited_ = 0.0;
+    forget_travel();
   }
   waited_ += dt;
   travel(q, dt);
-  return is_restless() || (ik_ && waited_ > patience_ && now > kAlmostThere && (is_blocked || is_at_boundary(q)));
-}
-
-bool Reach::is_restless() const noexcept {
-  return waited_ > kRestlessPatiences * patience_ && travelled_ > kRestless * waited_;
+  return is_restless_ || (ik_ && waited_ > patience_ && now > kAlmostThere && (is_blocked || is_at_boundary(q)));
 }
 
 /// In windows, for noise moves a joint to and fro with each measurement.
@@ -64,7 +69,15 @@ void Reach::travel(const double* q, double dt) noexcept {
   for (std::size_t i = 0; i < before_.size(); ++i) way = std::max(way, std::abs(q[i] - before_[i]));
   if (waited_ > window_) travelled_ += way;
   std::copy_n(q, before_.size(), before_.begin());
+  period_ += window_;
   window_ = 0.0;
+  if (period_ > kPeriodPatiences * patience_) judge_rest();
+}
+
+void Reach::judge_rest() noexcept {
+  is_restless_ = travelled_before_ && travelled_ > kRestless * period_ && travelled_ > kCalmer * *travelled_before_;
+  travelled_before_ = travelled_;
+  period_ = travelled_ = 0.0;
 }
 
 /// At the place that the distance was found for last.

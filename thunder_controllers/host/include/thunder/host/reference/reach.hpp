@@ -16,8 +16,8 @@ namespace thunder {
 ///
 /// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience without
 /// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see DifferentialIk. An arm
-/// that is pushed away, or too weak, is not. Any reference is given up where the arm, without coming nearer, has not come
-/// to rest for three times the patience, as between two joint limits.
+/// that is pushed away, or too weak, is not. Any reference is given up where the arm, without coming nearer, moves on for
+/// three times the patience and does not become calmer, as between two joint limits.
 class Reach {
  public:
   static constexpr double kAlmostThere = 0.02;  ///< [m, rad]
@@ -31,12 +31,14 @@ class Reach {
   /// `is_blocked`: it is not led there any more, see Approach.
   bool is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept;
   /// Whether that is for want of rest.
-  bool is_restless() const noexcept;
+  bool is_restless() const noexcept { return is_restless_; }
   /// See ReferenceDistance.
   double distance(const double* q, const double* reference) noexcept { return distance_.evaluate(q, reference); }
 
  private:
   void travel(const double* q, double dt) noexcept;
+  void judge_rest() noexcept;
+  void forget_travel() noexcept;
   bool is_at_boundary(const double* q) noexcept;
 
   int velocity_;      ///< where the flat reference has its velocity
@@ -47,8 +49,11 @@ class Reach {
   std::vector<double> before_;        ///< q where the window began
   double nearest_ = std::numeric_limits<double>::infinity();
   double waited_ = 0.0;
-  double travelled_ = 0.0;  ///< by the fastest joint of each window, meanwhile
   double window_ = 0.0;     ///< [s]
+  double period_ = 0.0;     ///< [s] of some windows
+  double travelled_ = 0.0;  ///< by the fastest joint of each window, in this period
+  std::optional<double> travelled_before_;  ///< in the period before
+  bool is_restless_ = false;
 };
 
 }  // namespace thunder
