@@ -317,5 +317,7 @@ def test_adapted_friction_adds_its_torque_and_stays_positive(robot: RobotExpress
     effort, next_state, telemetry = step(frictional, q, qd, motion.reference(0.1), {"friction_hat": phi})
     qd_r = telemetry["qd_r"]
     assert_close(effort - plain[0], phi[:7] * qd_r + phi[7:] * np.tanh(qd_r / 0.01), 1e-10)
-    rate = np.concatenate([qd_r, np.tanh(qd_r / 0.01)]) * np.tile(telemetry["s"], 2) / 0.02
+    x = np.clip(np.abs(qd_r) / 0.02 - 1.0, 0.0, 1.0)
+    gated = x**2 * (3.0 - 2.0 * x) * telemetry["s"]
+    rate = np.concatenate([qd_r, np.tanh(qd_r / 0.01)]) * np.tile(gated, 2) / 0.02
     assert_close(next_state["friction_hat"], np.clip(phi + DT * rate, 0.0, 50.0), 1e-12)

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+import scipy.signal
 from numpy.typing import NDArray
 from plant_arms import ARM, ARM_JOINTS, PENDULUM
 from pydantic import ValidationError
@@ -232,6 +233,32 @@ def test_quantised_positions_are_multiples_of_the_resolution() -> None:
     plant.measure(q, qd)
     np.testing.assert_allclose(q, [0.12, -0.46, 0.79], atol=1e-15)
     np.testing.assert_array_equal(qd, [0.111, 0.0, 0.0])
+
+
+def test_differenced_velocities_are_a_low_pass_of_measured_positions() -> None:
+    """Against SciPy's filter; the first is the true one, as of a filter that has settled."""
+    plant = _arm(noise={"q_std": 1e-5, "q_resolution": 1e-5}, velocity="differences", velocity_cutoff=40.0)
+    plant.reset([0.1, 0.2, 0.1], [0.5, -0.5, 0.3])
+    q, qd = np.zeros((2, 200, 3))
+    for k in range(200):
+        plant.measure(q[k], qd[k])
+        plant.step(np.array([1.0, -2.0, 3.0]))
+    np.testing.assert_array_equal(qd[0], [0.5, -0.5, 0.3])
+    pole = np.exp(-2.0 * np.pi * 40.0 * PERIOD)
+    expected, _ = scipy.signal.lfilter(
+        [1.0 - pole], [1.0, -pole], np.diff(q, axis=0) / PERIOD, axis=0, zi=[pole * qd[0]]
+    )
+    np.testing.assert_allclose(qd[1:], expected, atol=1e-12)
+
+
+def test_brakes_settle_the_filter_of_velocities() -> None:
+    plant = _arm(velocity="differences", velocity_cutoff=1.0)
+    q, qd = np.zeros((2, 3))
+    plant.reset([0.1, 0.2, 0.1], [0.5, -0.5, 0.3])
+    plant.measure(q, qd)
+    plant.brake()
+    plant.measure(q, qd)
+    np.testing.assert_array_equal(qd, 0.0)
 
 
 def _swing(integrator: str, substeps: int) -> FloatArray:

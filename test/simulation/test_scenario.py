@@ -65,6 +65,12 @@ def test_defaults_and_values(tmp_path: Path) -> None:
     assert scenario.resolve("robot.yaml") == tmp_path / "robot.yaml"
 
 
+def test_velocities_are_measured_by_differences_unless_the_scenario_says_exact(tmp_path: Path) -> None:
+    exact = _load(tmp_path, TEXT.replace("torque_delay: 0.001", "velocity: exact")).runs[1].config.plant
+    default = _load(tmp_path).runs[0].config.plant
+    assert (default.velocity, default.velocity_cutoff, exact.velocity) == ("differences", 100.0, "exact")
+
+
 def test_overrides_are_laid_over_the_common_part(tmp_path: Path) -> None:
     first, second = (run.config for run in _load(tmp_path).runs)
     assert (first.plant.torque_delay, second.plant.torque_delay) == (0.0, 0.001)
@@ -165,6 +171,11 @@ BAD = {
         "torque_delay: 0.001",
         "integrator: heun",
         ":18: runs[1].overrides.plant.integrator: 'heun'; valid: input should be 'euler', 'implicit', ",
+    ),
+    "two sources of velocity noise": (
+        "torque_delay: 0.001",
+        "noise: {qd_std: 0.1}",
+        ":18: runs[1].overrides.plant: noise of velocities beside velocity: differences; valid: noise of q, or",
     ),
     "same names": ("name: second", "name: first", ":1: two runs share a name: first, first"),
     "name that is a path": (

@@ -60,6 +60,7 @@ def _check_options(plant: MujocoPlant) -> None:
     options = plant.options
     offending = {
         "noise": options.noise.acts,
+        "differenced velocity": options.velocity != "exact",
         "torque_delay": options.torque_delay > 0.0,
         "payloads of later times": any(payload.time > 0.0 for payload in options.payloads),
         "contacts": options.contacts,

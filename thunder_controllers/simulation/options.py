@@ -22,6 +22,8 @@ Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
 PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
 """One number for all joints, or one each."""
 
+VelocitySource = Literal["exact", "differences"]
+
 UNKNOWN_KEY = "unknown_key"
 """Type of the error that an unknown key is."""
 
@@ -105,6 +107,9 @@ class PlantOptions(Strict):
         inertia: Links whose true inertia is another than the description says.
         friction: Replaces the friction of the description; None keeps it.
         noise: On the measurements.
+        velocity: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of
+            measured positions through a first-order low-pass.
+        velocity_cutoff: Of that low-pass [Hz].
         torque_delay: Time between command and effect [s], a whole number of control steps.
     """
 
@@ -117,4 +122,12 @@ class PlantOptions(Strict):
     inertia: dict[str, Body] = Field(default_factory=dict)
     friction: Friction | None = None
     noise: Noise = Noise()
+    velocity: VelocitySource = "exact"
+    velocity_cutoff: Positive = 100.0
     torque_delay: NonNegative = 0.0
+
+    @model_validator(mode="after")
+    def _has_one_source_of_velocity_noise(self) -> PlantOptions:
+        if self.velocity == "differences" and (np.any(self.noise.qd_std) or np.any(self.noise.qd_resolution)):
+            raise ValueError("noise of velocities beside velocity: differences (valid: noise of q, or velocity: exact)")
+        return self

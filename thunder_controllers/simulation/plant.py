@@ -79,7 +79,7 @@ class MujocoPlant:
         self._bind(*compile_spec(self._spec, where))
         self._delay = np.zeros((self._delay_steps(), self.n))
         self._seed = seed
-        self._noise = _MeasurementNoise(self.options, self.n, seed, where)
+        self._sensors = _Sensors(self.options, self.n, period, seed, where)
         self._own_inertia: dict[str, Inertia] = {}
         self.effort = np.zeros(self.n)
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
@@ -144,13 +144,14 @@ class MujocoPlant:
         self._qpos[self._order] = q
         self._qvel[self._order] = qd
         self._slot = 0
-        self._noise = _MeasurementNoise(self.options, self.n, self._seed, self.where)
+        self._sensors = _Sensors(self.options, self.n, self.period, self._seed, self.where)
         self._attach_due(0.0)
         self._delay[:] = self.effort = self.holding_effort()
 
     def brake(self) -> None:
         """Stop the joints where they are, delayed efforts holding the arm still from then on."""
         self._qvel[:] = 0.0
+        self._sensors.restart()
         self._delay[:] = self.effort = self.holding_effort()
 
     def detach(self) -> None:
@@ -194,10 +195,10 @@ class MujocoPlant:
         self._qvel.take(self._order, out=qd, mode="clip")
 
     def measure(self, q: FloatArray, qd: FloatArray) -> None:
-        """Write what the sensors say into `q` and `qd`, shape (n,) each; each call draws new noise."""
+        """Write what the sensors say into `q` and `qd`, shape (n,) each; once per step, as each call draws noise."""
         self.read(q, qd)
-        if self._noise.acts:
-            self._noise.add(q, qd)
+        if self._sensors.act:
+            self._sensors.corrupt(q, qd)
 
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
@@ -249,13 +250,19 @@ class MujocoPlant:
         return array
 
 
-class _MeasurementNoise:
-    """White noise, then rounding to the encoder's resolution, of q and q̇."""
+class _Sensors:
+    """White noise, then rounding to the encoder's resolution, of q and q̇; or q̇ from the differences of such q.
 
-    def __init__(self, options: PlantOptions, n: int, seed: int, where: str) -> None:
+    v_k = v_{k−1} + (1 − e^{−2πfΔ})((q_k − q_{k−1})/Δ − v_{k−1}), one call per control period Δ; f is the cut-off.
+    """
+
+    def __init__(self, options: PlantOptions, n: int, period: float, seed: int, where: str) -> None:
         noise = options.noise
-        self.acts = noise.acts
+        self._differences = options.velocity == "differences"
+        self.act = noise.acts or self._differences
         self._n = n
+        self._period = period
+        self._weight = -np.expm1(-2.0 * np.pi * options.velocity_cutoff * period)
         pairs = ((noise.q_std, noise.qd_std), (noise.q_resolution, noise.qd_resolution))
         self._std, self._resolution = (
             np.concatenate([per_joint(value, n, f"{where}: noise") for value in pair]) for pair in pairs
@@ -264,9 +271,14 @@ class _MeasurementNoise:
         self._rng = np.random.default_rng(seed)
         self._block = np.empty((NOISE_BLOCK, 2 * n))
         self._row = NOISE_BLOCK
+        self.restart()
 
-    def add(self, q: FloatArray, qd: FloatArray) -> None:
-        """Corrupt q and q̇ in place."""
+    def restart(self) -> None:
+        """Forget the filtered velocity: the next one is the true one, as of a filter that has long settled."""
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def corrupt(self, q: FloatArray, qd: FloatArray) -> None:
+        """Turn true q and q̇ into measured ones, in place."""
         if self._row == NOISE_BLOCK:
             self._rng.standard_normal(out=self._block)
             self._row = 0
@@ -276,6 +288,11 @@ class _MeasurementNoise:
             steps = self._resolution[self._rounded]
             both[self._rounded] = np.round(both[self._rounded] / steps) * steps
         q[:], qd[:] = both[: self._n], both[self._n :]
+        if self._differences:
+            if self._last is not None:
+                last_q, last_qd = self._last
+                qd[:] = last_qd + self._weight * ((q - last_q) / self._period - last_qd)
+            self._last = q.copy(), qd.copy()
 
 
 class _Firmware:

@@ -14,7 +14,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from thunder_controllers.simulation.options import UNKNOWN_KEY, Body, Finite, PlantOptions, Positive, Strict
+from thunder_controllers.simulation.options import (
+    UNKNOWN_KEY,
+    Body,
+    Finite,
+    PlantOptions,
+    Positive,
+    Strict,
+    VelocitySource,
+)
 from thunder_controllers.simulation.reference_options import ReferenceOptions
 from thunder_dynamics.errors import RobotFileError, ScenarioError
 from thunder_dynamics.readers.source import read_text
@@ -31,10 +39,14 @@ MAX_STEPS = 10_000_000
 
 
 class PlantSection(PlantOptions):
-    """`PlantOptions` and where the plant's description lies: URDF or xacro, relative to the scenario's file."""
+    """`PlantOptions` and where the plant's description lies: URDF or xacro, relative to the scenario's file.
+
+    Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
+    """
 
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
+    velocity: VelocitySource = "differences"
 
 
 class LawSection(Strict):

@@ -11,18 +11,25 @@ from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
+GATE_SPEED = 2.0 * SMOOTHING_VELOCITY
+"""Default of the gain `friction_speed` [rad/s or m/s]: where tanh(q̇_r / v_s) is 96 % of a sign."""
+
 MAXIMUM = 50.0
 """Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m]."""
 
 
 class FrictionAdaptation:
-    """τ_f = Y_f φ̂, φ̂̇ = Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.
+    """τ_f = Y_f φ̂, φ̂̇ = g(|q̇_r|) Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.
 
     Friction on the reference velocity instead of the measured one keeps noise and limit cycles out of the feedforward.
 
+    A joint that is held cannot tell friction from gravity: while an error stays, s and q̇_r = Λ e keep their signs, and
+    φ̂ grows by their product for as long as the arm stands. So the gate g of each joint is zero while |q̇_r| is below
+    v_g, the gain `friction_speed`; one from 2 v_g on; and x² (3 − 2x) with x = |q̇_r| / v_g − 1 between them.
+
     Args:
         signals: Where state `friction_hat` (2 n: viscous, then Coulomb) and gains gamma_viscous, gamma_coulomb,
-            friction_upper are declared.
+            friction_speed, friction_upper are declared.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals) -> None:
@@ -45,6 +52,13 @@ class FrictionAdaptation:
             signals.gain(f"gamma_{what}", default=0.02, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction.")
             for what, unit in (("viscous", "rad²/(N·m·s²)"), ("coulomb", "1/(N·m)"))
         ]
+        self._speed = signals.gain(
+            "friction_speed",
+            default=GATE_SPEED,
+            bounds=(1e-6, 1e3),
+            unit="rad/s|m/s",
+            doc="Reference velocity of a joint below which its φ̂ does not adapt; from twice that on it does in full.",
+        )
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
@@ -60,8 +74,13 @@ class FrictionAdaptation:
     def step(self, qd_r: SX, s: SX) -> dict[str, SX]:
         """Next state: φ̂ after one Euler step, clamped to its bounds."""
         viscous, coulomb = self._basis(qd_r)
-        moved = self.estimate + self._dt * self._rates * ca.vertcat(viscous * s, coulomb * s)
+        gated = self._gate(qd_r) * s
+        moved = self.estimate + self._dt * self._rates * ca.vertcat(viscous * gated, coulomb * gated)
         return {"friction_hat": ca.fmin(ca.fmax(moved, 0.0), self._upper)}
+
+    def _gate(self, qd_r: SX) -> SX:
+        x = ca.fmin(ca.fmax(ca.fabs(qd_r) / self._speed - 1.0, 0.0), 1.0)
+        return x**2 * (3.0 - 2.0 * x)
 
     @staticmethod
     def _basis(qd_r: SX) -> tuple[SX, SX]:
