@@ -33,7 +33,9 @@ def read_gains(path: Path) -> dict[str, Any]:
             raise LawError("no ROS parameters", where=document.where((node,)), valid=FORM)
         nested = parameters.get("gains", {})
         if not isinstance(nested, Mapping):
-            raise LawError(f"gains are {nested!r}", where=document.where((node, "ros__parameters", "gains")), valid=FORM)
+            raise LawError(
+                f"gains are {nested!r}", where=document.where((node, "ros__parameters", "gains")), valid=FORM
+            )
         gains |= nested
         gains |= {name[len("gains.") :]: value for name, value in parameters.items() if name.startswith("gains.")}
     if not gains:

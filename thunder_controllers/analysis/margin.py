@@ -128,6 +128,7 @@ def find_margins(
     Raises:
         NameNotFoundError: if there is no such law or gain.
         LawError: if a gain is out of bounds, or the law does not hold a pose.
+        ModelError: if the mass matrix cannot be inverted at a pose.
     """
     loops = _Loops(library, law, gains, gain, poses, timing)
     found = tuple(_pose_margin(loops, pose) for pose in range(len(poses)))

@@ -10,12 +10,15 @@ from scipy.linalg import expm
 
 from thunder_controllers.analysis.feedback import DIFFERENCE, Feedback
 from thunder_controllers.host import Library
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, ModelError
 
 FloatArray = NDArray[np.float64]
 
 LONGEST_DELAY = 100.0
 """[periods] Each adds n states."""
+
+LARGEST_CONDITION = 1e12
+"""Of a mass matrix; that of an arm is some 1e3 to 1e5."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class SampledArm:
         mass_matrix: M(q), shape (n, n).
         gravity_stiffness: ∂G/∂q, shape (n, n) [N·m/rad or N/m].
         timing: Of the loop.
+
+    Raises:
+        ModelError: if M(q) cannot be inverted.
     """
 
     def __init__(self, mass_matrix: FloatArray, gravity_stiffness: FloatArray, timing: Timing) -> None:
@@ -62,6 +68,8 @@ class SampledArm:
             whole, fraction = whole + 1.0, 0.0
         self._delay, late = int(whole), fraction * period
         self._n = n = len(mass_matrix)
+        if not np.linalg.cond(mass_matrix) < LARGEST_CONDITION:
+            raise ModelError("the mass matrix is singular", where="M(q)", valid="links with mass and inertia")
         inverse = np.linalg.inv(mass_matrix)
         zero = np.zeros((n, n))
         drift = np.block([[zero, np.eye(n)], [-inverse @ gravity_stiffness, zero]])
@@ -94,8 +102,10 @@ def arm_at(library: Library, q: FloatArray, timing: Timing) -> SampledArm:
 
     Raises:
         NameNotFoundError: if the library lacks M(q) or G(q).
+        ModelError: if M(q) cannot be inverted.
     """
     changes = DIFFERENCE * np.eye(len(q))
     columns = [library.evaluate("G", q + change) - library.evaluate("G", q - change) for change in changes]
-    stiffness = np.reshape(columns, (len(q), len(q))).T / (2.0 * DIFFERENCE)
-    return SampledArm(library.evaluate("M", q), stiffness, timing)
+    shape = (len(q), len(q))
+    stiffness = np.reshape(columns, shape).T / (2.0 * DIFFERENCE)
+    return SampledArm(np.reshape(library.evaluate("M", q), shape), stiffness, timing)

@@ -38,7 +38,9 @@ from thunder_dynamics.readers import load_model
 @click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the poses.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null."
+)
 def gains(
     robot: str,
     law: str,
