@@ -53,7 +53,7 @@ def test_a_single_joint_meets_the_limits_of_pure_delay(pendulum: Library, period
     timing = Timing(delay=periods * 1e-3)
     margins = find_margins(pendulum, "slotine_li", {"Lambda": 0.0, "K_d": 1.0}, np.zeros((1, 1)), timing)
     assert margins.margin * 1e-3 / INERTIA == pytest.approx(pure_delay_limit(periods), rel=PRECISE)
-    assert margins.joint_margins == pytest.approx([margins.margin])
+    assert margins.element_margins["K_d"] == pytest.approx([margins.margin])
 
 
 def test_a_delay_between_two_periods_acts_on_both() -> None:
@@ -110,12 +110,14 @@ def test_lowered_gains_have_the_wanted_margin(planar3r: Library) -> None:
     assert not before.is_stable
     assert before.margin < 1.0
     assert before.suggested is not None
-    assert (before.suggested < 30.0).any()
-    assert before.suggested[0] > before.suggested[-1]
-    after = find_margins(planar3r, "slotine_li", {"K_d": before.suggested}, poses, timing)
+    lowered = before.suggested["K_d"]
+    assert lowered[0] == 30.0  # the heavy base is not what grows
+    assert lowered[-1] < 10.0
+    after = find_margins(planar3r, "slotine_li", before.suggested, poses, timing)
     assert after.is_stable
-    assert after.margin == pytest.approx(WANTED_MARGIN, rel=PRECISE)
-    np.testing.assert_allclose(after.suggested, before.suggested, rtol=PRECISE)
+    assert WANTED_MARGIN <= after.margin < 1.2 * WANTED_MARGIN
+    assert after.suggested is not None
+    np.testing.assert_array_equal(after.suggested["K_d"], lowered)
 
 
 def test_gains_that_are_far_enough_stay(planar3r: Library) -> None:
@@ -123,7 +125,8 @@ def test_gains_that_are_far_enough_stay(planar3r: Library) -> None:
     assert margins.is_stable
     assert margins.margin > WANTED_MARGIN
     assert min(pose.damping for pose in margins.poses) > 0.5
-    np.testing.assert_array_equal(margins.suggested, np.full(3, 0.1))
+    assert margins.suggested is not None
+    np.testing.assert_array_equal(margins.suggested["K_d"], np.full(3, 0.1))
 
 
 def test_no_gain_is_suggested_where_another_one_is_unstable(planar3r: Library) -> None:
@@ -132,6 +135,18 @@ def test_no_gain_is_suggested_where_another_one_is_unstable(planar3r: Library) -
     assert not margins.is_stable
     assert margins.margin == 0.0
     assert margins.suggested is None
+
+
+def test_several_gains_are_lowered_together(planar3r: Library) -> None:
+    gains, timing, poses = {"Lambda": 200.0, "K_d": 1.0}, Timing(delay=0.005), sample_poses(planar3r, 1, seed=0)
+    assert find_margins(planar3r, "slotine_li", gains, poses, timing).margin == 0.0
+    margins = find_margins(planar3r, "slotine_li", gains, poses, timing, ["K_d", "Lambda"])
+    assert margins.suggested is not None
+    assert set(margins.suggested) == {"K_d", "Lambda"}
+    assert (margins.suggested["Lambda"] < 200.0).all()
+    after = find_margins(planar3r, "slotine_li", margins.suggested, poses, timing, ["K_d", "Lambda"])
+    assert after.is_stable
+    assert WANTED_MARGIN <= after.margin < 1.2 * WANTED_MARGIN
 
 
 def test_poses_are_repeatable_and_within_the_limits(planar3r: Library, pendulum: Library) -> None:
@@ -166,7 +181,7 @@ def test_an_arm_without_inertia_is_refused() -> None:
 
 def test_a_gain_that_is_not_there_is_named(planar3r: Library) -> None:
     with pytest.raises(NameNotFoundError, match="no gain 'D'; valid: .*K_d"):
-        find_margins(planar3r, "slotine_li", {}, np.zeros((1, 3)), Timing(), gain="D")
+        find_margins(planar3r, "slotine_li", {}, np.zeros((1, 3)), Timing(), ["D"])
 
 
 @pytest.mark.parametrize(("count", "seed"), [(0, 0), (1, -1)])

@@ -81,7 +81,7 @@ def assert_agreement(robot: str, law: str, timing: Timing, gains: Mapping[str, A
     poses = sample_poses(library, 1, seed)
     margins = find_margins(library, law, gains, poses, timing)
     simulation = Simulation(robot, law, gains, poses[0], timing)
-    border = largest_factor(lambda factor: simulation.is_stable(factor * margins.gain), 1024.0)
+    border = largest_factor(lambda factor: simulation.is_stable(factor * margins.gains["K_d"]), 1024.0)
     assert 0.0 < border < 1024.0
     assert margins.margin == pytest.approx(border, rel=AGREEMENT)
 

@@ -39,10 +39,13 @@ def hard(tmp_path: Path) -> Path:
 
 
 def test_stable_gains_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(*ARM, "--velocity-filter", "200") == 0
+    assert status(*ARM, "--velocity-filter", "200", "--delay", "0.001") == 0
     text = capsys.readouterr().out
-    row = next(line.split() for line in text.splitlines() if line.strip().startswith("joint1"))
-    assert row[1] == "30"
+    assert [line.split()[:2] for line in text.splitlines() if re.match(r" *\d ", line)] == [
+        ["1", "30"],
+        ["2", "7.746"],
+        ["3", "2"],
+    ]
     assert re.search(r"Stable; the least margin of K_d is [\d.]+\.", text)
 
 
@@ -56,8 +59,8 @@ def test_what_is_suggested_has_the_margin(tmp_path: Path, hard: Path, capsys: py
     assert status(*LATE, "--gains", str(suggested), "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["stable"]
-    assert result["margin"] == pytest.approx(2.0, rel=5e-3)
-    assert result["gain"] == {"K_d": gains["K_d"]}
+    assert 2.0 - 5e-3 < result["margin"] < 2.4
+    assert result["gains"] == {"K_d": gains["K_d"]}
     assert len(result["poses"]) == 2
 
 
@@ -100,6 +103,7 @@ def test_gains_that_the_law_does_not_take_are_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "add-a-robot.md").read_text(encoding="utf-8")
     found = re.search(r"^    \.venv/bin/thunder gains (.*)$", page, re.MULTILINE)

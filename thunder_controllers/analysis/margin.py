@@ -1,13 +1,13 @@
 """How far gains are from instability: eigenvalues of the sampled loop about poses at rest.
 
-What is scaled is one gain, the feedback on s (`K_d`), which delay and sampling bound. The rest of the step stays as it
-is, the velocity feedback M̂Λ of q̈_r included. Each factor is tried on the compiled law itself; the largest stable one is
-bracketed by doubling or halving from 1, then bisected.
+What is scaled is the feedback on s (`K_d`), which delay and sampling bound, or the gains that are named. The rest of
+the step stays as it is, the velocity feedback M̂Λ of q̈_r included. Each factor is tried on the compiled law itself; the
+largest stable one is bracketed by doubling or halving from 1, then bisected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,8 @@ from thunder_dynamics.errors import LawError
 
 FloatArray = NDArray[np.float64]
 
-MARGINAL = 1e-9
-"""Growth per period that counts as none: of a motion that the law leaves free."""
+STABLE = 1.0 + 1e-9
+"""Largest spectral radius that counts as stable: motions that the law leaves free neither grow nor shrink."""
 
 LARGEST_FACTOR = 1024.0
 """Factors beyond this, or below its inverse, are not looked for; the bounds of a gain may end sooner."""
@@ -30,14 +30,14 @@ PRECISION = 1e-3
 """Of a factor, relative."""
 
 WANTED_MARGIN = 2.0
-"""Of a suggested gain: an arm half as heavy as its description, or a gain twice as large, is then just stable.
+"""Of suggested gains: an arm half as heavy as its description, or a gain twice as large, is then just stable.
 
 The classical gain margin of 6 dB. It covers what is not in the analysis: poses between those sampled, errors of the
 inertia, a late step.
 """
 
-LIMITING = 1.05
-"""An element of the gain limits where growing it alone by this takes the margin away."""
+LOWERING = 0.9
+"""Factor by which suggested gains are lowered, one element at a time."""
 
 INSIDE = 0.05
 """Share of a joint's range at either end where no pose is sampled: there the host's soft stops may act."""
@@ -51,20 +51,20 @@ class PoseMargin:
         q: The pose, shape (n,) [rad or m].
         spectral_radius: Largest modulus of the eigenvalues over one period; stable below 1.
         damping: Least damping ratio of its modes; negative where one grows.
-        margin: Largest stable factor of the whole gain; 0: none is.
-        joint_margins: The same of each of its elements alone, shape (size,).
+        margin: Largest stable factor of all that is scaled. 0: none is; infinite: all that the bounds allow.
+        element_margins: The same of each element alone, by gain, flat.
     """
 
     q: FloatArray
     spectral_radius: float
     damping: float
     margin: float
-    joint_margins: FloatArray
+    element_margins: Mapping[str, FloatArray]
 
     @property
     def is_stable(self) -> bool:
         """Whether nothing grows."""
-        return self.spectral_radius <= 1.0 + MARGINAL
+        return self.spectral_radius <= STABLE
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class Margins:
 
     Attributes:
         poses: Each by itself, at least one.
-        gain: As it is, flat.
-        suggested: Lowered, per element and no further than needed, so that the margin is `WANTED_MARGIN` at all poses;
-            None if lowering it does not do that.
+        gains: What is scaled, as it is, by name, flat.
+        suggested: Lowered, element by element, until the margin is `WANTED_MARGIN` at all poses; None if that does not
+            help, or a pose has no margin at all.
     """
 
     poses: tuple[PoseMargin, ...]
-    gain: FloatArray
-    suggested: FloatArray | None
+    gains: Mapping[str, FloatArray]
+    suggested: Mapping[str, FloatArray] | None
 
     @property
     def is_stable(self) -> bool:
@@ -93,9 +93,9 @@ class Margins:
         return min(pose.margin for pose in self.poses)
 
     @property
-    def joint_margins(self) -> FloatArray:
-        """The least of all poses, per element of the gain."""
-        return np.array(np.min([pose.joint_margins for pose in self.poses], axis=0))
+    def element_margins(self) -> dict[str, FloatArray]:
+        """The least of all poses, of each element alone."""
+        return {name: np.min([pose.element_margins[name] for pose in self.poses], axis=0) for name in self.gains}
 
 
 def sample_poses(library: Library, count: int, seed: int) -> FloatArray:
@@ -113,7 +113,12 @@ def sample_poses(library: Library, count: int, seed: int) -> FloatArray:
 
 
 def find_margins(
-    library: Library, law: str, gains: Mapping[str, ArrayLike], poses: FloatArray, timing: Timing, gain: str = "K_d"
+    library: Library,
+    law: str,
+    gains: Mapping[str, ArrayLike],
+    poses: FloatArray,
+    timing: Timing,
+    scaled: Sequence[str] = ("K_d",),
 ) -> Margins:
     """Compute the margins of a compiled law.
 
@@ -123,90 +128,81 @@ def find_margins(
         gains: By name; others have their defaults.
         poses: Where, shape (count, n) [rad or m].
         timing: Of the loop.
-        gain: Name of the gain that is scaled.
+        scaled: Names of the gains that are scaled, different ones.
 
     Raises:
         NameNotFoundError: if there is no such law or gain.
         LawError: if a gain is out of bounds, or the law does not hold a pose.
         ModelError: if the mass matrix cannot be inverted at a pose.
     """
-    loops = _Loops(library, law, gains, gain, poses, timing)
+    loops = _Loops(RestingLaw(library, law, gains, 1.0 / timing.rate), scaled, library, poses, timing)
     found = tuple(_pose_margin(loops, pose) for pose in range(len(poses)))
-    factors = _wanted_factors(loops)
-    return Margins(found, loops.gain, None if factors is None else factors * loops.gain)
+    factors = _wanted_factors(loops) if all(pose.margin > 0.0 for pose in found) else None
+    suggested = None if factors is None else loops.by_name(factors * loops.values)
+    return Margins(found, loops.by_name(loops.values), suggested)
 
 
 class _Loops:
-    """The law and its arm, about each of several poses; `factors` scale the elements of the gain."""
+    """The law and its arm, about each of several poses; `factors` scale the elements of the gains, flat."""
 
     def __init__(
-        self,
-        library: Library,
-        law: str,
-        gains: Mapping[str, ArrayLike],
-        gain: str,
-        poses: FloatArray,
-        timing: Timing,
+        self, law: RestingLaw, scaled: Sequence[str], library: Library, poses: FloatArray, timing: Timing
     ) -> None:
-        self._law = RestingLaw(library, law, gains, 1.0 / timing.rate)
-        self._name = gain
-        self._upper = np.ravel(self._law.gain_entry(gain).upper, order="F")
+        self._law = law
+        self._entries = [law.gain_entry(name) for name in scaled]
+        self._upper = np.concatenate([np.ravel(entry.upper, order="F") for entry in self._entries])
         self._arms = [arm_at(library, q, timing) for q in poses]
-        self.gain = self._law.gain(gain)
+        self.values = np.concatenate([law.gain(name) for name in scaled])
         self.poses = poses
+
+    def by_name(self, values: FloatArray) -> dict[str, FloatArray]:
+        """Values of all elements, by gain."""
+        ends = np.cumsum([entry.size for entry in self._entries])
+        return {entry.name: part for entry, part in zip(self._entries, np.split(values, ends[:-1]), strict=True)}
 
     def poles(self, pose: int, factors: FloatArray) -> NDArray[np.complex128]:
         """Eigenvalues over one period."""
-        self._law.set_gain(self._name, np.minimum(factors * self.gain, self._upper))
+        for name, values in self.by_name(np.minimum(factors * self.values, self._upper)).items():
+            self._law.set_gain(name, values)
         self._law.rest_at(self.poses[pose])
         return np.linalg.eigvals(self._arms[pose].closed(self._law.feedback())).astype(complex)
 
-    def is_stable(self, pose: int, factors: FloatArray) -> bool:
-        """Whether nothing grows."""
-        return bool(np.abs(self.poles(pose, factors)).max() <= 1.0 + MARGINAL)
+    def spectral_radius(self, pose: int, factors: FloatArray) -> float:
+        """Growth over one period of what grows most."""
+        return float(np.abs(self.poles(pose, factors)).max())
 
     def largest(self, pose: int, scaled: NDArray[np.bool_]) -> float:
-        """The largest stable factor of some elements of the gain; infinite where only its bounds end it."""
-        acting = scaled & (self.gain > 0.0)
-        most = float(np.min(self._upper[acting] / self.gain[acting], initial=LARGEST_FACTOR))
-        factor = largest_factor(lambda f: self.is_stable(pose, np.where(scaled, f, 1.0)), most)
+        """The largest stable factor of some elements; infinite where only their bounds end it."""
+        acting = scaled & (self.values > 0.0)
+        most = float(np.min(self._upper[acting] / self.values[acting], initial=LARGEST_FACTOR))
+        factor = largest_factor(lambda f: self.spectral_radius(pose, np.where(scaled, f, 1.0)) <= STABLE, most)
         return np.inf if factor >= most else factor
 
 
 def _pose_margin(loops: _Loops, pose: int) -> PoseMargin:
-    size = loops.gain.size
+    size = loops.values.size
     poles = loops.poles(pose, np.ones(size))
     margin = loops.largest(pose, np.ones(size, dtype=bool))
-    joint_margins = np.array([loops.largest(pose, one) for one in np.eye(size, dtype=bool)])
-    return PoseMargin(loops.poses[pose].copy(), float(np.abs(poles).max()), _damping(poles), margin, joint_margins)
+    alone = loops.by_name(np.array([loops.largest(pose, one) for one in np.eye(size, dtype=bool)]))
+    return PoseMargin(loops.poses[pose].copy(), float(np.abs(poles).max()), _damping(poles), margin, alone)
 
 
 def _wanted_factors(loops: _Loops) -> FloatArray | None:
-    """Factors of the elements, as large as possible up to 1, that leave the wanted margin; None: there are none.
+    """Factors of the elements, up to 1, that leave the wanted margin at all poses; None: none are found.
 
-    All are lowered together until they do; those that limit stay there, and the rest is tried anew. So a light last
-    joint does not lower the gain of the whole arm.
+    Step by step, what is lowered is the element that calms the most unstable pose most. So a light last joint does not
+    lower the gain of the whole arm.
     """
-    every = range(len(loops.poses))
-
-    def has_margin(factors: FloatArray) -> bool:
-        return all(loops.is_stable(pose, f * factors) for f in (WANTED_MARGIN, 1.0) for pose in every)
-
-    def level_of(is_free: NDArray[np.bool_], factors: FloatArray) -> float:
-        return largest_factor(lambda level: has_margin(np.where(is_free, level, factors)), 1.0)
-
-    factors = np.ones(loops.gain.size)
-    is_free = factors > 0.0
-    while not has_margin(factors):
-        level = level_of(is_free, factors)
-        if level == 0.0:
-            return None
-        lowered = np.where(is_free, level, factors)
-        grown = np.where(np.eye(len(factors), dtype=bool), LIMITING * lowered, lowered)
-        limits = is_free & [not has_margin(one) for one in grown]
-        is_free &= ~limits if limits.any() else False
-        factors = np.where(is_free, 1.0, lowered)
-    return factors
+    factors = np.ones(loops.values.size)
+    tried = [(wide, pose) for wide in (WANTED_MARGIN, 1.0) for pose in range(len(loops.poses))]
+    while (is_free := factors > 1.0 / LARGEST_FACTOR).any():
+        radii = [loops.spectral_radius(pose, wide * factors) for wide, pose in tried]
+        if max(radii) <= STABLE:
+            return factors
+        wide, pose = tried[int(np.argmax(radii))]
+        lowered = np.where(np.eye(len(factors), dtype=bool), LOWERING * factors, factors)[is_free]
+        factors = lowered[np.argmin([loops.spectral_radius(pose, wide * one) for one in lowered])]
+    return None
 
 
 def largest_factor(is_stable: Callable[[float], bool], most: float) -> float:
@@ -230,6 +226,6 @@ def largest_factor(is_stable: Callable[[float], bool], most: float) -> float:
 
 def _damping(poles: NDArray[np.complex128]) -> float:
     """Least damping ratio; eigenvalues at 0 are delays, those at 1 motions that the law leaves free."""
-    modes = poles[(np.abs(poles) > 1e-6) & (np.abs(poles - 1.0) > MARGINAL)]
+    modes = poles[(np.abs(poles) > 1e-6) & (np.abs(poles - 1.0) > STABLE - 1.0)]
     exponents = np.log(modes)
     return float(np.min(-exponents.real / np.abs(exponents), initial=1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 import numpy as np
 import rich
 import rich.box
+from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 
@@ -34,7 +35,9 @@ from thunder_dynamics.readers import load_model
 @click.option(
     "--gains", "file", type=click.Path(path_type=Path), help="ROS parameter file with gains. [the law's defaults]"
 )
-@click.option("--gain", default="K_d", show_default=True, help="Which gain is scaled.")
+@click.option(
+    "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
+)
 @click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the poses.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
@@ -48,7 +51,7 @@ def gains(
     rate: float,
     velocity_filter: float,
     file: Path | None,
-    gain: str,
+    scaled: tuple[str, ...],
     poses: int,
     seed: int,
     output: Path | None,
@@ -61,23 +64,26 @@ def gains(
     model, request, timing = load_model(robot), parse_law(law), Timing(rate, delay, velocity_filter)
     given = {} if file is None else read_gains(file)
     library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
-    margins = find_margins(library, request[0], given, sample_poses(library, poses, seed), timing, gain)
-    names = library.joint_names if margins.gain.size == library.n_joints else range(1, margins.gain.size + 1)
+    names = tuple(dict.fromkeys(scaled))
+    margins = find_margins(library, request[0], given, sample_poses(library, poses, seed), timing, names)
     if as_json:
-        click.echo(json.dumps(_document(margins, gain)))
+        click.echo(json.dumps(_document(margins)))
     else:
-        _show(margins, gain, [str(name) for name in names])
+        _show(margins)
     if output is not None:
-        suggested = _suggestion(margins, gain, output)
-        write_gains(output, given | {gain: suggested}, _comment(model.name, law, timing, margins))
+        write_gains(output, given | _suggestion(margins, output), _comment(model.name, law, timing, margins))
     sys.exit(0 if margins.is_stable else 1)
 
 
-def _suggestion(margins: Margins, gain: str, output: Path) -> list[float]:
+def _suggestion(margins: Margins, output: Path) -> dict[str, list[float]]:
     if margins.suggested is None:
-        what = f"lowering {gain} leaves no margin of {WANTED_MARGIN:g}"
+        what = f"lowering {_names(margins)} leaves no margin of {WANTED_MARGIN:g}"
         raise LawError(what, where=str(output), valid="other gains, a shorter delay or a higher rate")
-    return [float(f"{value:.4g}") for value in margins.suggested]
+    return {name: [float(f"{value:.4g}") for value in values] for name, values in margins.suggested.items()}
+
+
+def _names(margins: Margins) -> str:
+    return " and ".join(margins.gains)
 
 
 def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
@@ -88,23 +94,30 @@ def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
     )
 
 
-def _show(margins: Margins, gain: str, names: Sequence[str]) -> None:
-    poses = _table(["pose", "spectral radius", "damping", f"margin of {gain}"])
+def _show(margins: Margins) -> None:
+    what = escape(_names(margins))
+    poses = _table(["pose", "spectral radius", "damping", "margin"])
     for pose in margins.poses:
         where = " ".join(f"{value:.2f}" for value in pose.q)
         poses.add_row(where, f"{pose.spectral_radius:.6f}", f"{pose.damping:.3f}", _factor(pose.margin))
     rich.print(poses)
-    elements = _table(["joint", gain, "margin alone", "suggested"])
-    suggested = np.full(margins.gain.size, np.nan) if margins.suggested is None else margins.suggested
-    for name, value, margin, wanted in zip(names, margins.gain, margins.joint_margins, suggested, strict=True):
-        elements.add_row(escape(name), f"{value:.4g}", _factor(margin), f"{wanted:.4g}" if wanted >= 0.0 else "–")
-    elements.caption = "margin: the largest stable factor; – where only the bounds of the gain end it"
-    rich.print(elements)
+    for name in margins.gains:
+        rich.print(_elements(margins, name))
     unstable = sum(not pose.is_stable for pose in margins.poses)
     state = f"Unstable at {unstable} of {len(margins.poses)} poses" if unstable else "Stable"
-    rich.print(f"{state}; the least margin of {escape(gain)} is {_factor(margins.margin)}.")
+    rich.print(f"{state}; the least margin of {what} is {_factor(margins.margin)}.")
     if margins.suggested is None:
-        rich.print(f"Lowering {escape(gain)} alone leaves no margin of {WANTED_MARGIN:g}: lower other gains.")
+        rich.print(f"Lowering {what} leaves no margin of {WANTED_MARGIN:g}: lower other gains too.")
+
+
+def _elements(margins: Margins, name: str) -> Table:
+    """One gain, element by element."""
+    values, margins_alone = margins.gains[name], margins.element_margins[name]
+    wanted = ["none"] * values.size if margins.suggested is None else [f"{x:.4g}" for x in margins.suggested[name]]
+    table = _table([name, "value", "margin alone", "suggested"])
+    for number, (value, margin, suggested) in enumerate(zip(values, margins_alone, wanted, strict=True), start=1):
+        table.add_row(str(number), f"{value:.4g}", _factor(margin), suggested)
+    return table
 
 
 def _table(columns: Sequence[str]) -> Table:
@@ -115,29 +128,32 @@ def _table(columns: Sequence[str]) -> Table:
 
 
 def _factor(value: float) -> str:
-    return f"{value:.3g}" if np.isfinite(value) else "–"
+    return f"{value:.3g}" if np.isfinite(value) else "beyond its bounds"
 
 
-def _document(margins: Margins, gain: str) -> dict[str, Any]:
+def _document(margins: Margins) -> dict[str, Any]:
     """What is shown, as JSON has it."""
-    poses = [
-        {
-            "q": pose.q.tolist(),
-            "spectral_radius": pose.spectral_radius,
-            "damping": pose.damping,
-            "margin": _finite(pose.margin),
-            "joint_margins": [_finite(value) for value in pose.joint_margins],
-        }
-        for pose in margins.poses
-    ]
     return {
         "stable": margins.is_stable,
         "margin": _finite(margins.margin),
-        "joint_margins": [_finite(value) for value in margins.joint_margins],
-        "gain": {gain: margins.gain.tolist()},
-        "suggested": None if margins.suggested is None else {gain: margins.suggested.tolist()},
-        "poses": poses,
+        "element_margins": _lists(margins.element_margins),
+        "gains": _lists(margins.gains),
+        "suggested": None if margins.suggested is None else _lists(margins.suggested),
+        "poses": [
+            {
+                "q": pose.q.tolist(),
+                "spectral_radius": pose.spectral_radius,
+                "damping": pose.damping,
+                "margin": _finite(pose.margin),
+                "element_margins": _lists(pose.element_margins),
+            }
+            for pose in margins.poses
+        ],
     }
+
+
+def _lists(values: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float | None]]:
+    return {name: [_finite(value) for value in some] for name, some in values.items()}
 
 
 def _finite(value: float) -> float | None:
