@@ -138,7 +138,7 @@ def test_no_gain_is_suggested_where_another_one_is_unstable(planar3r: Library) -
 
 
 def test_several_gains_are_lowered_together(planar3r: Library) -> None:
-    gains, timing, poses = {"Lambda": 200.0, "K_d": 1.0}, Timing(delay=0.005), sample_poses(planar3r, 1, seed=0)
+    gains, timing, poses = {"Lambda": 200.0, "K_d": 1.0}, Timing(delay=0.008), sample_poses(planar3r, 1, seed=0)
     assert find_margins(planar3r, "slotine_li", gains, poses, timing).margin == 0.0
     margins = find_margins(planar3r, "slotine_li", gains, poses, timing, ["K_d", "Lambda"])
     assert margins.suggested is not None

@@ -105,7 +105,7 @@ def test_with_delay(robot: str, law: str, gains: Mapping[str, Any], delay: float
 @pytest.mark.parametrize("rate", [250.0, 500.0])
 @pytest.mark.parametrize("periods", [0, 1])
 def test_at_other_rates(rate: float, periods: int) -> None:
-    assert_agreement("panda", "cartesian_backstepping", Timing(rate, periods / rate), {}, seed=4)
+    assert_agreement("panda", "cartesian_backstepping", Timing(rate, periods / rate), {}, seed=3)
 
 
 @pytest.mark.slow
