@@ -79,6 +79,7 @@ class Simulation:
 def assert_agreement(robot: str, law: str, timing: Timing, gains: Mapping[str, Any], seed: int) -> None:
     library = library_of(robot)
     poses = sample_poses(library, 1, seed)
+    gains = {"K_d": np.geomspace(30.0, 2.0, library.n_joints), **gains}
     margins = find_margins(library, law, gains, poses, timing)
     simulation = Simulation(robot, law, gains, poses[0], timing)
     border = largest_factor(lambda factor: simulation.is_stable(factor * margins.gains["K_d"]), 1024.0)
