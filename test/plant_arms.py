@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+from lxml import etree
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from thunder_dynamics.model import JointKind, Pose, RobotModel
+from thunder_dynamics.spatial import rotation_from_ypr
+
 ARM_JOINTS = ("j1", "j2", "j3")
 
 ARM = """<robot name="arm">
@@ -32,3 +40,30 @@ PENDULUM = """<robot name="pendulum">
   <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>
  <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
 </robot>"""
+
+
+def urdf_of(model: RobotModel) -> str:
+    """The rigid arm of a robot as URDF: links, joints and inertias, without limits, friction and rotors."""
+    robot = etree.Element("robot", name=model.name)
+    etree.SubElement(robot, "link", name="base")
+    base = Pose(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))
+    for link in model.links:
+        part, body = etree.SubElement(robot, "link", name=link.name), link.inertia
+        inertial = etree.SubElement(part, "inertial")
+        etree.SubElement(inertial, "origin", xyz=_words(body.com))
+        etree.SubElement(inertial, "mass", value=repr(float(body.mass)))
+        names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+        etree.SubElement(inertial, "inertia", {name: repr(float(body.inertia_com[at])) for name, at in names.items()})
+        placement = link.joint.placement if link.parent >= 0 else base @ link.joint.placement
+        kind = "continuous" if link.joint.kind is JointKind.REVOLUTE else "prismatic"
+        joint = etree.SubElement(robot, "joint", name=link.joint.name, type=kind)
+        etree.SubElement(joint, "parent", link="base" if link.parent < 0 else model.links[link.parent].name)
+        etree.SubElement(joint, "child", link=link.name)
+        rpy = Rotation.from_matrix(placement.rotation).as_euler("xyz")
+        etree.SubElement(joint, "origin", xyz=_words(placement.translation), rpy=_words(rpy))
+        etree.SubElement(joint, "axis", xyz=_words(link.joint.axis))
+    return str(etree.tostring(robot, encoding="unicode"))
+
+
+def _words(values: ArrayLike) -> str:
+    return " ".join(repr(float(value)) for value in np.asarray(values))

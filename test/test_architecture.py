@@ -37,9 +37,10 @@ CONTROLLERS: dict[str, set[str]] = {
     "laws": set(),
     "host": set(),
     "references": {"host"},
+    "analysis": {"host"},
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "commands": {"report", "simulation", "host"},
+    "commands": {"report", "simulation", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

@@ -1,0 +1,115 @@
+"""The margin that is computed is the one that a simulation of the same arm shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluation import load_robot
+from numpy.typing import NDArray
+from plant_arms import urdf_of
+
+from thunder_controllers.analysis.margin import find_margins, largest_factor, sample_poses
+from thunder_controllers.analysis.sampled_loop import Timing
+from thunder_controllers.host import Controller, Guard, Library, Options
+from thunder_controllers.simulation.options import PlantOptions
+from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_dynamics.build import build
+
+FloatArray = NDArray[np.float64]
+
+AGREEMENT = 0.01
+"""Of a factor, relative: ten times closer than what users are promised."""
+
+PERTURBATION = 1e-6
+"""Of the velocities at the start [rad/s]."""
+
+RUNAWAY = 1e-2
+"""[rad/s] Ten thousand times the perturbation; still far from what the host limits."""
+
+SECONDS = 1.5
+LAWS = ["cartesian_backstepping", "slotine_li"]
+
+
+@cache
+def library_of(robot: str) -> Library:
+    return Library(build(load_robot(robot), laws=LAWS, python=False) / f"lib{robot}.so")
+
+
+class Simulation:
+    """A rigid arm in MuJoCo that holds a pose, in a loop with delay and a filter of the velocity."""
+
+    def __init__(self, robot: str, law: str, gains: Mapping[str, Any], q: FloatArray, timing: Timing) -> None:
+        self.library, self.law, self.q, self.timing = library_of(robot), law, q, timing
+        posture = {"q_home": q} if law == "cartesian_backstepping" else {}
+        self.gains = dict(gains) | posture
+        self.period = 1.0 / timing.rate
+        self.plant = MujocoPlant(
+            urdf_of(load_robot(robot)), self.library.joint_names, self.period, PlantOptions(torque_delay=timing.delay)
+        )
+
+    def is_stable(self, K_d: FloatArray) -> bool:
+        """Whether small velocities at the start have died away, or at least do not grow any more."""
+        controller = Controller()
+        options = Options(nominal_dt=self.period, measurement_timeout=2.0 * self.period)
+        controller.configure(self.library, law=self.law, gains=self.gains | {"K_d": K_d}, options=options)
+        controller.freeze_adaptation(True)
+        qd = PERTURBATION * np.random.default_rng(1).uniform(-1, 1, len(self.q))
+        self.plant.reset(self.q, qd)
+        controller.activate(self.q, np.zeros(len(self.q)), self.plant.holding_effort())
+        q, filtered, effort = self.q.copy(), np.zeros(len(self.q)), np.zeros(len(self.q))
+        share = 1.0 - np.exp(-2.0 * np.pi * self.timing.velocity_filter * self.period)
+        speeds = []
+        for k in range(round(SECONDS * self.timing.rate)):
+            self.plant.measure(q, qd)
+            filtered += share * (qd - filtered)
+            guards = controller.update((k + 1) * self.period, q, filtered, self.period, effort)
+            assert Guard(guards) in (Guard.ADAPTATION_FROZEN, Guard(0))
+            self.plant.step(effort)
+            speeds.append(float(np.abs(qd).max()))
+            if speeds[-1] > RUNAWAY:
+                return False
+        parts = np.array_split(speeds, 5)
+        return max(parts[-1]) < max(parts[2])
+
+
+def assert_agreement(robot: str, law: str, timing: Timing, gains: Mapping[str, Any], seed: int) -> None:
+    library = library_of(robot)
+    poses = sample_poses(library, 1, seed)
+    gains = {"K_d": np.geomspace(30.0, 2.0, library.n_joints), **gains}
+    margins = find_margins(library, law, gains, poses, timing)
+    simulation = Simulation(robot, law, gains, poses[0], timing)
+    border = largest_factor(lambda factor: simulation.is_stable(factor * margins.gains["K_d"]), 1024.0)
+    assert 0.0 < border < 1024.0
+    assert margins.margin == pytest.approx(border, rel=AGREEMENT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.002, 0.003])
+@pytest.mark.parametrize(
+    ("robot", "law", "gains"),
+    [
+        ("panda", "slotine_li", {}),
+        ("panda", "cartesian_backstepping", {}),
+        ("ur5", "slotine_li", {}),
+        ("ur5", "cartesian_backstepping", {"K_p": [50.0, 50.0, 50.0, 0.5, 0.5, 0.5]}),
+    ],
+)
+def test_with_delay(robot: str, law: str, gains: Mapping[str, Any], delay: float) -> None:
+    assert_agreement(robot, law, Timing(delay=delay), gains, seed=round(delay * 1e3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [250.0, 500.0])
+@pytest.mark.parametrize("periods", [0, 1])
+def test_at_other_rates(rate: float, periods: int) -> None:
+    assert_agreement("panda", "cartesian_backstepping", Timing(rate, periods / rate), {}, seed=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut_off", [20.0, 100.0])
+def test_with_a_filter_of_the_velocity(cut_off: float) -> None:
+    assert_agreement("panda", "slotine_li", Timing(delay=0.001, velocity_filter=cut_off), {}, seed=5)

@@ -1,0 +1,58 @@
+"""Gains of a law in a ROS parameter file, as `gains:=FILE` of the launch files takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.yaml_text import parse_yaml
+
+CONTROLLER = "/**/adaptive_controller"
+"""Section of the controller in every namespace."""
+
+FORM = "<node>: {ros__parameters: {gains: {<name>: <values>}}}"
+
+
+def read_gains(path: Path) -> dict[str, Any]:
+    """Read the gains of all nodes of a file, by name; whether they are numbers is for the host to say.
+
+    Raises:
+        RobotFileError: if the file cannot be read or is no YAML.
+        LawError: if it is no parameter file, or has no gains.
+    """
+    document = parse_yaml(read_text(path), str(path))
+    gains: dict[str, Any] = {}
+    for node, section in document.data.items():
+        parameters = section.get("ros__parameters") if isinstance(section, Mapping) else None
+        if not isinstance(parameters, Mapping):
+            raise LawError("no ROS parameters", where=document.where((node,)), valid=FORM)
+        nested = parameters.get("gains", {})
+        if not isinstance(nested, Mapping):
+            raise LawError(
+                f"gains are {nested!r}", where=document.where((node, "ros__parameters", "gains")), valid=FORM
+            )
+        gains |= nested
+        gains |= {name[len("gains.") :]: value for name, value in parameters.items() if name.startswith("gains.")}
+    if not gains:
+        raise LawError("no gains", where=str(path), valid=FORM)
+    return gains
+
+
+def write_gains(path: Path, gains: Mapping[str, Any], comment: str) -> None:
+    """Write gains by name, plain numbers or lists of them, below a comment.
+
+    Raises:
+        LawError: if the file cannot be written.
+    """
+    lines = "".join(f"# {line}\n" for line in comment.splitlines())
+    sections = {CONTROLLER: {"ros__parameters": {"gains": dict(gains)}}}
+    text = yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=120)
+    try:
+        path.write_text(lines + text, encoding="utf-8")
+    except OSError as error:
+        raise LawError(f"cannot be written: {error.strerror}", where=str(path), valid="a file in a folder") from error

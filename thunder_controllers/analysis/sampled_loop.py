@@ -1,0 +1,111 @@
+"""A rigid arm at rest in a sampled loop: its discrete-time state matrix with delay and a filter of the velocity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+from thunder_controllers.analysis.feedback import DIFFERENCE, Feedback
+from thunder_controllers.host import Library
+from thunder_dynamics.errors import LawError, ModelError
+
+FloatArray = NDArray[np.float64]
+
+LONGEST_DELAY = 100.0
+"""[periods] Each adds n states."""
+
+LARGEST_CONDITION = 1e12
+"""Of a mass matrix; that of an arm is some 1e3 to 1e5."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When a loop measures, and when what it commands acts.
+
+    Args:
+        rate: Of the control [Hz]; an effort is constant for a period.
+        delay: From measurement to effect [s]; any fraction of a period.
+        velocity_filter: Cut-off of the first-order filter of the measured velocity [Hz]; infinite: none. It is sampled:
+            w ← w + (1 − exp(−2π f / rate)) (q̇ − w).
+
+    Raises:
+        LawError: if a value is out of range.
+    """
+
+    rate: float = 1000.0
+    delay: float = 0.0
+    velocity_filter: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate < np.inf:
+            raise LawError(f"{self.rate:g} Hz", where="rate", valid="a positive, finite one")
+        if not 0.0 <= self.delay * self.rate <= LONGEST_DELAY:
+            longest = LONGEST_DELAY / self.rate
+            raise LawError(f"{self.delay:g} s", where="delay", valid=f"0 to {longest:g} s at {self.rate:g} Hz")
+        if not self.velocity_filter > 0.0:
+            raise LawError(f"{self.velocity_filter:g} Hz", where="velocity filter", valid="a positive cut-off")
+
+
+class SampledArm:
+    """M q̈ + (∂G/∂q) δq = δτ about q at rest, δτ held for a period and late.
+
+    Args:
+        mass_matrix: M(q), shape (n, n).
+        gravity_stiffness: ∂G/∂q, shape (n, n) [N·m/rad or N/m].
+        timing: Of the loop.
+
+    Raises:
+        ModelError: if M(q) cannot be inverted.
+    """
+
+    def __init__(self, mass_matrix: FloatArray, gravity_stiffness: FloatArray, timing: Timing) -> None:
+        period = 1.0 / timing.rate
+        whole, fraction = divmod(timing.delay * timing.rate, 1.0)
+        if fraction > 1.0 - 1e-9:  # 0.003 s at 1 kHz is three periods, not 2.9999999999999996
+            whole, fraction = whole + 1.0, 0.0
+        self._delay, late = int(whole), fraction * period
+        self._n = n = len(mass_matrix)
+        if not np.linalg.cond(mass_matrix) < LARGEST_CONDITION:
+            raise ModelError("the mass matrix is singular", where="M(q)", valid="links with mass and inertia")
+        inverse = np.linalg.inv(mass_matrix)
+        zero = np.zeros((n, n))
+        drift = np.block([[zero, np.eye(n)], [-inverse @ gravity_stiffness, zero]])
+        effect = np.vstack([zero, inverse])
+
+        def over(time: float) -> tuple[FloatArray, FloatArray]:
+            """Transition, and effect of a constant effort."""
+            both = expm(np.block([[drift, effect], [np.zeros((n, 3 * n))]]) * time)
+            return both[: 2 * n, : 2 * n], both[: 2 * n, 2 * n :]
+
+        self._transition = over(period)[0]
+        after, self._newer = over(period - late)
+        self._older = after @ over(late)[1]
+        self._filter = 1.0 - np.exp(-2.0 * np.pi * timing.velocity_filter * period)
+
+    def closed(self, feedback: Feedback) -> FloatArray:
+        """State matrix of the loop over one period; the state is q, q̇, the filtered q̇ and the efforts on their way."""
+        n, kept = self._n, self._delay + 1
+        blocks = np.split(np.eye((3 + kept) * n), 3 + kept)
+        q, qd, filtered, *efforts = blocks
+        measured = self._filter * qd + (1.0 - self._filter) * filtered
+        commanded = [feedback.position @ q + feedback.velocity @ measured, *efforts]
+        moved = self._transition @ np.vstack([q, qd])
+        moved += self._newer @ commanded[self._delay] + self._older @ commanded[self._delay + 1]
+        return np.vstack([moved, measured, *commanded[:kept]])
+
+
+def arm_at(library: Library, q: FloatArray, timing: Timing) -> SampledArm:
+    """The library's own rigid arm about q, shape (n,): without friction and rotors.
+
+    Raises:
+        NameNotFoundError: if the library lacks M(q) or G(q).
+        ModelError: if M(q) cannot be inverted.
+    """
+    changes = DIFFERENCE * np.eye(len(q))
+    columns = [library.evaluate("G", q + change) - library.evaluate("G", q - change) for change in changes]
+    shape = (len(q), len(q))
+    stiffness = np.reshape(columns, shape).T / (2.0 * DIFFERENCE)
+    return SampledArm(np.reshape(library.evaluate("M", q), shape), stiffness, timing)

@@ -1,0 +1,160 @@
+"""What `thunder gains` does: how far a law's gains are from instability, and gains that are far enough."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import rich
+import rich.box
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table
+
+from thunder_controllers.analysis.gain_file import read_gains, write_gains
+from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, find_margins, sample_poses
+from thunder_controllers.analysis.sampled_loop import Timing
+from thunder_controllers.host import Library
+from thunder_dynamics.build import build
+from thunder_dynamics.cli import parse_law
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.readers import load_model
+
+
+@click.command()
+@click.argument("robot", type=click.Path(dir_okay=False))
+@click.option("--law", required=True, help="NAME[:option=value,…], lists as a+b.")
+@click.option("--delay", type=float, default=0.0, show_default=True, help="From measurement to effect [s].")
+@click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
+@click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
+@click.option(
+    "--gains", "file", type=click.Path(path_type=Path), help="ROS parameter file with gains. [the law's defaults]"
+)
+@click.option(
+    "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
+)
+@click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the poses.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null."
+)
+def gains(
+    robot: str,
+    law: str,
+    delay: float,
+    rate: float,
+    velocity_filter: float,
+    file: Path | None,
+    scaled: tuple[str, ...],
+    poses: int,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file.
+
+    The exit status is 1 if they are unstable at one of the poses.
+    """
+    model, request, timing = load_model(robot), parse_law(law), Timing(rate, delay, velocity_filter)
+    given = {} if file is None else read_gains(file)
+    library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
+    names = tuple(dict.fromkeys(scaled))
+    margins = find_margins(library, request[0], given, sample_poses(library, poses, seed), timing, names)
+    if as_json:
+        click.echo(json.dumps(_document(margins)))
+    else:
+        _show(margins)
+    if output is not None:
+        write_gains(output, given | _suggestion(margins, output), _comment(model.name, law, timing, margins))
+    sys.exit(0 if margins.is_stable else 1)
+
+
+def _suggestion(margins: Margins, output: Path) -> dict[str, list[float]]:
+    if margins.suggested is None:
+        what = f"lowering {_names(margins)} leaves no margin of {WANTED_MARGIN:g}"
+        raise LawError(what, where=str(output), valid="other gains, a shorter delay or a higher rate")
+    return {name: [float(f"{value:.4g}") for value in values] for name, values in margins.suggested.items()}
+
+
+def _names(margins: Margins) -> str:
+    return " and ".join(margins.gains)
+
+
+def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
+    filtered = f", velocity filter {timing.velocity_filter:g} Hz" if np.isfinite(timing.velocity_filter) else ""
+    return (
+        f"Suggested by thunder gains for {robot} under {law}, at least a factor {WANTED_MARGIN:g} from instability at\n"
+        f"{len(margins.poses)} poses: {timing.rate:g} Hz, delay {timing.delay:g} s{filtered}."
+    )
+
+
+def _show(margins: Margins) -> None:
+    what = escape(_names(margins))
+    poses = _table(["pose", "spectral radius", "damping", "margin"])
+    for pose in margins.poses:
+        where = " ".join(f"{value:.2f}" for value in pose.q)
+        poses.add_row(where, f"{pose.spectral_radius:.6f}", f"{pose.damping:.3f}", _factor(pose.margin))
+    rich.print(poses)
+    for name in margins.gains:
+        rich.print(_elements(margins, name))
+    unstable = sum(not pose.is_stable for pose in margins.poses)
+    state = f"Unstable at {unstable} of {len(margins.poses)} poses" if unstable else "Stable"
+    rich.print(f"{state}; the least margin of {what} is {_factor(margins.margin)}.")
+    if margins.suggested is None:
+        rich.print(f"Lowering {what} leaves no margin of {WANTED_MARGIN:g}: lower other gains too.")
+
+
+def _elements(margins: Margins, name: str) -> Table:
+    """One gain, element by element."""
+    values, margins_alone = margins.gains[name], margins.element_margins[name]
+    wanted = ["none"] * values.size if margins.suggested is None else [f"{x:.4g}" for x in margins.suggested[name]]
+    table = _table([name, "value", "margin alone", "suggested"])
+    for number, (value, margin, suggested) in enumerate(zip(values, margins_alone, wanted, strict=True), start=1):
+        table.add_row(str(number), f"{value:.4g}", _factor(margin), suggested)
+    return table
+
+
+def _table(columns: Sequence[str]) -> Table:
+    table = Table(box=rich.box.SIMPLE_HEAD)
+    for index, name in enumerate(columns):
+        table.add_column(escape(name), justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _factor(value: float) -> str:
+    return f"{value:.3g}" if np.isfinite(value) else "beyond its bounds"
+
+
+def _document(margins: Margins) -> dict[str, Any]:
+    """What is shown, as JSON has it."""
+    return {
+        "stable": margins.is_stable,
+        "margin": _finite(margins.margin),
+        "element_margins": _lists(margins.element_margins),
+        "gains": _lists(margins.gains),
+        "suggested": None if margins.suggested is None else _lists(margins.suggested),
+        "poses": [
+            {
+                "q": pose.q.tolist(),
+                "spectral_radius": pose.spectral_radius,
+                "damping": pose.damping,
+                "margin": _finite(pose.margin),
+                "element_margins": _lists(pose.element_margins),
+            }
+            for pose in margins.poses
+        ],
+    }
+
+
+def _lists(values: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float | None]]:
+    return {name: [_finite(value) for value in some] for name, some in values.items()}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
