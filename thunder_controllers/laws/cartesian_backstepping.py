@@ -11,7 +11,7 @@ import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain
+from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain, stiffness_by_inertia
 from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
@@ -106,7 +106,7 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _Ki
     K_p = signals.gain(
         "K_p",
         size=rows,
-        default=50.0,
+        default=stiffness_by_inertia(robot, rows, 50.0),
         bounds=(0.0, 5000.0),
         unit="N/m, N·m",
         doc="Stiffness on the pose error, per axis.",

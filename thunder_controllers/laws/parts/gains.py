@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
+FloatArray = NDArray[np.float64]
+
 FASTEST = 230.0
 """Largest eigenvalue of M⁻¹K_d over poses that the default has [1/s].
 
@@ -24,7 +26,7 @@ LARGEST = 500.0
 POSES = 300
 
 
-def joint_damping_gain(robot: RobotExpressions, signals: Signals, default: NDArray[np.float64]) -> ca.SX:
+def joint_damping_gain(robot: RobotExpressions, signals: Signals, default: FloatArray) -> ca.SX:
     """Declare K_d, the feedback on s per joint, shape (n,)."""
     return signals.gain(
         "K_d",
@@ -36,19 +38,31 @@ def joint_damping_gain(robot: RobotExpressions, signals: Signals, default: NDArr
     )
 
 
-def damping_by_inertia(robot: RobotExpressions) -> NDArray[np.float64]:
+def damping_by_inertia(robot: RobotExpressions) -> FloatArray:
     """K_d proportional to the least inertia that each joint alone moves, shape (n,).
 
     That is min 1/(M⁻¹)_ii over random poses in the joint ranges. No eigenvalue of M⁻¹K_d exceeds FASTEST there.
     """
-    masses = _masses(robot)
+    masses = [M for M, _ in _poses(robot)]
     apparent = np.min([1.0 / np.linalg.inv(M).diagonal() for M in masses], axis=0)
-    fastest = max(np.linalg.eigvals(np.linalg.solve(M, np.diag(apparent))).real.max() for M in masses)
-    damping = np.minimum(FASTEST / fastest * apparent, LARGEST)
-    return np.array([float(f"{value:.3g}") for value in damping])  # what rounding leaves is the same on every machine
+    fastest = max(_largest_eigenvalue(M, np.diag(apparent)) for M in masses)
+    return _rounded(np.minimum(FASTEST / fastest * apparent, LARGEST))
 
 
-def damping_by_place(robot: RobotExpressions) -> NDArray[np.float64]:
+def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: float) -> FloatArray:
+    """K_p on the rows of the task [N/m, N·m/rad], shape (rows,): `most`, or less where the arm is too light for it.
+
+    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀK_pJ exceeds (FASTEST/2)², which K_d damps well.
+    """
+    stiffness = []
+    for first in range(0, rows, 3):
+        parts = [(M, J[first : first + 3]) for M, J in _poses(robot)]
+        largest = max(_largest_eigenvalue(M, J.T @ J) for M, J in parts)
+        stiffness += 3 * [min(most, (FASTEST / 2) ** 2 / largest)]
+    return _rounded(np.array(stiffness))
+
+
+def damping_by_place(robot: RobotExpressions) -> FloatArray:
     """K_d that falls from 30 at the base to 2 at the last joint, geometrically, shape (n,).
 
     For arms whose distal joints move less inertia, rotors included; a delay of 2 ms may be too much for it.
@@ -56,14 +70,25 @@ def damping_by_place(robot: RobotExpressions) -> NDArray[np.float64]:
     return np.geomspace(30.0, 2.0, robot.n) if robot.n > 1 else np.array([10.0])
 
 
-def _masses(robot: RobotExpressions) -> list[NDArray[np.float64]]:
-    """M of the robot file at random poses."""
+def _poses(robot: RobotExpressions) -> list[tuple[FloatArray, FloatArray]]:
+    """M and J of the robot file at random poses."""
     numeric = RobotExpressions(replace(robot.model, symbolic={}))
     q, qdd = ca.SX.sym("q", robot.n), ca.SX.sym("qdd", robot.n)
     rest = ca.SX.zeros(robot.n)
-    mass_matrix = ca.Function("M", [q], [ca.jacobian(numeric.inverse_dynamics(q, rest, rest, qdd), qdd)])
+    M = ca.jacobian(numeric.inverse_dynamics(q, rest, rest, qdd), qdd)
+    function = ca.Function("poses", [q], [M, numeric.jacobian(q)])
     limits = [link.joint.limits for link in robot.model.links]
     lower = [limit.lower if np.isfinite(limit.lower) else -np.pi for limit in limits]
     upper = [limit.upper if np.isfinite(limit.upper) else np.pi for limit in limits]
     random = np.random.default_rng(0)
-    return [np.array(mass_matrix(random.uniform(lower, upper))) for _ in range(POSES)]
+    values = [function(random.uniform(lower, upper)) for _ in range(POSES)]
+    return [(np.array(M), np.array(J)) for M, J in values]
+
+
+def _largest_eigenvalue(M: FloatArray, feedback: FloatArray) -> float:
+    return float(np.linalg.eigvals(np.linalg.solve(M, feedback)).real.max())
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    """To three digits, which are the same on every machine."""
+    return np.array([float(f"{value:.3g}") for value in values])
