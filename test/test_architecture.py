@@ -39,7 +39,8 @@ CONTROLLERS: dict[str, set[str]] = {
     "references": {"host"},
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "commands": {"report", "simulation", "host"},
+    "experiments": {"report", "simulation", "references", "host", "resources"},
+    "commands": {"experiments", "report", "simulation", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

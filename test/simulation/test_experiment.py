@@ -217,7 +217,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "fraction of a step": (
         {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "torque_delay": 0.0005}},
-        "torque_delay: 0.0005 s is not a whole number of control steps; valid: a multiple of 0.001 s",
+        "torque_delay: 0.0005 s is not a whole number of integration steps; valid: a multiple of 0.001 s",
     ),
     "another robot's plant": (
         {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "xacro_args": {"prefix": "left_"}}},

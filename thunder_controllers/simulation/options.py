@@ -105,7 +105,7 @@ class PlantOptions(Strict):
         inertia: Links whose true inertia is another than the description says.
         friction: Replaces the friction of the description; None keeps it.
         noise: On the measurements.
-        torque_delay: Time between command and effect [s], a whole number of control steps.
+        torque_delay: Time between command and effect [s], a whole number of integration steps.
     """
 
     ee_link: str | None = None
