@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.spatial.transform import Rotation
 
 from thunder_controllers.commands.experiment import experiment as command
 from thunder_controllers.experiments import bad_day, draws
@@ -65,18 +66,25 @@ def test_pairs_fill_the_ranges_and_can_be_reached(library: Library) -> None:
         assert np.ptp(values) > 0.8 * (upper - lower) and abs(values.mean() - 0.5 * (lower + upper)) < 0.2 * upper
 
 
-def test_5_cm_beyond_is_out_of_reach_and_singular_postures_are_singular(library: Library) -> None:
-    rng = np.random.default_rng(0)
-    for q, there in bad_day.WAYS["5 cm beyond"](rng, library, 5):
+@pytest.mark.parametrize(("way", "beyond"), [("to the edge", 0.0), ("5 cm beyond", 0.05)])
+def test_the_edge_is_where_reach_ends(library: Library, way: str, beyond: float) -> None:
+    """The wrist that a pose asks for lies on a circle about the flange's axis: its nearest point is too far away."""
+    for q, there in bad_day.WAYS[way](np.random.default_rng(0), library, 10):
+        assert draws.within(library, q)
         (T,) = draws.poses(library, q[None])
-        wrist = np.linalg.norm(library.evaluate("T_0_5", q)[:3, 3] - library.evaluate("T_0_2", q)[:3, 3])
-        q[bad_day.ELBOW] = library.position_upper[bad_day.ELBOW]
-        longest = np.linalg.norm(library.evaluate("T_0_5", q)[:3, 3] - library.evaluate("T_0_2", q)[:3, 3])
-        # The flange keeps its offset from the wrist, as the orientation is given: the wrist would have to be here.
-        hand = T[:3, :3].T @ (T[:3, 3] - library.evaluate("T_0_5", q)[:3, 3])
-        assert wrist < longest and np.isfinite(hand).all()
-        assert np.linalg.norm(there[:3, 3] - T[:3, 3]) > 0.05
-    for q in draws.singular(rng, library, 5):
+        shoulder = library.evaluate("T_0_2", q)[:3, 3]
+        wrist = T[:3, :3].T @ (shoulder + bad_day.reach(library, q) - T[:3, 3])  # in the frame of the end effector
+        turns = Rotation.from_rotvec(np.linspace(0.0, 2.0 * np.pi, 3601)[:, None] * [0.0, 0.0, 1.0])
+        nearest = np.linalg.norm(there[:3, 3] + turns.apply(wrist) @ there[:3, :3].T - shoulder, axis=1).min()
+        angles = np.linspace(library.position_lower[bad_day.ELBOW], library.position_upper[bad_day.ELBOW], 300)
+        longest = max(
+            np.linalg.norm(bad_day.reach(library, np.append([0, 0, 0, angle], [0, 0, 0]))) for angle in angles
+        )
+        assert nearest - longest == pytest.approx(beyond, abs=1e-4)
+
+
+def test_singular_postures_are_singular(library: Library) -> None:
+    for q in draws.singular(np.random.default_rng(0), library, 5):
         assert np.linalg.svd(library.evaluate("J_ee", q), compute_uv=False)[-1] < 0.02
 
 

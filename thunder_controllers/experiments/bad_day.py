@@ -94,7 +94,7 @@ def starts(settings: Settings) -> Group:
         for q_d, q in draws.pairs(rng, library, count, (0.05, 0.5), tuple(np.deg2rad(angle))):
             (T,) = draws.poses(library, q_d[None])
             cases.append(Case(row, _from(q, {"type": "hold", **_pose(T)}, 10.0), 0.1))
-    return Group("Starts away from the reference", tuple(cases), (*NO_FAULT, Criterion("success", 0.95, at_least=True)))
+    return Group("Starts away from the reference", tuple(cases), (*NO_FAULT, Criterion("success", 0.9, at_least=True)))
 
 
 def references(settings: Settings) -> Group:
@@ -122,19 +122,46 @@ def _in_reach(rng: draws.Generator, library: Library, count: int) -> Ways:
         yield q, draws.poses(library, there[None])[0]
 
 
-ELBOW = 3
-"""Joint of the Panda that stretches the arm at its upper limit."""
+ELBOW, FOREARM, WRIST = 3, 4, 5
+"""Joints of the Panda: what stretches the arm, and what turns and bends the hand."""
 
 
 def _stretched(rng: draws.Generator, library: Library, count: int, beyond: float) -> Ways:
-    """From a bent elbow outwards, to a pose `beyond` what the stretched arm reaches [m]."""
+    """From a bent elbow outwards, to a pose `beyond` what the arm reaches with that orientation [m].
+
+    The joint of the hand is beside the axis of the flange, so that the wrist may lie on a circle; it is put where that
+    comes nearest to the shoulder: in one plane with the arm, the flange farther out.
+    """
+    stretched = _stretched_elbow(library)
     for q in draws.postures(rng, library, count):
-        q[ELBOW] = library.position_upper[ELBOW] - 0.03
+        q[FOREARM], q[ELBOW] = 0.0, stretched
+        out, hand = _directions(library, q)
+        while out @ hand < 0.2:
+            q[WRIST] = draws.postures(rng, library, 1)[0, WRIST]
+            out, hand = _directions(library, q)
         (there,) = draws.poses(library, q[None])
-        shoulder, wrist = (library.evaluate(name, q)[:3, 3] for name in ("T_0_2", "T_0_5"))
-        there[:3, 3] += beyond * (wrist - shoulder) / np.linalg.norm(wrist - shoulder)
+        there[:3, 3] += beyond * out
         q[ELBOW] -= rng.uniform(0.4, 0.8)
         yield q, there
+
+
+def reach(library: Library, q: FloatArray) -> FloatArray:
+    """Vector from the Panda's shoulder to its wrist [m], (3,)."""
+    return np.asarray(library.evaluate("T_0_5", q)[:3, 3] - library.evaluate("T_0_2", q)[:3, 3])
+
+
+def _stretched_elbow(library: Library) -> float:
+    """Angle of the elbow that takes the wrist farthest, whatever the other joints [rad]."""
+    angles = np.linspace(library.position_lower[ELBOW], library.position_upper[ELBOW], 1000)
+    postures = np.zeros((len(angles), library.n_joints))
+    postures[:, ELBOW] = angles
+    return float(angles[np.argmax([np.linalg.norm(reach(library, q)) for q in postures])])
+
+
+def _directions(library: Library, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """From shoulder to wrist, and from wrist to the axis of the flange; unit vectors."""
+    out = reach(library, q)
+    return out / np.linalg.norm(out), library.evaluate("T_0_6", q)[:3, 0]
 
 
 def _through_singularities(rng: draws.Generator, library: Library, count: int) -> Ways:

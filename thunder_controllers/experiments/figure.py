@@ -15,6 +15,9 @@ from thunder_controllers.experiments.table import Document
 from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
 
 COLUMNS = 2
+DIVERGED_AT = 10.0
+"""Where a case is marked that has no error, as its plant diverged [m, rad]."""
+
 SPREAD = 0.15
 """Half the width of a row's cloud of marks; before and now have one each."""
 
@@ -33,6 +36,7 @@ def write_figure(path: Path, document: Document, earlier: Document | None = None
                 offset = 2.4 * SPREAD * (index - 0.5 * (len(shown) - 1))
                 _panel(axis, list(group["rows"]), cases, offset, COLOURS[0 if name == "before" else 1], name)
             axis.set_title(group["title"])
+            axis.set_xticks(range(len(group["rows"])), _labels(group), rotation=20, ha="right", fontsize=7)
         for axis in axes[len(groups) :]:
             axis.set_visible(False)
         handles, labels = axes[0].get_legend_handles_labels()
@@ -44,17 +48,20 @@ def _panel(axis: Axes, rows: list[str], cases: dict[str, Any], offset: float, co
     marks = {True: ("o", name), False: ("x", f"{name}, stopped by a fault")}
     for done, (marker, label) in marks.items():
         points = [
-            (place + offset + SPREAD * shift, max(error, ERROR_FLOOR))
+            (place + offset + SPREAD * shift, DIVERGED_AT if error is None else max(error, ERROR_FLOOR))
             for place, row in enumerate(rows)
             for shift, (ended, error, _) in zip(_shifts(len(cases.get(row, []))), cases.get(row, []), strict=True)
-            if ended != REFUSED and (ended == DONE) == done and error is not None
+            if ended != REFUSED and (ended == DONE) == done
         ]
         x, y = np.reshape(points, (-1, 2)).T
         axis.scatter(x, y, s=14, marker=marker, color=colour, alpha=0.7, linewidths=0.9, label=label)
     axis.set_yscale("log")
     axis.set_ylabel("‖e‖ [m, rad]")
-    axis.set_xticks(range(len(rows)), rows, rotation=20, ha="right", fontsize=7)
     axis.set_xlim(-0.5, len(rows) - 0.5)
+
+
+def _labels(group: dict[str, Any]) -> list[str]:
+    return [f"{row}, {n} refused" if (n := values["refused"]) else row for row, values in group["rows"].items()]
 
 
 def _shifts(count: int) -> list[float]:
