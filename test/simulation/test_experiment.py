@@ -234,6 +234,12 @@ def test_a_scenario_that_does_not_fit_says_what_would(case: str, tmp_path: Path)
     assert message in str(caught.value)
 
 
+def test_the_hosts_help_can_be_switched_off(tmp_path: Path) -> None:
+    host = {"approaches_jumps": False, "approach_patience": None}
+    options = _prepare(tmp_path, _document(host=host)).host.options
+    assert not options.approaches_jumps and options.approach_patience == np.inf
+
+
 def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) -> None:
     path = tmp_path / "short.yaml"
     path.write_text(yaml.safe_dump(_document(duration=0.2)))

@@ -104,6 +104,5 @@ def load_experiment(name: str) -> Experiment:
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:
         raise NameNotFoundError(f"no experiment '{name}'", valid=", ".join(sorted(found)) or "none is installed")
-    experiment = found[name].load()
-    assert isinstance(experiment, Experiment)
+    experiment: Experiment = found[name].load()
     return experiment

@@ -14,7 +14,9 @@ from thunder_controllers.experiments.runner import DONE, REFUSED
 from thunder_controllers.experiments.table import Document
 from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
 
-COLUMNS = 2
+ACROSS = 2
+"""Panels in a row."""
+
 DIVERGED_AT = 10.0
 """Where a case is marked that has no error, as its plant diverged [m, rad]."""
 
@@ -27,9 +29,9 @@ def write_figure(path: Path, document: Document, earlier: Document | None = None
     groups = document["groups"]
     shown = {"now": document} if earlier is None else {"before": earlier, "now": document}
     with matplotlib.style.context(STYLE):
-        lines = -(-len(groups) // COLUMNS)
+        lines = -(-len(groups) // ACROSS)
         figure = Figure(figsize=(11.0, 3.0 * lines), layout="constrained")
-        axes = figure.subplots(lines, COLUMNS, squeeze=False).ravel()
+        axes = figure.subplots(lines, ACROSS, squeeze=False).ravel()
         for axis, (key, group) in zip(axes, groups.items(), strict=False):
             for index, (name, one) in enumerate(shown.items()):
                 cases = one["groups"].get(key, {"cases": {}})["cases"]
