@@ -10,7 +10,7 @@ from thunder_controllers.simulation.scenario import RunConfig
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 GROUP = "thunder.experiments"
-"""Entry points: a name, and the `Experiment` it stands for."""
+"""Entry points: a name, and the function without arguments that makes its `Experiment`."""
 
 
 @dataclass(frozen=True)
@@ -104,5 +104,5 @@ def load_experiment(name: str) -> Experiment:
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:
         raise NameNotFoundError(f"no experiment '{name}'", valid=", ".join(sorted(found)) or "none is installed")
-    experiment: Experiment = found[name].load()
+    experiment: Experiment = found[name].load()()
     return experiment

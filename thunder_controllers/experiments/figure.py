@@ -63,7 +63,7 @@ def _panel(axis: Axes, rows: list[str], cases: dict[str, Any], offset: float, co
 
 
 def _labels(group: dict[str, Any]) -> list[str]:
-    return [f"{row}, {n} refused" if (n := values["refused"]) else row for row, values in group["rows"].items()]
+    return [f"{row}, {n:g} refused" if (n := values["refused"]) else row for row, values in group["rows"].items()]
 
 
 def _shifts(count: int) -> list[float]:
