@@ -40,7 +40,8 @@ CONTROLLERS: dict[str, set[str]] = {
     "analysis": {"host"},
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "commands": {"report", "simulation", "analysis", "host"},
+    "experiments": {"report", "simulation", "references", "host", "resources"},
+    "commands": {"experiments", "report", "simulation", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

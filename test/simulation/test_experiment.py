@@ -217,7 +217,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "fraction of a step": (
         {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "torque_delay": 0.0005}},
-        "torque_delay: 0.0005 s is not a whole number of control steps; valid: a multiple of 0.001 s",
+        "torque_delay: 0.0005 s is not a whole number of integration steps; valid: a multiple of 0.001 s",
     ),
     "another robot's plant": (
         {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "xacro_args": {"prefix": "left_"}}},
@@ -232,6 +232,12 @@ def test_a_scenario_that_does_not_fit_says_what_would(case: str, tmp_path: Path)
     with pytest.raises(ThunderError) as caught:
         _prepare(tmp_path, _document(**changes))
     assert message in str(caught.value)
+
+
+def test_the_hosts_help_can_be_switched_off(tmp_path: Path) -> None:
+    host = {"approaches_jumps": False, "approach_patience": None}
+    options = _prepare(tmp_path, _document(host=host)).host.options
+    assert not options.approaches_jumps and options.approach_patience == np.inf
 
 
 def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) -> None:

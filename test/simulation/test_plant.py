@@ -201,8 +201,22 @@ def test_torque_acts_after_its_delay() -> None:
     assert history == [False, False, False, True, True, True]
 
 
+def test_a_delay_may_end_between_control_steps() -> None:
+    """Of 4 ms control steps: the command of 5 ms ago is that of the step before for 1 ms, then this one's."""
+    coarse = MujocoPlant(PENDULUM, ("hinge",), 0.004, PlantOptions(torque_delay=0.005, substeps=4))
+    fine = MujocoPlant(PENDULUM, ("hinge",), 0.001, PlantOptions(torque_delay=0.005))
+    for plant in (coarse, fine):
+        plant.reset([0.3])
+    for k in range(8):
+        effort = np.array([float(k % 3)])
+        coarse.step(effort)
+        for _ in range(4):
+            fine.step(effort)
+        assert coarse.q == fine.q
+
+
 def test_a_delay_that_is_no_multiple_of_the_step_is_an_error() -> None:
-    expected = "plant: torque_delay: 0.0015 s is not a whole number of control steps; valid: a multiple of 0.001 s"
+    expected = "plant: torque_delay: 0.0015 s is not a whole number of integration steps; valid: a multiple of 0.001 s"
     with pytest.raises(ScenarioError, match=re.escape(expected)):
         _arm(torque_delay=0.0015)
 

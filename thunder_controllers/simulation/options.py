@@ -110,7 +110,7 @@ class PlantOptions(Strict):
         velocity: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of
             measured positions through a first-order low-pass.
         velocity_cutoff: Of that low-pass [Hz].
-        torque_delay: Time between command and effect [s], a whole number of control steps.
+        torque_delay: Time between command and effect [s], a whole number of integration steps.
     """
 
     ee_link: str | None = None

@@ -28,7 +28,7 @@ NOISE_BLOCK = 1024
 """Steps for which noise is drawn at once: one call of the generator costs as much as a thousand numbers."""
 
 DELAY_TOLERANCE = 1e-6
-"""How far a delay may be from a whole number of control steps, in steps."""
+"""How far a delay may be from a whole number of integration steps, in steps."""
 
 
 class MujocoPlant:
@@ -77,7 +77,8 @@ class MujocoPlant:
         for payload in self.options.payloads:
             body_named(self._spec, payload.link, f"{where}: payloads")
         self._bind(*compile_spec(self._spec, where))
-        self._delay = np.zeros((self._delay_steps(), self.n))
+        whole, self._late = divmod(self._delay_steps(), self.options.substeps)
+        self._delay = np.zeros((whole, self.n))
         self._seed = seed
         self._sensors = _Sensors(self.options, self.n, period, seed, where)
         self._own_inertia: dict[str, Inertia] = {}
@@ -107,12 +108,13 @@ class MujocoPlant:
         self._kinematics = mujoco.MjData(model)
 
     def _delay_steps(self) -> int:
-        steps = self.options.torque_delay / self.period
+        step = self.period / self.options.substeps
+        steps = self.options.torque_delay / step
         if abs(steps - round(steps)) > DELAY_TOLERANCE:
             raise ScenarioError(
-                f"{self.options.torque_delay:g} s is not a whole number of control steps",
+                f"{self.options.torque_delay:g} s is not a whole number of integration steps",
                 where=f"{self.where}: torque_delay",
-                valid=f"a multiple of {self.period:g} s",
+                valid=f"a multiple of {step:g} s",
             )
         return round(steps)
 
@@ -207,11 +209,16 @@ class MujocoPlant:
         if len(self._delay):
             effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
             self._slot = (self._slot + 1) % len(self._delay)
+        if self._late:
+            self._integrate(self.effort, self._late)
         self.effort[:] = effort
+        self._integrate(effort, self.options.substeps - self._late)
+
+    def _integrate(self, effort: FloatArray, steps: int) -> None:
         if self._firmware is not None:
             effort = effort + self._firmware.gravity_effort(self._qpos[self._order])
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
-        mujoco.mj_step(self.model, self.data, self.options.substeps)
+        mujoco.mj_step(self.model, self.data, steps)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""

@@ -79,8 +79,15 @@ def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
     return model, Library(folder / f"lib{model.name}.so")
 
 
-def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library) -> Setup:
+def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | None = None) -> Setup:
     """Set a run up.
+
+    Args:
+        scenario: What `run` is of.
+        run: What to set up.
+        model: The controller's robot.
+        library: The same, compiled with the law.
+        description: The plant's, as `read_description` gives it; it is read if None.
 
     Raises:
         ScenarioError: if parts of the scenario do not fit each other or the robot.
@@ -88,7 +95,15 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library) -
     """
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
-    plant = _plant(scenario, config, library, period)
+    plant = MujocoPlant(
+        description or read_description(scenario, config),
+        library.joint_names,
+        period,
+        config.plant,
+        seed=config.seed,
+        gravity_compensated=config.host.gravity_compensated_by_robot,
+        where=str(scenario.resolve(config.plant.urdf)),
+    )
     reference = config.reference.build()
     samples = _samples(reference, library, config, where)
     q, qd = _start(library, config, samples, where)
@@ -109,18 +124,10 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library) -
     return Setup(library, plant, host, reference, samples, links, period)
 
 
-def _plant(scenario: Scenario, config: RunConfig, library: Library, period: float) -> MujocoPlant:
+def read_description(scenario: Scenario, config: RunConfig) -> str:
+    """Read the plant's URDF, expanded if it is a xacro file."""
     path = scenario.resolve(config.plant.urdf)
-    is_xacro = path.suffix == ".xacro"
-    return MujocoPlant(
-        expand_xacro(path, config.plant.xacro_args) if is_xacro else read_text(path),
-        library.joint_names,
-        period,
-        config.plant,
-        seed=config.seed,
-        gravity_compensated=config.host.gravity_compensated_by_robot,
-        where=str(path),
-    )
+    return expand_xacro(path, config.plant.xacro_args) if path.suffix == ".xacro" else read_text(path)
 
 
 def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
@@ -212,7 +219,8 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         velocity_patience=host.velocity_patience,
         velocity_limit_patience=host.velocity_limit_patience,
         gap_limit=host.gap_limit or max(GAP_LIMIT, 20.0 / config.rate),
-        approach_patience=host.approach_patience,
+        approaches_jumps=host.approaches_jumps,
+        approach_patience=np.inf if host.approach_patience is None else host.approach_patience,
         velocity_stop_ratio=host.velocity_stop_ratio,
     )
 

@@ -79,7 +79,8 @@ class HostSection(Strict):
     velocity_patience: Positive = 0.1
     velocity_limit_patience: Positive = 0.5
     gap_limit: Positive | None = None
-    approach_patience: Positive = 1.0
+    approaches_jumps: bool = True
+    approach_patience: Positive | None = 1.0
     velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = 3.0
 
 
@@ -195,19 +196,19 @@ def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
 def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:
     """Lay a run's overrides over the common part and check the result."""
     common = {key: value for key, value in document.data.items() if key in RunConfig.model_fields}
-    data = _merged(common, entry.overrides) | ({} if seed is None else {"seed": seed})
+    data = merged(common, entry.overrides) | ({} if seed is None else {"seed": seed})
     config = _validate(RunConfig, data, document, ("runs", index, "overrides"))
     return Run(entry.name, entry.adaptation, config)
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
         alike = isinstance(below, Mapping) and isinstance(value, Mapping)
         if alike and value.get("type", below.get("type")) == below.get("type"):  # type: ignore[union-attr]
-            value = _merged(below, value)  # type: ignore[arg-type]
+            value = merged(below, value)  # type: ignore[arg-type]
         result[key] = value
     return result
 

@@ -1,0 +1,69 @@
+"""The table of an experiment: how rows are summarised, when a criterion is kept, what an earlier table adds."""
+
+from __future__ import annotations
+
+import pytest
+
+from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
+from thunder_controllers.experiments.runner import Outcome
+from thunder_controllers.experiments.table import Document, make_document, markdown, missed, table_rows
+from thunder_controllers.simulation.scenario import RunConfig
+
+CONFIG = RunConfig.model_validate(
+    {
+        "robot": "robot.yaml",
+        "plant": {"urdf": "robot.urdf"},
+        "reference": {"type": "hold", "position": [0.4, 0.0, 0.5]},
+        "start": {"q": [0.0]},
+        "duration": 1.0,
+    }
+)
+GOOD = Outcome("done", error=1e-4, peak_error=2e-4, settled=True, peak_speed=0.5, frozen=0.0, rate_limited=0.0)
+FAR = Outcome("done", error=3e-2, peak_error=5e-2, settled=False, peak_speed=0.9, frozen=0.2, rate_limited=0.1)
+AWAY = Outcome("runaway", error=1.0, peak_error=1.5, settled=False, peak_speed=4.0, frozen=0.0, rate_limited=0.3)
+
+
+def _document(*criteria: Criterion, **rows: list[Outcome]) -> Document:
+    cases = tuple(Case(row, CONFIG, 1.0) for row, outcomes in rows.items() for _ in outcomes)
+    experiment = Experiment("What it shows.", {})
+    group = Group("Group", cases, criteria)
+    flat = [one for outcomes in rows.values() for one in outcomes]
+    return make_document("test", experiment, Settings(), {"group": group}, {"group": flat})
+
+
+def test_a_row_counts_what_ran_and_what_did_not() -> None:
+    document = _document(row=[GOOD, FAR, AWAY, Outcome("refused"), Outcome("diverged"), Outcome("position_exceeded")])
+    row = document["groups"]["group"]["rows"]["row"]
+    assert (row["cases"], row["refused"], row["runaways"], row["other faults"]) == (6, 1, 2, 1)
+    assert row["success"] == 0.2  # of the five that ran
+    assert (row["error"], row["largest error"], row["speed / limit"]) == (3e-2, 1.5, 4.0)
+
+
+def test_a_row_of_refusals_has_no_numbers_and_misses_nothing() -> None:
+    document = _document(Criterion("success", 0.9, at_least=True), row=[Outcome("refused")])
+    assert document["groups"]["group"]["rows"]["row"]["success"] is None
+    assert missed(document) == []
+
+
+@pytest.mark.parametrize(
+    ("criterion", "missing"),
+    [
+        (Criterion("runaways", 0.0), ["Group, b: runaways ≤ 0 (is 1)"]),
+        (Criterion("runaways", 0.0, rows=("a",)), []),
+        (Criterion("success", 1.0, at_least=True), ["Group, b: success ≥ 1 (is 0)"]),
+        (Criterion("error", 2.0, rows=("b",), times="a"), ["Group, b: error ≤ 2 × that of 'a' (is 1)"]),
+        (Criterion("error", 1e4, rows=("b",), times="a"), []),
+    ],
+)
+def test_a_criterion_is_kept_or_named(criterion: Criterion, missing: list[str]) -> None:
+    document = _document(criterion, a=[GOOD], b=[AWAY])
+    assert missed(document) == missing
+    page = markdown(document)
+    assert ("All criteria are kept." in page) == (not missing) and all(line in page for line in missing)
+
+
+def test_an_earlier_table_shows_where_it_differs() -> None:
+    before, now = _document(a=[AWAY], b=[GOOD]), _document(a=[GOOD], b=[GOOD], c=[FAR])
+    head, *rows = table_rows(now, before)
+    column = head.index("runaways")
+    assert [row[column] for row in rows] == ["1 → 0", "0", "0"]
