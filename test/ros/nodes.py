@@ -272,6 +272,12 @@ class Probe:
         self.node.destroy_node()
         rclpy.try_shutdown(context=self.context)
 
+    def in_own_thread(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Between two waits of the executor: what it would wait for must not go while it gathers that."""
+        done = threading.Event()
+        self.executor.create_task(function, argument).add_done_callback(lambda _: done.set())
+        assert done.wait(TIMEOUT), f"no end of {function.__name__}"
+
     # --- topics ------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -282,7 +288,7 @@ class Probe:
         try:
             yield inbox
         finally:
-            self.node.destroy_subscription(subscription)
+            self.in_own_thread(self.node.destroy_subscription, subscription)
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> Inbox:
         """Subscribe until the probe ends."""
@@ -307,7 +313,7 @@ class Probe:
         try:
             yield publisher
         finally:
-            self.node.destroy_publisher(publisher)
+            self.in_own_thread(self.node.destroy_publisher, publisher)
 
     def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = TIMEOUT) -> Any:
         """Wait for a condition on messages or on the graph; its value."""

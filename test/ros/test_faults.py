@@ -208,7 +208,7 @@ def test_the_watchdog_starts_within_its_time_in_steps_of_the_simulation(
     assert probe.call(SetBool, f"{SIMULATION}/inject_fault", SetBool.Request(data=True)).success
     probe.wait_until(lambda: seen.silent_steps, "command in the silence")
     for subscription in (clock, command, states):
-        probe.node.destroy_subscription(subscription)
+        probe.in_own_thread(probe.node.destroy_subscription, subscription)
     assert 0.5 * WATCHDOG / 1e-3 < seen.silent_steps < 4.0 * WATCHDOG / 1e-3
 
 

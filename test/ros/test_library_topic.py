@@ -86,7 +86,7 @@ def say(probe: Probe) -> Iterator[Callable[[str], None]]:
     """Publish on the library topic, as any participant can."""
     publisher = probe.node.create_publisher(String, TOPIC, LATCHED)
     yield lambda text: publisher.publish(String(data=text))
-    probe.node.destroy_publisher(publisher)
+    probe.in_own_thread(probe.node.destroy_publisher, publisher)
 
 
 def attack(node: NodeProcess, probe: Probe, trap: Trap, act: Callable[[str], Any]) -> None:

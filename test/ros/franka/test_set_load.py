@@ -65,4 +65,4 @@ def test_the_robot_is_asked_once_and_its_answer_is_the_end(
         assert list(request.center_of_mass) == LOAD[1:]
         assert list(request.load_inertia) == [0.0] * 9
     finally:
-        probe.node.destroy_service(service)
+        probe.in_own_thread(probe.node.destroy_service, service)
