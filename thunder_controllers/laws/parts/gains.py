@@ -54,10 +54,9 @@ def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: float) -> Flo
 
     Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀK_pJ exceeds (FASTEST/2)², which K_d damps well.
     """
-    stiffness = []
-    for first in range(0, rows, 3):
-        parts = [(M, J[first : first + 3]) for M, J in _poses(robot)]
-        largest = max(_largest_eigenvalue(M, J.T @ J) for M, J in parts)
+    poses, stiffness = _poses(robot), []
+    for part in (slice(first, first + 3) for first in range(0, rows, 3)):
+        largest = max(_largest_eigenvalue(M, J[part].T @ J[part]) for M, J in poses)
         stiffness += 3 * [min(most, (FASTEST / 2) ** 2 / largest)]
     return _rounded(np.array(stiffness))
 
