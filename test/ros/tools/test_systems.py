@@ -150,7 +150,7 @@ def test_the_command_lists_the_arguments_of_a_system(name: str) -> None:
 
 
 def test_every_system_has_a_launch_file_and_every_launch_file_for_users_is_a_system() -> None:
-    parts = {"arguments", "tools"}
+    parts = {"arguments", "discovery", "tools"}
     assert {path.name.partition(".")[0] for path in (ROOT / "launch").glob("*.launch.py")} - parts == set(SYSTEMS)
 
 
