@@ -146,12 +146,12 @@ def test_the_defaults_of_slotine_li_are_too_fast_for_a_ur5(build_cache: Path) ->
     assert "the speed of wrist_3_joint away" in note
 
 
-@pytest.mark.parametrize(("law", "Lambda"), [("slotine_li", 5.0), ("cartesian_backstepping", 10.0)])
-def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: Library, law: str, Lambda: float) -> None:
+@pytest.mark.parametrize("law", LAWS)
+def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: Library, law: str) -> None:
     """With a delay of two periods.
 
-    The share neglects the feedback of positions. At the border the loop swings by π/5 per period, ω = 628 rad/s; K_dΛ lags
-    by Λ/ω there, which is 1 % of the π/2 that a delay may take for Λ = 10 1/s.
+    The share neglects the feedback of positions. At the border the loop swings by π/5 per period, ω = 628 rad/s; for
+    Λ = 10 1/s the lag Λ/ω of K_dΛ is 1 % of the π/2 that a delay may take.
     """
     K_d = default(library, law, "K_d")
     for wanted, is_stable in ((0.97, True), (1.01, False)):
