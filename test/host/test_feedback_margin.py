@@ -116,10 +116,11 @@ def test_the_share_grows_with_the_period(library: Library) -> None:
 
 
 def test_the_default_gains_of_the_panda_are_slow_enough(library: Library) -> None:
-    """With bounds of the estimates that suit a hand tool."""
-    upper = default(library, "cartesian_backstepping", "pi_upper")
-    upper[MASS_AND_MOMENTS] = [3.0, 0.05, 0.05, 0.05]
-    assert notes(library, "cartesian_backstepping", {"pi_upper": upper}) == []
+    """Also with estimates where the law itself bounds them."""
+    assert notes(library, "cartesian_backstepping") == []
+    upper = default(library, "cartesian_backstepping", "least_inertia") * 0.0 + 1e6
+    (note,) = notes(library, "cartesian_backstepping", {"least_inertia": upper})
+    assert note.startswith("the bounds of the estimates leave no margin")
 
 
 def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
@@ -180,7 +181,7 @@ def test_estimates_that_are_given_count(library: Library) -> None:
 def test_bounds_of_the_estimates_count_where_the_inertia_acts_on_the_velocity(planar3r: Library) -> None:
     """D = K_d + M̂ Λ for slotine_li, M̂ of the last link's estimate through the regressor of all links."""
     K_d, Lambda, n = np.array([1.0, 0.5, 0.2]), 5.0, 3
-    gains = {"K_d": K_d, "Lambda": Lambda}
+    gains = {"K_d": K_d, "Lambda": Lambda, "least_inertia": 1e6}  # pi_upper is the only bound
     (note,) = notes(planar3r, "slotine_li", gains)
     assert note.startswith("the bounds of the estimates leave no margin at 1000 Hz: with mass and moments of inertia")
     assert "the speed of joint3 away" in note
@@ -203,7 +204,7 @@ def test_bounds_of_the_estimates_count_where_the_inertia_acts_on_the_velocity(pl
 
 
 def test_bounds_as_near_as_the_note_says_are_silent(planar3r: Library) -> None:
-    gains = {"K_d": [1.0, 0.5, 0.2]}
+    gains = {"K_d": [1.0, 0.5, 0.2], "least_inertia": 1e6}  # pi_upper is the only bound
     (note,) = notes(planar3r, "slotine_li", gains)
     factor = number(r"by a factor of (\S+) or more", note)
     estimate = np.array(planar3r.law("slotine_li").state[0].defaults)

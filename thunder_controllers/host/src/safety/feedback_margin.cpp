@@ -23,7 +23,6 @@ constexpr int kPoses = 20;
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
 constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
 constexpr const char* kPosture = "q_home";
-constexpr const char* kUpperBounds = "pi_upper";
 constexpr std::size_t kMassAndMoments[] = {0, 4, 7, 9};  // of a link's parameters: m, Ixx, Iyy, Izz
 
 /// A law that holds a pose.
@@ -76,16 +75,32 @@ class RestingLaw {
     return true;
   }
 
+  /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
+  bool adapt() {
+    const std::vector<double> q = pose(0);
+    if (!hold(q) || !step(q)) return false;
+    law_.commit(false);
+    return true;
+  }
+
  private:
-  bool differentiate(const std::vector<double>& q) {
-    if (!reference_.restart(q.data())) return false;
+  bool hold(const std::vector<double>& q) {
     if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
+    return reference_.restart(q.data());
+  }
+
+  bool step(const std::vector<double>& q) {
+    return law_.step(q.data(), qd_.data(), reference_.values().data(), gains_.data(), dt_);
+  }
+
+  bool differentiate(const std::vector<double>& q) {
+    if (!hold(q)) return false;
     const auto n = static_cast<Eigen::Index>(q.size());
     damping_.setZero(n, n);
     for (Eigen::Index joint = 0; joint < n; ++joint) {
       for (const double sign : {-1.0, 1.0}) {
         qd_[static_cast<std::size_t>(joint)] = sign * kDifference;
-        if (!law_.step(q.data(), qd_.data(), reference_.values().data(), gains_.data(), dt_)) return false;
+        if (!step(q)) return false;
         damping_.col(joint) -= sign / (2.0 * kDifference) * Eigen::Map<const Eigen::VectorXd>(law_.effort(), n);
       }
       qd_[static_cast<std::size_t>(joint)] = 0.0;
@@ -104,30 +119,37 @@ class RestingLaw {
   Eigen::MatrixXd damping_;
 };
 
-/// The initial state, but for the estimates: mass and moments of inertia are at their upper bounds where these are finite.
-std::optional<NamedValues> with_estimates_at_bounds(const thunder_law& law, const NamedValues& gains,
-                                                    const NamedValues& initial_state) {
+/// The initial state, but for the estimates: mass and moments of inertia are at the state's upper bounds, where it has any.
+std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
   const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
   if (!entry || entry_size(*entry) % kInertialParameters != 0) return std::nullopt;
   std::vector<double> state = default_values(law.state);
   write_entries(law.state, initial_state, law.name, state);
-  std::vector<double> upper(entry->upper, entry->upper + entry_size(*entry));
-  const thunder_entry* bounds = entry_if_any(law.gains, kUpperBounds);
-  if (bounds && entry_size(*bounds) == entry_size(*entry)) {
-    const std::vector<double> all = changed_gains(law, default_values(law.gains), gains);
-    for (std::size_t i = 0; i < upper.size(); ++i) {
-      upper[i] = std::min(upper[i], all[static_cast<std::size_t>(bounds->offset) + i]);
-    }
-  }
   std::vector<double> estimates = read_entry(*entry, state.data());
   for (std::size_t link = 0; link < estimates.size(); link += kInertialParameters) {
     for (const std::size_t i : kMassAndMoments) {
-      if (std::isfinite(upper[link + i])) estimates[link + i] = std::max(estimates[link + i], upper[link + i]);
+      if (std::isfinite(entry->upper[link + i])) estimates[link + i] = entry->upper[link + i];
     }
   }
   NamedValues changed = initial_state;
   changed[kEstimateEntry] = estimates;
   return changed;
+}
+
+std::optional<FeedbackMargin> find_fastest(RestingLaw& resting) {
+  FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
+  bool is_known = false;
+  for (int i = 0; i < kPoses; ++i) is_known = resting.look(resting.pose(i), fastest) || is_known;
+  return is_known ? std::optional<FeedbackMargin>(fastest) : std::nullopt;
+}
+
+std::optional<FeedbackMargin> margin_at_bounds(const std::shared_ptr<const Library>& library, const std::string& law,
+                                               const NamedValues& gains, const NamedValues& initial_state,
+                                               const Options& options) {
+  const std::optional<NamedValues> largest = with_largest_estimates(library->law(law), initial_state);
+  if (!largest) return std::nullopt;
+  RestingLaw resting(library, law, gains, *largest, options);
+  return resting.adapt() ? find_fastest(resting) : std::nullopt;
 }
 
 std::string three_digits(double value) {
@@ -149,10 +171,7 @@ std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Librar
                                               const NamedValues& gains, const NamedValues& initial_state,
                                               const Options& options) {
   RestingLaw resting(library, law, gains, initial_state, options);
-  FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
-  bool is_known = false;
-  for (int i = 0; i < kPoses; ++i) is_known = resting.look(resting.pose(i), fastest) || is_known;
-  return is_known ? std::optional<FeedbackMargin>(fastest) : std::nullopt;
+  return find_fastest(resting);
 }
 
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
@@ -166,14 +185,12 @@ std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& li
             "; lower it (damping gains) by a factor of " + three_digits(first->share / kLargestFeedbackShare) +
             " or more, see thunder gains"};
   }
-  const std::optional<NamedValues> at_bounds = with_estimates_at_bounds(library->law(law), gains, initial_state);
-  const std::optional<FeedbackMargin> last =
-      at_bounds ? feedback_margin(library, law, gains, *at_bounds, options) : std::nullopt;
+  const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
   if (!last || !(last->share > kLargestFeedbackShare)) return {};
   const double nearer = (last->share - first->share) / (kLargestFeedbackShare - first->share);
   return {"the bounds of the estimates leave no margin at " + rate + ": with mass and moments of inertia there, the " +
-          "velocity feedback " + finding(*last, *library) + "; bring the bounds (" + kUpperBounds +
-          ") nearer to the estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
+          "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) " +
+          "nearer to the estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
 }
 
 }  // namespace thunder
