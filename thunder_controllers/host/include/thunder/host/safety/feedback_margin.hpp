@@ -34,8 +34,8 @@ std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Librar
                                               const Options& options);
 
 /// What a person should know of the margin before the arm moves: a sentence if the law leaves none as it starts. If it
-/// does, a sentence if none is left once mass and moments of inertia of the estimates are at their upper bounds: the
-/// state's, or those into which a step of the law brings them, as with the gain pi_upper. M̂ acts on the velocity in some laws.
+/// does, a sentence if none is left once mass and moments of inertia of the estimates are at their upper bounds: those
+/// of the state, or where a step of the law brings them from there. M̂ acts on the velocity in some laws.
 ///
 /// Throws as feedback_margin does.
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
