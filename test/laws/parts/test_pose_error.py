@@ -5,7 +5,6 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from evaluation import numeric
 from hypothesis import given
 from hypothesis import strategies as st
 
