@@ -10,9 +10,10 @@ from laws import packed, slotine_li, step
 from robots import random_state
 
 from thunder_controllers.laws.parts.adaptation import adapted_links
+from thunder_dynamics.entries import EntryFlag, make_entry
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import EntryFlag, ReferenceKind, Signals, make_entry
+from thunder_dynamics.law import ReferenceKind, Signals
 from thunder_dynamics.spatial import rotation_from_ypr
 
 
