@@ -226,7 +226,7 @@ class MujocoPlant:
         for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
             force, torque = np.split(self.data.xfrc_applied[body], 2)
             mujoco.mj_applyFT(self.model, self.data, force, torque, self.data.xipos[body], body, effort)
-        return effort[self._order]
+        return np.array(effort[self._order])
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
