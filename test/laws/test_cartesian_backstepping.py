@@ -10,9 +10,10 @@ from evaluation import assert_close, evaluate, load_robot
 from laws import step
 
 from thunder_controllers.laws.cartesian_backstepping import cartesian_backstepping
+from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import EntryFlag, Law
+from thunder_dynamics.law import Law
 from thunder_dynamics.spatial import rot_axis
 
 DT = 1e-3
@@ -137,21 +138,14 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     assert expected < 0.0
 
 
-class _Fixed:
-    """A law with other gains than its defaults, for `slope`."""
-
-    def __init__(self, law: Law, gains: dict[str, object]) -> None:
-        entries = []
-        for entry in law.gains:
-            value = np.asarray(gains.get(entry.name, entry.default), dtype=float)
-            value = value[:, None] if value.ndim == 1 else value
-            entries.append(replace(entry, default=np.broadcast_to(value, entry.shape)))
-        self.gains = tuple(entries)
-        self.reference, self.state, self.telemetry, self.step = law.reference, law.state, law.telemetry, law.step
-
-
 def law_with(law: Law, gains: dict[str, object]) -> Law:
-    return _Fixed(law, gains)  # type: ignore[return-value]
+    """A law with other gains than its defaults, for `slope`."""
+    entries = []
+    for entry in law.gains:
+        value = np.asarray(gains.get(entry.name, entry.default), dtype=float)
+        value = value[:, None] if value.ndim == 1 else value
+        entries.append(replace(entry, default=np.broadcast_to(value, entry.shape)))
+    return replace(law, gains=tuple(entries))
 
 
 def test_effort_does_not_depend_on_which_links_are_adapted_when_estimates_are_true(
