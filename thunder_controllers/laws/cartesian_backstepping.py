@@ -17,7 +17,7 @@ from thunder_controllers.laws.parts.gains import (
     joint_damping_gain,
     stiffness_by_inertia,
 )
-from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
+from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
 from thunder_dynamics.errors import LawError
@@ -49,11 +49,12 @@ UNLIMITED_SPEED = 1e3
 def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """Track a pose with estimated inertial parameters.
 
-        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
+        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
         τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
 
     V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is damped near
-    singularities, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is bounded.
+    singularities and ν < 1 there, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is
+    bounded, as is adaptation that is too eager for the damping.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -132,6 +133,7 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str, fastes
     J = robot.jacobian(q)[:rows, :]
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
     inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
+    z, z_dot = inverse.ramp.posture * z, inverse.ramp.posture * z_dot + inverse.ramp.posture_dot * z
     v_c_dot = signals.time_derivative(v_c)
     x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
     qd_r, qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
@@ -178,9 +180,8 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     v_linear = reference.twist[:3] + Lambda[:3] * e_near
     if not with_orientation:
         return _PoseError(e_near, error, rotation.cosine), v_linear, SX.eye(3)
-    L_inverse = inverse_3x3(rotation.L)
-    feedback = limit_norm(L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
-    v_angular = L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
+    feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
+    v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
     L = ca.diagcat(SX.eye(3), rotation.L)
     return _PoseError(ca.vertcat(e_near, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
 

@@ -95,7 +95,8 @@ def _least_about_axes(model: RobotModel, link: int, apparent: FloatArray) -> Flo
     along = np.ones((len(joints), 3), dtype=bool)
     along[-1] = np.abs(joints[-1].axis) > 0.1
     reaches = along & np.array(turns)[:, None]
-    return np.where(reaches, apparent[list(model.path(link))][:, None], NO_LEAST_INERTIA).min(axis=0)
+    least = np.where(reaches, apparent[list(model.path(link))][:, None], NO_LEAST_INERTIA)
+    return np.asarray(least.min(axis=0))
 
 
 def damping_by_place(robot: RobotExpressions) -> FloatArray:
