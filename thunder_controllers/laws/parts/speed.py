@@ -47,7 +47,7 @@ def limit_joints(v: SX, v_dot: SX, limit: SX) -> tuple[SX, SX]:
     square = r * r
     m_dot = dot(seventh, v_dot * share) * (square * square * square * r)
     phi, slope = saturate(m)
-    scale = 1.0 - (m - phi) * r  # exactly 1 where nothing is scaled
+    scale = ca.if_else(m < EXACT_SHARE, 1.0, phi * r)
     scale_dot = (slope - scale) * r * m_dot
     return SX(scale * v), SX(scale * v_dot + scale_dot * v)
 
@@ -55,4 +55,4 @@ def limit_joints(v: SX, v_dot: SX, limit: SX) -> tuple[SX, SX]:
 def limit_norm(v: SX, limit: SX) -> SX:
     """κ v with ‖κ v‖ ≤ limit, shape of v: κ = φ(m)/m, m = ‖v‖/limit."""
     m = ca.sqrt(dot(v, v) + TINY) / limit
-    return SX((1.0 - (m - saturate(m)[0]) / m) * v)
+    return SX(ca.if_else(m < EXACT_SHARE, 1.0, saturate(m)[0] / m) * v)
