@@ -38,6 +38,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "host": set(),
     "references": {"host"},
     "analysis": {"host"},
+    "redundancy": set(),
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
     "experiments": {"report", "simulation", "references", "host", "resources"},
