@@ -116,7 +116,7 @@ def scale_to_bounds(J: ArrayLike, r: ArrayLike, U: ArrayLike) -> Scaled:
         bounds=[(-1.0, 1.0)] * n + [(0.0, 1.0)],
         method="highs",
     )
-    factor = max((1.0 - SLACK) * float(program.x[-1]), 0.0)
+    factor = max(0.0, (1.0 - SLACK) * float(program.x[-1]))
     u = solve_within_bounds(J, factor * r, U)
     return Scaled(np.zeros(n), 0.0) if u is None else Scaled(u, factor)
 
