@@ -174,7 +174,7 @@ def _motion_row(reach: float | None, motion: Motion) -> dict[str, Value]:
 
 
 def _random_states(settings: Settings) -> Findings:
-    """How often each method does the task at all, at random postures and velocities, under U and under random bounds."""
+    """How often each method does the task at all, at random postures and velocities, under U and random bounds."""
     rng = np.random.default_rng(settings.seed)
     rows: dict[str, dict[str, Value]] = {}
     for label, is_drawn in (("U", False), ("U drawn", True)):
@@ -289,12 +289,11 @@ def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]
             times = 1e3 * DT * np.arange(len(speeds))
             for joint, colour in zip(range(3), COLOURS, strict=False):
                 column[0].plot(times, speeds[:, joint], color=colour, label=f"joint {joint + 1}")
-            last = int(np.argmax(np.abs(speeds[0]) / BOUNDS))
-            near = slice(int(len(speeds) / 2) - 6, int(len(speeds) / 2) + 18)
-            for (kind, (velocity, _)), style in zip(own.items(), ("o-", "s:"), strict=True):
-                column[1].plot(
-                    times[near], 1e3 * velocity[near, last], style, markersize=3, label=f"joint {last + 1}, {kind}"
-                )
+            last, middle = int(np.argmax(np.abs(speeds[0]) / BOUNDS)), len(speeds) // 2
+            near = slice(middle - 6, middle + 18)
+            for colour, style, (kind, (velocity, _)) in zip(COLOURS, ("o-", "s:"), own.items(), strict=False):
+                label = f"joint {last + 1}, {kind}"
+                column[1].plot(times[near], 1e3 * velocity[near, last], style, color=colour, markersize=3, label=label)
             column[0].set_title(f"{name}: fastest stop")
             column[1].set_xlabel("t [ms]")
         axes[0, 0].set_ylabel("q̇ [rad/s]")
