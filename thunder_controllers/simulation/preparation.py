@@ -38,7 +38,7 @@ KINEMATIC_TOLERANCE = 1e-6
 MEASUREMENT_TIMEOUT = 0.01
 """Default of the host [s]; two periods where that is longer."""
 
-MEASUREMENTS: Mapping[str, Callable[[MujocoPlant], FloatArray]] = {"external_effort": MujocoPlant.external_effort}
+MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
 """Further measurements that the plant can feed, and how."""
 
 GAP_LIMIT = 0.2
@@ -67,7 +67,7 @@ class Setup:
     samples: FloatArray
     adapted_links: tuple[str, ...]
     period: float
-    measurements: Mapping[str, Callable[[MujocoPlant], FloatArray]]
+    measurements: Mapping[str, Callable[[Plant], FloatArray]]
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
