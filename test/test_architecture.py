@@ -41,7 +41,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "experiments": {"report", "simulation", "references", "host", "resources"},
+    "experiments": {"report", "simulation", "references", "redundancy", "host", "resources"},
     "commands": {"experiments", "report", "simulation", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
