@@ -111,9 +111,9 @@ def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
     for k in range(first, last):
         effort = efforts[k]
         read(true_q[k], true_qd[k])
-        measure(q[k], qd[k])
+        age = measure(q[k], qd[k])
         set_reference(samples[k])
-        guards[k] = update(times[k], q[k], qd[k], dt, effort)
+        guards[k] = update(times[k] - age, q[k], qd[k], dt, effort)
         step_ns[k] = host.last_step_ns
         states[k] = host.state_vector
         step(effort)
@@ -165,6 +165,8 @@ class _Recorder:
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
             guards=self.guards,
+            faults=setup.plant.faults.in_force(self.t),
+            fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),
             joint_names=np.array(library.joint_names),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from thunder_controllers.references import trajectories
-from thunder_controllers.simulation.options import Finite, NonNegative, Positive, Strict, Vector3
+from thunder_controllers.simulation.fields import Finite, NonNegative, Positive, Strict, Vector3
 from thunder_dynamics.spatial import rotation_from_ypr
 
 Values = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]

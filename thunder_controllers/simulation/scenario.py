@@ -14,15 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from thunder_controllers.simulation.options import (
-    UNKNOWN_KEY,
-    Body,
-    Finite,
-    PlantOptions,
-    Positive,
-    Strict,
-    VelocitySource,
-)
+from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
+from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions
 from thunder_dynamics.errors import RobotFileError, ScenarioError
 from thunder_dynamics.readers.source import read_text
