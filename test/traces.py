@@ -40,6 +40,8 @@ def make_trace(steps: int = 1000, amplitude: float = 0.1, period: float = 0.5, n
         truth_time=np.zeros(1),
         guards=guards,
         guard_names=np.array(GUARD_NAMES),
+        faults=np.zeros((steps, 0), dtype=bool),
+        fault_names=np.array([], dtype=np.str_),
         adapted_links=np.array(["tool"]),
         joint_names=np.array([f"joint{k}" for k in range(n)]),
         effort_limit=np.array([20.0, np.inf][:n]),

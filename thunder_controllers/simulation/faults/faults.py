@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pydantic import Field
 
 from thunder_controllers.simulation.faults.actuator import (
@@ -83,10 +83,10 @@ class Faults:
         self._sensed: deque[Sample] = deque(maxlen=late + 1)
         self._reported: Sample | None = None
 
-    def in_force(self, time: ArrayLike) -> NDArray[np.bool_]:
+    def in_force(self, time: FloatArray) -> NDArray[np.bool_]:
         """Which faults act at the times `time` [s], shape (N,), as rows of one flag per fault, shape (N, faults)."""
-        flags = [fault.in_force(np.asarray(time), self._slack) for fault in self.faults]
-        return np.reshape(flags, (len(flags), -1)).T
+        flags = [fault.in_force(time, self._slack) for fault in self.faults]
+        return np.array(flags, dtype=bool).reshape(len(flags), len(time)).T
 
     def act(self, time: float, effort: FloatArray) -> FloatArray:
         """Effort that the motors give from `time` [s] on when asked for `effort`, shape (n,) each.
