@@ -13,7 +13,9 @@ from thunder_controllers.host import Controller, Library, Options
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
 from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Body
+from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
 from thunder_dynamics.errors import ScenarioError
@@ -56,7 +58,7 @@ class Setup:
     """
 
     library: Library
-    plant: MujocoPlant
+    plant: Plant
     host: Controller
     reference: Reference
     samples: FloatArray
@@ -80,7 +82,9 @@ def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
     return model, Library(folder / f"lib{model.name}.so")
 
 
-def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | None = None) -> Setup:
+def prepare(
+    scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | RobotModel | None = None
+) -> Setup:
     """Set a run up.
 
     Args:
@@ -96,15 +100,7 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
     """
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
-    plant = MujocoPlant(
-        description or read_description(scenario, config),
-        library.joint_names,
-        period,
-        config.plant,
-        seed=config.seed,
-        gravity_compensated=config.host.gravity_compensated_by_robot,
-        where=str(scenario.resolve(config.plant.urdf)),
-    )
+    plant = _plant(scenario, config, library, description or read_description(scenario, config))
     reference = config.reference.build()
     samples = _samples(reference, library, config, where)
     q, qd = _start(library, config, samples, where)
@@ -125,10 +121,24 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
     return Setup(library, plant, host, reference, samples, links, period)
 
 
-def read_description(scenario: Scenario, config: RunConfig) -> str:
-    """Read the plant's URDF, expanded if it is a xacro file."""
+def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
+    """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
     path = scenario.resolve(config.plant.urdf)
+    if config.plant.engine == "model":
+        return load_model(path, **config.robot_options)
     return expand_xacro(path, config.plant.xacro_args) if path.suffix == ".xacro" else read_text(path)
+
+
+def _plant(scenario: Scenario, config: RunConfig, library: Library, description: str | RobotModel) -> Plant:
+    common: dict[str, Any] = {
+        "joints": library.joint_names,
+        "period": 1.0 / config.rate,
+        "options": config.plant,
+        "seed": config.seed,
+        "gravity_compensated": config.host.gravity_compensated_by_robot,
+        "where": str(scenario.resolve(config.plant.urdf)),
+    }
+    return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
 
 
 def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
@@ -156,7 +166,7 @@ def _start(library: Library, config: RunConfig, samples: FloatArray, where: str)
     return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()
 
 
-def _check_same_robot(library: Library, plant: MujocoPlant, q: FloatArray, where: str) -> None:
+def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str) -> None:
     """Raise unless controller and plant agree on where the end effector is."""
     T = library.evaluate("T_0_ee", q)
     position, rotation = plant.pose(q)
