@@ -111,9 +111,11 @@ def efforts(name: str, trace: Trace) -> Figure:
 def faults(name: str, trace: Trace) -> Figure:
     """When which fault of the plant was in force; one run."""
     figure, axes = _grid(1, 1, height=0.6 + 0.3 * len(trace.fault_names))
+    ends = np.append(trace.t, trace.t[-1])
     for row, steps in enumerate(trace.faults.T):
-        t, acts = _thin(trace.t), _thin(steps).tolist()
-        axes[0].fill_between(t, row - 0.3, row + 0.3, where=acts, step="post", color=COLOURS[0])
+        first, after = np.flatnonzero(np.diff(steps, prepend=False, append=False)).reshape(-1, 2).T
+        spans = np.column_stack((ends[first], ends[after] - ends[first])).tolist()
+        axes[0].broken_barh(spans, (row - 0.3, 0.6), color=COLOURS[0])
     axes[0].set_yticks(range(len(trace.fault_names)), [str(label) for label in trace.fault_names])
     axes[0].set(title=f"Faults, run {name}", xlabel="t [s]", xlim=(trace.t[0], trace.t[-1]))
     axes[0].invert_yaxis()

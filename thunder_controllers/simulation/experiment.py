@@ -113,7 +113,7 @@ def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
         read(true_q[k], true_qd[k])
         age = measure(q[k], qd[k])
         set_reference(samples[k])
-        guards[k] = update(times[k] - age, q[k], qd[k], dt, effort)
+        guards[k] = update(times[k - age], q[k], qd[k], dt, effort)
         step_ns[k] = host.last_step_ns
         states[k] = host.state_vector
         step(effort)

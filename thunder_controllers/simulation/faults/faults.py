@@ -118,12 +118,12 @@ class Faults:
         rates = [np.full(len(self._at[f]), f.rate) for f in self._acting if isinstance(f, Block)]
         return compute_load(mechanics, wrenches, self.blocked, np.concatenate([np.zeros(0), *rates]))
 
-    def report(self, time: float, q: FloatArray, qd: FloatArray) -> float:
+    def report(self, time: float, q: FloatArray, qd: FloatArray) -> int:
         """Turn what the sensors say at `time` [s] into what is reported, in place; how many steps old that is.
 
         A sample of several joints is as old as its newest reading.
         """
-        sensed = Sample(np.array([q, qd]), np.zeros(self._n))
+        sensed = Sample(np.array([q, qd]), np.zeros(self._n, dtype=int))
         self._sensed.append(sensed)
         values, age = sensed.values.copy(), sensed.age.copy()
         last = self._reported or sensed
@@ -135,4 +135,4 @@ class Faults:
                     values[:, at], age[at] = sample.values[:, at], sample.age[at]
         self._reported = Sample(values, age)
         q[:], qd[:] = values
-        return float(age.min())
+        return int(age.min())

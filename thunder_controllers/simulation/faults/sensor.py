@@ -25,7 +25,7 @@ class Sample:
     """Readings of all joints: q and q̇, shape (2, n), and how many steps old each joint's is, shape (n,)."""
 
     values: FloatArray
-    age: FloatArray
+    age: NDArray[np.intp]
 
 
 class SensorFault(JointFault):
@@ -60,7 +60,7 @@ class RepeatedSamples(SensorFault):
 
     def report(self, sensed: Sequence[Sample], last: Sample, rng: np.random.Generator) -> Sample | None:
         """The last one, a step older."""
-        return Sample(last.values, last.age + 1.0) if rng.random() < self.probability else None
+        return Sample(last.values, last.age + 1) if rng.random() < self.probability else None
 
 
 class LateSamples(SensorFault):

@@ -110,15 +110,15 @@ class Plant(ABC):
         self._sensors.restart()
         self._delay[:] = self.effort = self.holding_effort()
 
-    def measure(self, q: FloatArray, qd: FloatArray) -> float:
-        """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how old that is [s].
+    def measure(self, q: FloatArray, qd: FloatArray) -> int:
+        """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
 
         Once per step, as each call draws noise.
         """
         self.read(q, qd)
         if self._sensors.act:
             self._sensors.corrupt(q, qd)
-        return self.period * self.faults.report(self.time, q, qd) if self.options.faults else 0.0
+        return self.faults.report(self.time, q, qd) if self.options.faults else 0
 
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
