@@ -209,6 +209,11 @@ BAD = {
         "faults: [{type: freeze, start: 2, end: 1}]",
         ":18: runs[1].overrides.plant.faults[0]: a window from 2 s to 1 s; valid: an end after the start",
     ),
+    "joint named twice": (
+        "torque_delay: 0.001",
+        "faults: [{type: block, rate: 1, joints: [a, b, a]}]",
+        ":18: runs[1].overrides.plant.faults[0]: joints a, b, a; valid: each once",
+    ),
     "faults that contradict each other": (
         "torque_delay: 0.001",
         "faults: [{type: freeze, joints: [a], start: 1}, {type: loss, share: 1, end: 2}]",

@@ -59,6 +59,12 @@ class JointFault(Fault):
 
     joints: tuple[str, ...] = ()
 
+    @model_validator(mode="after")
+    def _names_differ(self) -> JointFault:
+        if len(set(self.joints)) != len(self.joints):
+            raise ValueError(f"joints {', '.join(self.joints)} (valid: each once)")
+        return self
+
     @property
     def place(self) -> str:
         """Its joints."""

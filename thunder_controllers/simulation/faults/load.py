@@ -52,7 +52,7 @@ def compute_load(
 
     M q̈ + c + g = τ − τ_f with q̈_i = −λ_i q̇_i gives τ_f,i = (h_iᵀ(τ − c − g) + λ_i q̇_i) / h_ii for one blocked joint,
     h_i the i-th column of M⁻¹: by what its acceleration is too much, over h_ii. For several, the h_ij of the blocked
-    joints are a matrix. What else answers (dry friction of others, contacts, joint limits) makes it an iteration.
+    joints are a matrix. What else answers (dry friction, contacts, joint limits) makes it Broyden's iteration.
 
     Args:
         mechanics: At the state at which the plant evaluates its dynamics.
@@ -70,8 +70,11 @@ def compute_load(
     excess = mechanics.acceleration(load)[blocked] - wanted
     tolerance = TOLERANCE * (1.0 + np.abs(excess).max())
     for _ in range(CORRECTIONS):
-        load[blocked] -= inertia @ excess
-        excess = mechanics.acceleration(load)[blocked] - wanted
+        step = -inertia @ excess
+        load[blocked] += step
+        before, excess = excess, mechanics.acceleration(load)[blocked] - wanted
         if np.abs(excess).max() <= tolerance:
             break
+        answer = inertia @ (excess - before)  # Broyden's update: the inertia that would have been right
+        inertia += np.outer(step - answer, step @ inertia) / (step @ answer)
     return load
