@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'feedback_margin', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -541,6 +541,25 @@ class Limits:
         """
         [rad/s or m/s]
         """
+class FeedbackMargin:
+    """
+    The velocity feedback of a law at rest, where it is fastest.
+    """
+    @property
+    def joint(self) -> int:
+        """
+        Index of the joint that does most of it.
+        """
+    @property
+    def q(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m] The pose.
+        """
+    @property
+    def share(self) -> float:
+        """
+        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
+        """
 class Status:
     """
     What a controller was doing when it was asked.
@@ -749,6 +768,12 @@ class Controller:
     def lifecycle(self) -> typing.Literal['unconfigured', 'inactive', 'active']:
         """
         See the class.
+        """
+    @property
+    def notes(self) -> list[str]:
+        """
+        What configure has noticed, a sentence each: those of `Limits`, and where gains, rate
+        and bounds of the estimates leave no margin, see `feedback_margin`.
         """
     @property
     def options(self) -> Options:
@@ -1052,6 +1077,11 @@ class ControlSession:
         Those that are kept.
         """
     @property
+    def notes(self) -> list[str]:
+        """
+        See `Controller.notes`.
+        """
+    @property
     def options(self) -> Options:
         """
         As given.
@@ -1213,6 +1243,13 @@ def estimated_links(library: Library, law: str) -> tuple[str, ...]:
     
     None if it estimates none. Raises NameNotFoundError for a law that is not there.
     """
+def feedback_margin(library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> FeedbackMargin | None:
+    """
+    Look at 20 poses within the joint limits, always the same, each held at rest (q_home is the pose).
+    
+    With a delay of two periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
+    friction. None if the step is finite at no pose. Raises as `Controller.configure` does.
+    """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
@@ -1226,4 +1263,5 @@ def save_estimates(path: str | os.PathLike[str], configuration: Configuration, s
     
     Raises LawError if it cannot be written; what was there before is left then.
     """
+LARGEST_FEEDBACK_SHARE: float = 0.6180339887498949
 SMALLEST_MASS: float = 1e-06

@@ -31,12 +31,13 @@ PROGRESS_STEPS = 50
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave."""
+    """What one run gave, and what the host noticed before it."""
 
     name: str
     trace: Trace
     timing: Timing
     metrics: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,11 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
     results, hashes = [], {}
     for run in scenario.runs:
         model, library = build_library(scenario, run)
-        trace, timing = run_once(prepare(scenario, run, model, library), run, progress)
+        setup = prepare(scenario, run, model, library)
+        trace, timing = run_once(setup, run, progress)
         trace.save(folder / f"{run.name}.npz")
         timing.save(folder / f"{run.name}_timing.npz")
-        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing)))
+        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing), tuple(setup.host.notes)))
         hashes[run.name] = library.hash
     metrics = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
     write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))

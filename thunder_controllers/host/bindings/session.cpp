@@ -160,7 +160,8 @@ void bind_updates(py::class_<ControlSession>& bound) {
                              "Whether a stop, or a fault, has brought the arm to rest.")
       .def_property_readonly("fault", &ControlSession::fault,
                              "The fault found since activation, for people: the arm is stopped. None if there is none.")
-      .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.");
+      .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.")
+      .def_property_readonly("notes", &ControlSession::notes, "See `Controller.notes`.");
 }
 
 void bind_references(py::class_<ControlSession>& bound) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder {
 namespace {
@@ -59,11 +60,15 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       shortfall(limits.effort),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
+      notes(limits.notes),
       longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       braked_effort(safe_effort),
       bias(safe_effort),
-      wanted_effort(safe_effort) {}
+      wanted_effort(safe_effort) {
+  const auto more = feedback_notes(library, law_name, gain_values, initial_state, options);
+  notes.insert(notes.end(), more.begin(), more.end());
+}
 
 Controller::Parts& Controller::parts(const char* what) const {
   if (!parts_) throw HostError(ErrorKind::law, "the controller is unconfigured", what, "configure first");

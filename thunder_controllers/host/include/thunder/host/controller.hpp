@@ -127,6 +127,8 @@ class Controller {
   const Options& options() const { return parts("options").options; }
   const std::shared_ptr<const Library>& library() const { return parts("library").library; }
   const Limits& limits() const { return parts("limits").limits; }
+  /// What configure has noticed, for people: notes of the limits, and see feedback_notes.
+  const std::vector<std::string>& notes() const { return parts("notes").notes; }
 
  private:
   /// Everything whose size depends on library and law; made anew by each configure.
@@ -146,6 +148,7 @@ class Controller {
     Shortfall shortfall;
     Brake brake;
     PositionFunction gravity;
+    std::vector<std::string> notes;
     double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;
     std::vector<double> braked_effort;

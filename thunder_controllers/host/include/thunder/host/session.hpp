@@ -38,6 +38,7 @@ class ControlSession {
   const Configuration& configuration() const noexcept { return configuration_; }
   const Options& options() const { return host_.options(); }
   const Limits& limits() const { return host_.limits(); }
+  const std::vector<std::string>& notes() const { return host_.notes(); }
 
   // --- updating thread ----------------------------------------------------------------------------------------------
 
