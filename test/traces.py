@@ -40,6 +40,8 @@ def make_trace(
         rotation=rotation,
         error=error,
         state=estimates.reshape(steps, 10),
+        telemetry=error[:, :1],
+        telemetry_names=np.array(["error"]),
         estimates=estimates,
         truth=TRUE_BODY.pi[None, None, :],
         truth_time=np.zeros(1),

@@ -90,6 +90,7 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
     )
     np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
     assert ours.time == pytest.approx(theirs.time, rel=1e-12) and ours.payload_changes == theirs.payload_changes
+    np.testing.assert_allclose(ours.external_effort(), theirs.external_effort(), rtol=0, atol=1e-7)
     for link in ("l1", "l2", "l3"):
         np.testing.assert_allclose(ours.true_inertia(link).pi, theirs.true_inertia(link).pi, atol=1e-12)
     for mine, other in zip(ours.poses(np.eye(3)), theirs.poses(np.eye(3)), strict=True):

@@ -239,6 +239,15 @@ def test_a_wrench_is_balanced_by_its_torque_at_the_joints() -> None:
     assert moved[0] < 1e-12 < 1e-3 < moved[1]
 
 
+def test_the_effort_from_outside_is_that_of_the_wrench_in_its_window() -> None:
+    fault = {"type": "wrench", "link": "tool", "force": [3.0, -5.0, 8.0], "torque": [0.3, 0.2, -0.4], "start": 0.01}
+    plant = _arm(fault)
+    assert not plant.external_effort().any()
+    _run(plant, _efforts(20))
+    expected = _jacobian(plant, "tool").T @ [*fault["force"], *fault["torque"]]
+    np.testing.assert_allclose(plant.external_effort(), expected, rtol=1e-10)
+
+
 def test_a_wrench_follows_its_profile_and_ends() -> None:
     """A hinge pushed at its rod's frame: the torque is that of the profile at every time; none after the window."""
     fault = {

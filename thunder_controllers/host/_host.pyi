@@ -69,6 +69,11 @@ class Entry:
         Number of elements.
         """
     @property
+    def starts_measured(self) -> bool:
+        """
+        State: starts from what is measured at activation, unless configured.
+        """
+    @property
     def unit(self) -> str:
         """
         Of all elements, SI.
@@ -82,6 +87,12 @@ class Law:
     """
     What a library says about one of its laws.
     """
+    def check_feeds(self, *, measurements: collections.abc.Sequence[str], references: collections.abc.Sequence[str], where: str) -> None:
+        """
+        Raises LawError unless all further measurements and references of the law are among these names.
+        
+        `where` says what knows how to feed them.
+        """
     @property
     def description(self) -> str:
         """
@@ -91,6 +102,11 @@ class Law:
     def gains(self) -> tuple[Entry, ...]:
         """
         Entries of the flat gains.
+        """
+    @property
+    def measurements(self) -> tuple[Entry, ...]:
+        """
+        Entries of the flat further measurements.
         """
     @property
     def name(self) -> str:
@@ -701,20 +717,27 @@ class Controller:
         """
         Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.
         """
+    def set_measurement(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Write one further measurement of the law, flat; it stays until it is written again.
+        
+        A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong
+        number of values.
+        """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
         Bound the motions that begin from now on; `configure` brings the defaults back.
         """
     def set_reference(self, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
         """
-        Write the whole flat reference; the next update uses it.
+        Write the whole flat reference, or its standard entries alone; the next update uses it.
         
         Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or
         the rotation is none.
         """
     def set_reference_entry(self, name: str, values: numpy.typing.ArrayLike) -> None:
         """
-        Write one entry; entries that were not written since the last hold keep holding.
+        Write one entry; standard ones that were not written since the last hold keep holding.
         
         Raises as `set_reference` does, and NameNotFoundError.
         """
@@ -1012,9 +1035,19 @@ class ControlSession:
         """
         Back to the first estimates: at the next step while active, else at once.
         """
+    def set_further_reference(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+        """
+        Write an entry of the reference beside the standard ones; what is followed otherwise goes on.
+        
+        Raises as `Controller.set_reference_entry` does, and LawError for a standard entry.
+        """
     def set_gains(self, gains: dict[str, typing.Any]) -> None:
         """
         Change gains, all of them from the same update on, or none. Raises as `check_gains` does.
+        """
+    def set_measurement(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+        """
+        See `Controller.set_measurement`.
         """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """

@@ -23,6 +23,12 @@ Count = Annotated[int, Field(strict=True, ge=1, le=100)]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 
 
+class _Options(Strict):
+    """What all references have: `further` entries of the law's reference beside the standard ones, constant."""
+
+    further: dict[str, Values] = Field(default_factory=dict)
+
+
 class PoseOptions(Strict):
     """A pose in the world frame: position [m], R = Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
 
@@ -35,7 +41,7 @@ class PoseOptions(Strict):
         return np.array(rotation_from_ypr(*self.ypr))
 
 
-class LissajousOptions(Strict):
+class LissajousOptions(_Options):
     """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase and ypr [rad]."""
 
     type: Literal["lissajous"]
@@ -51,7 +57,7 @@ class LissajousOptions(Strict):
         return trajectories.Lissajous(self.centre, self.amplitude, self.frequency, self.phase, rotation)
 
 
-class HoldOptions(PoseOptions):
+class HoldOptions(PoseOptions, _Options):
     """`trajectories.Hold`: a constant pose."""
 
     type: Literal["hold"]
@@ -61,7 +67,7 @@ class HoldOptions(PoseOptions):
         return trajectories.Hold(self.position, self.rotation)
 
 
-class PosesOptions(Strict):
+class PosesOptions(_Options):
     """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
 
     type: Literal["poses"]
@@ -82,7 +88,7 @@ class PoseStep(PoseOptions):
     time: NonNegative
 
 
-class StepsOptions(Strict):
+class StepsOptions(_Options):
     """`trajectories.PoseSteps`: poses from a time on, the first from 0."""
 
     type: Literal["steps"]
@@ -94,7 +100,7 @@ class StepsOptions(Strict):
         return trajectories.PoseSteps(times, positions, rotations)
 
 
-class ExcitationOptions(PoseOptions):
+class ExcitationOptions(PoseOptions, _Options):
     """`excitation.Excitation` about a pose: amplitudes `linear` [m] and `angular` [rad], base frequency [Hz]."""
 
     type: Literal["excitation"]
@@ -110,7 +116,7 @@ class ExcitationOptions(PoseOptions):
         return Excitation(*place, self.frequency, self.harmonics, self.seed)
 
 
-class JointLissajousOptions(Strict):
+class JointLissajousOptions(_Options):
     """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
 
     type: Literal["joint_lissajous"]
@@ -124,7 +130,7 @@ class JointLissajousOptions(Strict):
         return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
 
 
-class JointPathOptions(Strict):
+class JointPathOptions(_Options):
     """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
 
     type: Literal["joint_path"]
@@ -146,7 +152,7 @@ class JointStep(Strict):
     q: JointPosition
 
 
-class JointStepsOptions(Strict):
+class JointStepsOptions(_Options):
     """`trajectories.JointSteps`: positions from a time on, the first from 0."""
 
     type: Literal["joint_steps"]
@@ -157,7 +163,7 @@ class JointStepsOptions(Strict):
         return trajectories.JointSteps([step.time for step in self.steps], [step.q for step in self.steps])
 
 
-class JointExcitationOptions(Strict):
+class JointExcitationOptions(_Options):
     """`excitation.JointExcitation`: centre and amplitude [rad or m], base frequency [Hz]."""
 
     type: Literal["joint_excitation"]

@@ -272,7 +272,7 @@ void bind_references(py::class_<Controller>& bound) {
           "set_reference",
           [](Controller& c, const Numbers& values) { c.set_reference(values.data(), static_cast<int>(values.size())); },
           py::arg("values"),
-          "Write the whole flat reference; the next update uses it.\n\n"
+          "Write the whole flat reference, or its standard entries alone; the next update uses it.\n\n"
           "Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or\n"
           "the rotation is none.")
       .def(
@@ -282,7 +282,7 @@ void bind_references(py::class_<Controller>& bound) {
             c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), where));
           },
           py::arg("name"), py::arg("values"),
-          "Write one entry; entries that were not written since the last hold keep holding.\n\n"
+          "Write one entry; standard ones that were not written since the last hold keep holding.\n\n"
           "Raises as `set_reference` does, and NameNotFoundError.")
       .def("hold_reference", &Controller::hold_reference,
            "Hold the place where the next update finds the robot: q, or the pose of the end effector.");
@@ -290,6 +290,15 @@ void bind_references(py::class_<Controller>& bound) {
 
 void bind_adaptation(py::class_<Controller>& bound) {
   bound
+      .def(
+          "set_measurement",
+          [](Controller& c, const std::string& name, const ArrayLike& values) {
+            c.set_measurement(name, numbers_from(values, name.c_str()));
+          },
+          py::arg("name"), py::arg("values"),
+          "Write one further measurement of the law, flat; it stays until it is written again.\n\n"
+          "A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong\n"
+          "number of values.")
       .def(
           "set_gain",
           [](Controller& c, const std::string& name, const ArrayLike& values) {

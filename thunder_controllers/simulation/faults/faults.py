@@ -102,6 +102,10 @@ class Faults:
         self._effort = given
         return given
 
+    def wrenches(self, time: float) -> list[Wrench]:
+        """The wrenches that act at `time` [s]."""
+        return [f for f in self.faults if isinstance(f, Wrench) and f.in_force(time, self._slack)]
+
     @property
     def loads_joints(self) -> bool:
         """Whether `load` is not zero now."""

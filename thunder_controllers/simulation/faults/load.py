@@ -45,6 +45,14 @@ class Mechanics(Protocol):
         ...
 
 
+def compute_push(mechanics: Mechanics, wrenches: Sequence[Wrench]) -> FloatArray:
+    """Compute Σ Jᵀ w of wrenches from outside, shape (n,)."""
+    push = np.zeros_like(mechanics.qd)
+    for wrench in wrenches:
+        push += mechanics.effort_of(wrench.link, wrench.at(mechanics.time))
+    return push
+
+
 def compute_load(
     mechanics: Mechanics, wrenches: Sequence[Wrench], blocked: NDArray[np.intp], rate: FloatArray
 ) -> FloatArray:
@@ -60,9 +68,7 @@ def compute_load(
         blocked: Joints that are blocked.
         rate: λ of each of them [1/s].
     """
-    load = np.zeros_like(mechanics.qd)
-    for wrench in wrenches:
-        load += mechanics.effort_of(wrench.link, wrench.at(mechanics.time))
+    load = compute_push(mechanics, wrenches)
     if not blocked.size:
         return load
     inertia = np.linalg.inv(mechanics.inverse_inertia()[np.ix_(blocked, blocked)])

@@ -168,6 +168,10 @@ class ModelPlant(Plant):
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         return effort + self._G(self._state_vector[0], self._described) if self._gravity_compensated else effort
 
+    def _mechanics(self) -> _Mechanics:
+        q, qd = self._state_vector.copy()
+        return _Mechanics(self, self.time, q, qd, self.effort)
+
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         h, state = self.timestep, self._state_vector
         effort = np.clip(effort, -self._limit, self._limit)

@@ -21,7 +21,7 @@ from thunder_controllers.simulation.mujoco_model import (
     set_inertia,
 )
 from thunder_controllers.simulation.options import Payload, PlantOptions
-from thunder_controllers.simulation.plants.mujoco_load import step_under_load
+from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
 
@@ -155,6 +155,20 @@ class MujocoPlant(Plant):
             step_under_load(self.model, self.data, steps, self.faults, self._order)
         else:
             mujoco.mj_step(self.model, self.data, steps)
+
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of wrenches, and forces applied in MuJoCo, not of contacts."""
+        effort = np.array(self.data.qfrc_applied)
+        for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
+            force, torque = np.split(self.data.xfrc_applied[body], 2)
+            mujoco.mj_applyFT(self.model, self.data, force, torque, self.data.xipos[body], body, effort)
+        return np.asarray(super().external_effort() + effort[self._order])
+
+    def _mechanics(self) -> MujocoMechanics:
+        data = self._kinematics
+        data.qpos[:], data.qvel[:], data.time = self._qpos, self._qvel, self.data.time
+        mujoco.mj_forward(self.model, data)
+        return MujocoMechanics(self.model, data, self._order)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.simulation.faults.faults import Faults
+from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -120,6 +121,11 @@ class Plant(ABC):
             self._sensors.corrupt(q, qd)
         return self.faults.report(self.time, q, qd) if self.options.faults else 0
 
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of the wrenches among the faults."""
+        wrenches = self.faults.wrenches(self.time)
+        return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
+
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
         if self._pending:
@@ -185,6 +191,10 @@ class Plant(ABC):
     @abstractmethod
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         """Advance by `steps` integration steps under a constant effort, shape (n,), and the load of `faults`."""
+
+    @abstractmethod
+    def _mechanics(self) -> Mechanics:
+        """The dynamics at the present state."""
 
     @abstractmethod
     def attach(self, payload: Payload) -> None:

@@ -37,7 +37,9 @@ class RestingLaw {
         law_(library, library->law(law), initial_state),
         reference_(library, library->law(law), options, limits_),
         inertia_(library, "M", library->n_joints() * library->n_joints()),
-        qd_(limits_.effort.size(), 0.0) {
+        qd_(limits_.effort.size(), 0.0),
+        applied_effort_(qd_),
+        measurements_(default_values(library->law(law).measurements)) {
     if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
   }
 
@@ -86,11 +88,13 @@ class RestingLaw {
  private:
   bool hold(const std::vector<double>& q) {
     if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
+    law_.reset(true);
     return reference_.restart(q.data());
   }
 
   bool step(const std::vector<double>& q) {
-    return law_.step(q.data(), qd_.data(), reference_.values().data(), gains_.data(), dt_);
+    return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), reference_.values().data(),
+                      gains_.data(), dt_});
   }
 
   bool differentiate(const std::vector<double>& q) {
@@ -116,6 +120,8 @@ class RestingLaw {
   ReferencePort reference_;
   PositionFunction inertia_;
   std::vector<double> qd_;
+  std::vector<double> applied_effort_;
+  std::vector<double> measurements_;
   Eigen::MatrixXd damping_;
 };
 
