@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from evaluation import load_robot, robot_file
-from observer_law import know_observer
+from observer_law import know_laws
 from plant_arms import urdf_of
 
 from thunder_controllers.simulation.experiment import run_once
@@ -27,7 +27,7 @@ TIP += '<origin xyz="0.3 0 0"/></joint></robot>'
 @pytest.fixture
 def setup_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Prepares the planar arm with the observer, holding a place, with further entries of its reference."""
-    know_observer(monkeypatch)
+    know_laws(monkeypatch)
     (tmp_path / "arm.urdf").write_text(urdf_of(load_robot("planar3r")).replace("</robot>", TIP))
 
     def make(**further: Any) -> tuple[Setup, Any]:
