@@ -21,7 +21,7 @@ from thunder_controllers.host import (
     TimedJoints,
 )
 from thunder_controllers.simulation.options import PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, LawError, NameNotFoundError
 
 START = np.array([0.3, -0.5, 0.4])

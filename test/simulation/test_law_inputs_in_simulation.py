@@ -13,7 +13,7 @@ from observer_law import know_laws
 from plant_arms import urdf_of
 
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import MEASUREMENTS, Setup, build_library, prepare
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
