@@ -30,6 +30,17 @@ PERIOD = 1e-3
 BOX = Payload(link="l3", mass=1.2, com=(0.05, -0.02, 0.1), inertia=(0.004, 0.0, 0.0, 0.003, 0.0, 0.005))
 POINTS = share("config/robots/point_masses5.yaml")
 
+BLOCKS = tuple({"type": "block", "joints": [j], "rate": rate, "end": 0.1} for j, rate in (("j1", 5.0), ("j3", 20.0)))
+MOTORS = (
+    {"type": "effort_noise", "std": 1.0, "share": 0.05, "joints": ["j1"]},
+    {"type": "freeze", "joints": ["j2"], "start": 0.05, "end": 0.1},
+    {"type": "loss", "share": 0.5, "joints": ["j3"]},
+)
+SENSORS = (
+    {"type": "dropout", "joints": ["j1"], "probability": 0.2, "start": 0.05},
+    {"type": "late_samples", "joints": ["j2"], "steps": 3},
+)
+
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> RobotModel:
@@ -60,8 +71,16 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"friction": Friction(viscous=(0.5, 0.3, 2.0)), "gravity": (1.0, 2.0, -3.0)},
         {"torque_delay": 0.0015, "substeps": 2},
         {"noise": Noise(q_std=1e-3, q_resolution=1e-4), "velocity": "differences"},
+        {"payloads": (BOX.model_copy(update={"until": 0.1}),)},
+        {"rotor_inertia": (0.1, 0.2, 0.3), "faults": BLOCKS},
+        {"faults": ({"type": "wrench", "link": "l2", "force": (3.0, 5.0, -8.0), "torque": (1.0, 2.0, 3.0)},)},
+        {"faults": MOTORS},
+        {"faults": SENSORS},
     ],
-    ids=["plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "sensors"],
+    ids=[
+        *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "sensors"),
+        *("payload for a while", "rotors and blocks", "wrench", "motors", "samples"),
+    ],
 )
 def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str, Any]) -> None:
     """Two integrators of order four of one motion differ by their truncation errors, some 1e-12 a step."""
@@ -71,6 +90,7 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
     )
     np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
     assert ours.time == pytest.approx(theirs.time, rel=1e-12) and ours.payload_changes == theirs.payload_changes
+    np.testing.assert_allclose(ours.external_effort(), theirs.external_effort(), rtol=0, atol=1e-7)
     for link in ("l1", "l2", "l3"):
         np.testing.assert_allclose(ours.true_inertia(link).pi, theirs.true_inertia(link).pi, atol=1e-12)
     for mine, other in zip(ours.poses(np.eye(3)), theirs.poses(np.eye(3)), strict=True):

@@ -114,11 +114,11 @@ def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
     for k in range(first, last):
         effort = efforts[k]
         read(true_q[k], true_qd[k])
-        measure(q[k], qd[k])
+        age = measure(q[k], qd[k])
         set_reference(samples[k])
         for name, read_measurement in measurements:
             host.set_measurement(name, read_measurement(plant))
-        guards[k] = update(times[k], q[k], qd[k], dt, effort)
+        guards[k] = update(times[k - age], q[k], qd[k], dt, effort)
         step_ns[k] = host.last_step_ns
         states[k] = host.state_vector
         telemetry[k] = host.telemetry_vector
@@ -175,6 +175,8 @@ class _Recorder:
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
             guards=self.guards,
+            faults=setup.plant.faults.in_force(self.t),
+            fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),
             joint_names=np.array(library.joint_names),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Controller, Law, Library, Options
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
-from thunder_controllers.simulation.options import Body, per_joint
+from thunder_controllers.simulation.fields import per_joint
+from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant

@@ -38,6 +38,8 @@ class Trace:
         truth_time: [s], (E,).
         guards: Bits of the guards that acted, (N,).
         guard_names: Name of each bit.
+        faults: Which faults of the plant were in force, (N, F).
+        fault_names: What each one is, and when, (F,).
         adapted_links: Names of the links of `estimates`.
         joint_names: In order.
         effort_limit: [N·m or N], (n,).
@@ -63,6 +65,8 @@ class Trace:
     truth_time: FloatArray
     guards: NDArray[np.uint32]
     guard_names: NDArray[np.str_]
+    faults: NDArray[np.bool_]
+    fault_names: NDArray[np.str_]
     adapted_links: NDArray[np.str_]
     joint_names: NDArray[np.str_]
     effort_limit: FloatArray

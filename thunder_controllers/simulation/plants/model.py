@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
-from thunder_controllers.simulation.options import Friction, Payload, PlantOptions, per_joint
+from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.fields import per_joint
+from thunder_controllers.simulation.options import Friction, Payload, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
@@ -59,12 +61,14 @@ class ModelPlant(Plant):
         self.robot = _true_model(model, self.options, where)
         self.ee_link = self.options.ee_link or model.link_names[model.ee_link]
         named = [self.ee_link, *self.options.inertia, *(payload.link for payload in self.options.payloads)]
+        named += [fault.link for fault in self.options.faults if isinstance(fault, Wrench)]
         self._index = {link: model.index_of(link) for link in (*model.link_names, *named)}
         self._described = np.array(model.parameters("par_DYN"))
         self._own = self._described.copy()
         for link, body in self.options.inertia.items():
             self._dyn_of(self._own, link)[:] = body.to_inertia().dyn
         self._dyn = self._own.copy()
+        self._rotors = np.diag(per_joint(self.options.rotor_inertia, self.n, f"{where}: rotor_inertia"))
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
         self._gravity_compensated = gravity_compensated
@@ -148,21 +152,37 @@ class ModelPlant(Plant):
         if self._friction is not None:
             torque -= self._friction(qd)
         try:
-            return np.asarray(np.linalg.solve(self._M(q, self._dyn), torque))
+            return np.asarray(np.linalg.solve(self.mass_matrix(q), torque))
         except np.linalg.LinAlgError as error:
             what = f"the mass matrix is singular at q = {np.round(q, 4).tolist()}"
             raise ScenarioError(what, where=self.where, valid="mass that every joint moves") from error
 
+    def mass_matrix(self, q: FloatArray) -> FloatArray:
+        """M with rotors, shape (n, n), at any position."""
+        return np.asarray(self._M(q, self._dyn) + self._rotors)
+
+    def jacobian(self, link: str, q: FloatArray) -> FloatArray:
+        """J of the origin of a link's frame, linear part first, world axes, shape (6, n), at any position."""
+        return np.asarray(self._library.evaluate(f"J_{self._index[link] + 1}", q))
+
+    def _motor_effort(self, effort: FloatArray) -> FloatArray:
+        return effort + self._G(self._state_vector[0], self._described) if self._gravity_compensated else effort
+
+    def _mechanics(self) -> _Mechanics:
+        q, qd = self._state_vector.copy()
+        return _Mechanics(self, self.time, q, qd, self.effort)
+
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         h, state = self.timestep, self._state_vector
-        if self._gravity_compensated:
-            effort = effort + self._G(state[0], self._described)
         effort = np.clip(effort, -self._limit, self._limit)
         for _ in range(steps):
             rate, change = np.zeros_like(state), np.zeros_like(state)
             for ahead, weight in RK4:
                 q, qd = state + ahead * h * rate
-                rate = np.stack((qd, self.acceleration(q, qd, effort)))
+                torque = effort
+                if self.faults.loads_joints:
+                    torque = effort + self.faults.load(_Mechanics(self, self.time + ahead * h, q, qd, effort))
+                rate = np.stack((qd, self.acceleration(q, qd, torque)))
                 change += weight * rate
             state += h / 6.0 * change
             self._steps += 1
@@ -186,6 +206,26 @@ class ModelPlant(Plant):
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
         T = np.array([self._ee(row) for row in q])
         return T[:, :3, 3], T[:, :3, :3]
+
+
+@dataclass(frozen=True)
+class _Mechanics:
+    """The state at which the plant evaluates its dynamics, as `faults.load.Mechanics`."""
+
+    plant: ModelPlant
+    time: float
+    q: FloatArray
+    qd: FloatArray
+    effort: FloatArray
+
+    def acceleration(self, load: FloatArray) -> FloatArray:
+        return self.plant.acceleration(self.q, self.qd, self.effort + load)
+
+    def inverse_inertia(self) -> FloatArray:
+        return np.asarray(np.linalg.inv(self.plant.mass_matrix(self.q)))
+
+    def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
+        return np.asarray(self.plant.jacobian(link, self.q).T @ wrench)
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:

@@ -9,6 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.mujoco_model import (
     INTEGRATORS,
     body_inertia,
@@ -18,7 +20,8 @@ from thunder_controllers.simulation.mujoco_model import (
     link_inertia,
     set_inertia,
 )
-from thunder_controllers.simulation.options import Payload, PlantOptions, per_joint
+from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
 
@@ -58,6 +61,9 @@ class MujocoPlant(Plant):
         super().__init__(joints, period, options or PlantOptions(), seed, where)
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
         self._set_integration()
+        rotors = per_joint(self.options.rotor_inertia, self.n, f"{where}: rotor_inertia")
+        for name, rotor in zip(self.joints, rotors, strict=True):
+            self._spec.joint(name).armature = rotor
         self._firmware = _Firmware(self._spec, self.joints, where) if gravity_compensated else None
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         body_named(self._spec, self.ee_link, f"{where}: ee_link")
@@ -65,6 +71,9 @@ class MujocoPlant(Plant):
             set_inertia(body_named(self._spec, link, f"{where}: inertia"), body.to_inertia())
         for payload in self.options.payloads:
             body_named(self._spec, payload.link, f"{where}: payloads")
+        for index, fault in enumerate(self.options.faults):
+            if isinstance(fault, Wrench):
+                body_named(self._spec, fault.link, f"{where}: faults.{index}")
         self._bind(*compile_spec(self._spec, where))
         self._own_inertia: dict[str, Inertia] = {}
         self.reset(np.zeros(self.n))
@@ -137,19 +146,29 @@ class MujocoPlant(Plant):
         self._qpos.take(self._order, out=q, mode="clip")  # clip: the default mode buffers `out`
         self._qvel.take(self._order, out=qd, mode="clip")
 
+    def _motor_effort(self, effort: FloatArray) -> FloatArray:
+        return effort if self._firmware is None else effort + self._firmware.gravity_effort(self.q)
+
     def _integrate(self, effort: FloatArray, steps: int) -> None:
-        if self._firmware is not None:
-            effort = effort + self._firmware.gravity_effort(self._qpos[self._order])
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
-        mujoco.mj_step(self.model, self.data, steps)
+        if self.faults.loads_joints:
+            step_under_load(self.model, self.data, steps, self.faults, self._order)
+        else:
+            mujoco.mj_step(self.model, self.data, steps)
 
     def external_effort(self) -> FloatArray:
-        """Effort of each joint from outside, (n,): of forces applied to joints and bodies, not of contacts."""
+        """Effort of each joint from outside, (n,): of wrenches, and forces applied in MuJoCo, not of contacts."""
         effort = np.array(self.data.qfrc_applied)
         for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
             force, torque = np.split(self.data.xfrc_applied[body], 2)
             mujoco.mj_applyFT(self.model, self.data, force, torque, self.data.xipos[body], body, effort)
-        return np.array(effort[self._order])
+        return np.asarray(super().external_effort() + effort[self._order])
+
+    def _mechanics(self) -> MujocoMechanics:
+        data = self._kinematics
+        data.qpos[:], data.qvel[:], data.time = self._qpos, self._qvel, self.data.time
+        mujoco.mj_forward(self.model, data)
+        return MujocoMechanics(self.model, data, self._order)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thunder_controllers.simulation.faults.faults import Faults
+from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -49,11 +51,13 @@ class Plant(ABC):
         self._delay = np.zeros((whole, self.n))
         self._seed = seed
         self._sensors = Sensors(options, self.n, period, seed, where)
-        self._pending: list[Payload] = []
+        self.faults = Faults(options.faults, joints, self.timestep, seed, where)
+        self._pending: list[tuple[float, bool, Payload]] = []
+        self._carried: list[Payload] = []
         self.effort = np.zeros(self.n)
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
-        """Times that a payload was attached: what a recorder of true parameters watches."""
+        """Times that a payload was attached or taken off: what a recorder of true parameters watches."""
 
     @property
     def timestep(self) -> float:
@@ -92,13 +96,14 @@ class Plant(ABC):
             DimensionError: if an array has another shape than (n,) or is not finite.
         """
         q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
-        self._pending = sorted(self.options.payloads, key=lambda payload: payload.time)
+        self._pending, self._carried = _payload_changes(self.options.payloads), []
         self.detach()
         self._put(q, qd)
         self._slot = 0
         self._sensors = Sensors(self.options, self.n, self.period, self._seed, self.where)
-        self._attach_due(0.0)
+        self._change_payloads(0.0)
         self._delay[:] = self.effort = self.holding_effort()
+        self.faults.restart(self._motor_effort(self.effort))
 
     def brake(self) -> None:
         """Stop the joints where they are, delayed efforts holding the arm still from then on."""
@@ -106,27 +111,55 @@ class Plant(ABC):
         self._sensors.restart()
         self._delay[:] = self.effort = self.holding_effort()
 
-    def measure(self, q: FloatArray, qd: FloatArray) -> None:
-        """Write what the sensors say into `q` and `qd`, shape (n,) each; once per step, as each call draws noise."""
+    def measure(self, q: FloatArray, qd: FloatArray) -> int:
+        """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
+
+        Once per step, as each call draws noise.
+        """
         self.read(q, qd)
         if self._sensors.act:
             self._sensors.corrupt(q, qd)
+        return self.faults.report(self.time, q, qd) if self.options.faults else 0
+
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of the wrenches among the faults."""
+        wrenches = self.faults.wrenches(self.time)
+        return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
 
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
         if self._pending:
-            self._attach_due(self.time + 0.5 * self.timestep)
+            self._change_payloads(self.time + 0.5 * self.timestep)
         if len(self._delay):
             effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
             self._slot = (self._slot + 1) % len(self._delay)
         if self._late:
-            self._integrate(self.effort, self._late)
+            self._drive(self.effort, self._late)
         self.effort[:] = effort
-        self._integrate(effort, self.options.substeps - self._late)
+        self._drive(effort, self.options.substeps - self._late)
 
-    def _attach_due(self, time: float) -> None:
-        while self._pending and self._pending[0].time <= time:
-            self.attach(self._pending.pop(0))
+    def _drive(self, effort: FloatArray, steps: int) -> None:
+        """Integrate under what the motors make of a command."""
+        motor = self._motor_effort(effort)
+        self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
+
+    def _motor_effort(self, effort: FloatArray) -> FloatArray:
+        """What is asked of the motors: the command, and what the robot itself adds, shape (n,)."""
+        return effort
+
+    def _change_payloads(self, time: float) -> None:
+        """Attach and take off what is due, keeping the others."""
+        while self._pending and self._pending[0][0] <= time:
+            _, attaches, payload = self._pending.pop(0)
+            if attaches:
+                self._carried.append(payload)
+                self.attach(payload)
+            else:
+                self._carried.remove(payload)
+                self.payload_changes += 1
+                self.detach()
+                for other in self._carried:
+                    self.attach(other)
 
     def _checked(self, value: ArrayLike, name: str) -> FloatArray:
         array = np.array(value, dtype=float)
@@ -157,7 +190,11 @@ class Plant(ABC):
 
     @abstractmethod
     def _integrate(self, effort: FloatArray, steps: int) -> None:
-        """Advance by `steps` integration steps under a constant effort, shape (n,)."""
+        """Advance by `steps` integration steps under a constant effort, shape (n,), and the load of `faults`."""
+
+    @abstractmethod
+    def _mechanics(self) -> Mechanics:
+        """The dynamics at the present state."""
 
     @abstractmethod
     def attach(self, payload: Payload) -> None:
@@ -186,3 +223,10 @@ class Plant(ABC):
     @abstractmethod
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+
+
+def _payload_changes(payloads: Sequence[Payload]) -> list[tuple[float, bool, Payload]]:
+    """When which payload comes (true) or goes, in order; those that go before those that come at the same time."""
+    changes = [(payload.time, True, payload) for payload in payloads]
+    changes += [(payload.until, False, payload) for payload in payloads if payload.until is not None]
+    return sorted(changes, key=lambda change: change[:2])
