@@ -193,10 +193,6 @@ class ModelPlant(Plant):
         held = np.array(self._G(q, self._dyn))
         return held - self._G(q, self._described) if self._gravity_compensated else held
 
-    def external_effort(self) -> FloatArray:
-        """Effort of each joint from outside, (n,): none, as nothing but the motors acts on this plant."""
-        return np.zeros(self.n)
-
     def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
         T = self._ee(q)

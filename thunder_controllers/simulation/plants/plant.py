@@ -213,10 +213,6 @@ class Plant(ABC):
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
 
     @abstractmethod
-    def external_effort(self) -> FloatArray:
-        """Effort of each joint from outside, (n,): of forces applied to joints and bodies, not of contacts."""
-
-    @abstractmethod
     def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
 
