@@ -109,7 +109,7 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
-    links = _adapted_links(model, library, config)
+    links = adapted_links(model, library, config)
     host = Controller()
     host.configure(
         library,
@@ -169,7 +169,7 @@ def _check_same_robot(library: Library, plant: MujocoPlant, q: FloatArray, where
         )
 
 
-def _adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
+def adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
     """Names of the links that the law estimates, from its option `adapted_links` and its metadata."""
     sizes = [entry.size for entry in library.law(config.law.name).state if entry.name == ESTIMATE]
     if not sizes:
