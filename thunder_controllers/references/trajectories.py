@@ -116,7 +116,7 @@ class _Sinusoids:
 
 
 class Lissajous(_Sinusoids):
-    """p_d(t) = centre + A sin(2πft + phase) per axis; R_d(t) = R Rz(ψ) Ry(θ) Rx(φ), whose angles swing alike about zero.
+    """p_d(t) = centre + A sin(2πft + phase) per axis; R_d(t) = R Rz(ψ) Ry(θ) Rx(φ), its angles alike about zero.
 
     Args:
         centre: [m], world frame, shape (3,).
@@ -157,9 +157,9 @@ class Lissajous(_Sinusoids):
         return np.hstack([position, turn, velocity, omega, acceleration, omega_dot])
 
     def _turn(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """R_d (N, 3, 3), ω and its derivative (N, 3): angular velocities of yaw, pitch and roll add, each about its axis."""
+        """R_d (N, 3, 3), ω and its derivative (N, 3): what yaw, pitch and roll turn adds, each about its axis."""
         angle, rate, acceleration = (values[:, :, None] for values in self._swing._values(t))
-        yaw = self._rotation @ Rotation.from_euler("Z", angle[:, 0, 0]).as_matrix()
+        yaw = self._rotation @ Rotation.from_euler("Z", angle[:, 0]).as_matrix()
         rotation = self._rotation @ Rotation.from_euler("ZYX", angle[:, :, 0]).as_matrix()
         z, y, x = yaw[:, :, 2], yaw[:, :, 1], rotation[:, :, 0]
         first = rate[:, 0] * z
