@@ -20,8 +20,8 @@ FloatArray = NDArray[np.float64]
 POINTS = 400
 """Of a series: what a figure resolves."""
 
-RISEN = 0.1
-"""Of the largest error: where a rise is over."""
+RISEN = 0.9
+"""Share of the way from the largest error to the steady state after which a rise is over."""
 
 
 def measure_run(case: Case, trace: Trace, timing: Timing) -> Measured:
@@ -30,12 +30,20 @@ def measure_run(case: Case, trace: Trace, timing: Timing) -> Measured:
     values: dict[str, float | None] = {
         "iae": float(norm.mean() * case.config.duration),
         "largest_error": float(norm.max()),
-        "rise_time": rise_time(trace.t, norm),
+        "rise_time": rise_time(trace.t, norm, case.window),
         "effort": float(np.sqrt((trace.effort**2).sum(axis=1).mean())),
         "step_us": step_times(timing)["median"],
         **final_estimates(trace),
     }
     return Measured(values, {"t": series(trace.t, np.min), "error": series(norm, np.max)})
+
+
+def measure_estimates(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure the same, and keep estimates and truth of the last adapted link over time."""
+    values, kept = measure_run(case, trace, timing)
+    steps = np.searchsorted(trace.truth_time, trace.t, side="right") - 1
+    both = {"estimates": series(trace.estimates[:, -1]), "truth": series(trace.truth[steps, -1])}
+    return Measured(values, {**kept, **both})
 
 
 def pose_distance(trace: Trace) -> FloatArray:
@@ -47,10 +55,14 @@ def pose_distance(trace: Trace) -> FloatArray:
     return np.asarray(np.hypot(np.linalg.norm(trace.reference[:, POSITION] - trace.position, axis=1), angle))
 
 
-def rise_time(t: FloatArray, norm: FloatArray) -> float | None:
-    """Time after which an error (N,) stays below `RISEN` of its largest value [s]; None if it never does."""
-    above = np.flatnonzero(norm > RISEN * norm.max())
-    return None if not above.size or above[-1] + 1 == len(t) else float(t[above[-1] + 1])
+def rise_time(t: FloatArray, norm: FloatArray, window: float) -> float | None:
+    """Time after which an error (N,) has gone, for good, 90 % of the way to the steady state [s].
+
+    The way is from the largest error of all to the largest in the window at the end; None if that is the same.
+    """
+    largest, steady = norm.max(), norm[t >= t[-1] - window].max()
+    above = np.flatnonzero(norm > largest - RISEN * (largest - steady))
+    return float(t[above[-1] + 1]) if above.size else None
 
 
 def final_estimates(trace: Trace) -> Mapping[str, float | None]:

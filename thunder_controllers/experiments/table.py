@@ -113,7 +113,7 @@ def _judged(criterion: Criterion, row: str, group: Findings) -> dict[str, Any]:
     if value is None:
         kept = bool(group.cases.get(row)) and all(ended == REFUSED for ended, *_ in group.cases[row])
     else:
-        kept = value >= bound if criterion.at_least else value <= bound
+        kept = bool(value >= bound if criterion.at_least else value <= bound)
     return {"row": row, "text": str(criterion), "value": _rounded(value), "kept": kept}
 
 

@@ -11,12 +11,10 @@ from matplotlib.figure import Figure
 
 from thunder_controllers.experiments.comparison.plan import Plan
 from thunder_controllers.experiments.experiment import DONE, Outcome
-from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
+from thunder_controllers.report.figures import COLOURS, DASHES, ERROR_FLOOR, STYLE
 
 CURVES = 10
 """As many as can be told apart; of more combinations the best are drawn over time."""
-
-DASHES = ("-", "--")
 
 
 def draw(plan: Plan, outcomes: Sequence[Outcome]) -> Figure:
