@@ -122,16 +122,17 @@ def estimates(link: str, index: int, traces: Traces) -> Figure:
     return parameters(f"Estimates of {link}, inertia about the frame origin", curves, truth)
 
 
-def parameters(title: str, curves: Mapping[str, Curve], truth: Curve) -> Figure:
-    """Mass, CoM and inertia of one body over time, a panel each: estimates by name, and dashed the truth, in steps."""
+def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int = 1) -> Figure:
+    """Mass, CoM and inertia of one body over time, a panel each: estimates by name, and dashed the truth, in steps.
+
+    As many curves in a row as are `alike` share a colour.
+    """
     figure, axes = _grid(4, 3, height=1.75)
     panels = [("mass", "m [kg]"), *((f"CoM {a}", f"c{a} [m]") for a in "xyz")]
     panels += [(name, "[kg·m²]") for name in REG_NAMES[4:]]
     for number, (name, (t, pi)) in enumerate(curves.items()):
-        style: dict[str, Any] = {
-            "color": COLOURS[number % len(COLOURS)],
-            "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
-        }
+        colour, dash = divmod(number, alike) if alike > 1 else (number, number // len(COLOURS))
+        style: dict[str, Any] = {"color": COLOURS[colour % len(COLOURS)], "linestyle": DASHES[dash % len(DASHES)]}
         for place, column in zip(PLACES, with_centre(pi).T, strict=True):
             axes[place].plot(t, column, label=name, **style)
     ends, pi = truth

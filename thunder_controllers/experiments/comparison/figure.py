@@ -9,21 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from thunder_controllers.experiments.comparison.plan import Plan
-from thunder_controllers.experiments.experiment import DONE, Outcome
+from thunder_controllers.experiments.experiment import DONE, Case, Outcome
 from thunder_controllers.report.figures import COLOURS, DASHES, ERROR_FLOOR, STYLE
 
 CURVES = 10
 """As many as can be told apart; of more combinations the best are drawn over time."""
 
 
-def draw(plan: Plan, outcomes: Sequence[Outcome]) -> Figure:
-    """Draw, of each combination, the median error of its seeds over time with their range, and every run's final error.
+def draw(results: Sequence[tuple[Case, Outcome]]) -> Figure:
+    """Draw, of each row, the median error of its cases over time with their range, and where each case ended.
 
     Rows are ordered by error, the best on top, and are the legend of the curves; a cross is a run that was stopped.
     """
-    members: dict[str, list[Outcome]] = {case.row: [] for case in plan.cases}
-    for case, outcome in zip(plan.cases, outcomes, strict=True):
+    members: dict[str, list[Outcome]] = {case.row: [] for case, _ in results}
+    for case, outcome in results:
         members[case.row].append(outcome)
     names = sorted(members, key=lambda name: _median_error(members[name]))
     with matplotlib.style.context(STYLE):

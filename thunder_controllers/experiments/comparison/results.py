@@ -115,7 +115,7 @@ def write_results(plan: Plan, outcomes: Sequence[Outcome], folder: Path, title: 
     files = {
         "runs.csv": csv_text(plan, outcomes).encode(),
         "table.md": page.encode(),
-        "comparison.png": render(draw(plan, outcomes)),
+        "comparison.png": render(draw(list(zip(plan.cases, outcomes, strict=True)))),
     }
     for name, content in files.items():
         write_atomically(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.experiments.bad_day import PUBLISHED
+from thunder_controllers.experiments.comparison.figure import draw
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.studies.demo import LAST_LINK, PERIOD, bodies, demo
@@ -75,7 +76,9 @@ def _group(title: str, gains: dict[str, Any], settings: Settings) -> Group:
         for arm in arms
     )
     better = Criterion("steady-state error", 0.1, rows=(ADAPTIVE,), times=FIXED)
-    return Group(title, cases, (Criterion("faults", 0.0), better), TABLE)
+    return Group(
+        title, cases, (Criterion("faults", 0.0), better), TABLE, lambda results: {"error_over_time": draw(results)}
+    )
 
 
 def published(settings: Settings) -> Group:

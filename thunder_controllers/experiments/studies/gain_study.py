@@ -80,7 +80,7 @@ def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
         any_run = next(iter(ran.values()))
         truth = np.array(any_run["t"]), np.array(any_run["truth"])
         title = f"Estimates of {LAST_LINK}, inertia about the frame origin"
-        return {"error over time": _errors(ran), "estimates over time": parameters(title, curves, truth)}
+        return {"error_over_time": _errors(ran), "estimates": parameters(title, curves, truth, len(SCALES))}
 
 
 def _errors(runs: Mapping[str, Mapping[str, list[Any]]]) -> Figure:

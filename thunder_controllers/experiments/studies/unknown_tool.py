@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.style
 import numpy as np
 
+from thunder_controllers.experiments.comparison.figure import draw
 from thunder_controllers.experiments.experiment import (
     Case,
     Criterion,
@@ -123,7 +124,8 @@ def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
     any_run = ran[0][1]
     truth = np.array(any_run["t"]), np.array(any_run["truth"]) - link
     with matplotlib.style.context(STYLE):
-        return {"tool over time": parameters(f"The tool, in the frame of {LAST_LINK}", curves, truth)}
+        tool = parameters(f"The tool, in the frame of {LAST_LINK}", curves, truth)
+    return {"error_over_time": draw(results), "tool": tool}
 
 
 def unknown_tool() -> Experiment:
