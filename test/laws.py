@@ -27,7 +27,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "slotine_li",
         "Joint-space adaptive control.",
         effort=regressor @ adaptation.estimate + K_d * s,
-        next_state=adaptation.step(regressor, s),
+        next_state=adaptation.step(regressor, s, K_d, Lambda),
         telemetry={"s": s},
     )
 

@@ -264,15 +264,13 @@ def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     assert result.output.count("\n") == 1 and result.output.startswith("thunder run: ")
 
 
-@pytest.mark.parametrize("delay", [0.001, 0.002, 0.003])
-def test_the_gains_for_topics_bear_the_delay_of_topics(tmp_path: Path, delay: float) -> None:
-    """With the law's own gains the arm runs away from 2 ms on."""
-    parameters = yaml.safe_load((ROOT / "config/ros/panda_cartesian_backstepping.yaml").read_text())
-    (section,) = parameters.values()
+@pytest.mark.parametrize(("profile", "delay"), [("stiff", 0.001), ("topics", 0.002), ("topics", 0.003)])
+def test_a_profile_bears_its_delay_with_a_wrong_last_link(tmp_path: Path, profile: str, delay: float) -> None:
     document = _document(duration=4.0)
     document["runs"] = [{"name": "adaptation", "adaptation": True}]
     document["plant"]["torque_delay"] = delay
-    document["law"]["gains"] |= section["ros__parameters"]["gains"]
+    document["law"]["options"]["profile"] = profile
+    del document["law"]["gains"]["adaptation_limit"]
     (run,) = run_scenario(_scenario(tmp_path, document), tmp_path / "out").runs
     assert run.metrics["guards"]["runaway"] == 0 and run.metrics["guards"]["velocity_exceeded"] == 0
     # At the start the effort comes up from zero; afterwards a loop that is stable has no need of the limit.

@@ -48,7 +48,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",
         effort=Y_u @ adaptation.estimate + tau_known + K_d * s,
-        next_state=adaptation.step(Y_u, s),
+        next_state=adaptation.step(Y_u, s, K_d, Lambda),
         telemetry={"joint_error": reference.q - q, "s": s},
         adapted_links=[robot.model.links[i].name for i in links],
     )
