@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from thunder_dynamics.build import LawRequest, build
+from thunder_dynamics.build import build
 from thunder_dynamics.errors import LawError, ThunderError
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
@@ -83,7 +83,7 @@ def gen(
     click.echo(str(folder))
 
 
-def parse_law(text: str) -> LawRequest:
+def parse_law(text: str) -> tuple[str, dict[str, Any]]:
     """Parse NAME[:option=value,…]; `a+b` is a list.
 
     Raises:

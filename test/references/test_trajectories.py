@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 R_A = Rotation.from_euler("zyx", [0.3, -0.8, 2.0]).as_matrix()
 R_B = Rotation.from_euler("zyx", [-1.0, 0.4, 0.5]).as_matrix()
 DEMO = Lissajous([0.4, 0.0, 0.5], [0.10, 0.15, 0.10], [0.2, 0.1, 0.4], [0.0, np.pi / 2, 0.0], R_A)
+SWING = Lissajous([0.4, 0.0, 0.5], 0.1, 0.2, 0.0, R_A, [0.5, 0.4, 0.3], [0.1, 0.2, 0.3], [0.0, 0.5, 1.0])
 JOINT_WAVE = JointLissajous([0.0, -0.5, 1.0], [0.3, 0.0, 0.5], [0.5, 3.0, 0.25], [0.0, 0.0, 1.0])
 
 
@@ -45,6 +46,7 @@ def _joint_path() -> JointPath:
 
 REFERENCES: dict[str, Callable[[], Reference]] = {
     "lissajous": lambda: DEMO,
+    "swing": lambda: SWING,
     "poses": _poses,
     "hold": lambda: Hold([0.1, 0.2, 0.3], R_B),
     "joint_lissajous": lambda: JOINT_WAVE,
@@ -67,7 +69,7 @@ def _times(reference: Reference) -> FloatArray:
     return np.linspace(0.0137, getattr(reference, "duration", reference.period or 1.0) * 0.99, 301)
 
 
-@pytest.mark.parametrize("kind", ["lissajous", "poses", "hold"])
+@pytest.mark.parametrize("kind", ["lissajous", "swing", "poses", "hold"])
 def test_twist_is_the_derivative_of_the_pose(kind: str) -> None:
     reference = REFERENCES[kind]()
     t = _times(reference)
@@ -77,7 +79,7 @@ def test_twist_is_the_derivative_of_the_pose(kind: str) -> None:
     np.testing.assert_allclose(now[:, TWIST], np.hstack([velocity, turn]), atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("kind", ["lissajous", "poses", "hold"])
+@pytest.mark.parametrize("kind", ["lissajous", "swing", "poses", "hold"])
 def test_acceleration_is_the_derivative_of_the_twist(kind: str) -> None:
     reference = REFERENCES[kind]()
     t = _times(reference)
@@ -111,9 +113,16 @@ def test_demo_path_is_the_documented_one() -> None:
     assert DEMO.period == 10.0
 
 
+def test_the_orientation_swings_about_its_mean_and_not_at_all_by_default() -> None:
+    (turned,) = _matrices(SWING.sample(np.array([1.3])))
+    angles = np.array([0.5, 0.4, 0.3]) * np.sin(2 * np.pi * np.array([0.1, 0.2, 0.3]) * 1.3 + [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(turned, R_A @ Rotation.from_euler("ZYX", angles).as_matrix(), atol=1e-14)
+    np.testing.assert_array_equal(_matrices(DEMO.sample(np.array([0.0, 1.3]))), [R_A, R_A])
+
+
 def test_a_periodic_reference_repeats_after_its_period() -> None:
     t = np.linspace(0.0, 3.0, 50)
-    for reference in (DEMO, JOINT_WAVE):
+    for reference in (DEMO, SWING, JOINT_WAVE):
         assert reference.period is not None
         np.testing.assert_allclose(reference.sample(t + reference.period), reference.sample(t), atol=1e-12)
 

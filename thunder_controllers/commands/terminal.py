@@ -36,7 +36,7 @@ def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:
     head, *body = rows
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for place, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if place < left else "right")
+        table.add_column(Text(name), justify="left" if place < left else "right", no_wrap=place < left)
     for row in body:
         table.add_row(*map(Text, row))
     console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thunder_controllers.simulation.scenario import RunConfig
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure  # a process that runs cases draws nothing
 
 GROUP = "thunder.experiments"
 """Entry points: a name, and the function without arguments that makes its `Experiment`."""
@@ -95,7 +96,7 @@ Value = float | Spread | None
 Column = Callable[[Sequence[Outcome]], Value]
 """What a column makes of the outcomes of a row."""
 
-Figures = Mapping[str, Figure]
+Figures = Mapping[str, "Figure"]
 """By name; each becomes `<group>_<name>.png` and a part of the page."""
 
 

@@ -38,7 +38,11 @@ def write_report(
         drawn[name] = cases
     drawn |= {f"{key}_{part}": figure for key, group in findings.items() for part, figure in group.figures.items()}
     images = {stem: render(figure) for stem, figure in drawn.items()}
-    titles = {f"{key}_{part}": f"{group.title}: {part}" for key, group in findings.items() for part in group.figures}
+    titles = {
+        f"{key}_{part}": f"{group.title}: {part.replace('_', ' ')}"
+        for key, group in findings.items()
+        for part in group.figures
+    }
     for stem, image in images.items():
         _write(folder / f"{stem}.png", image)
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Outcome
+from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import FAULTS, Guard, Library
-from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.experiment import run_once
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
@@ -136,12 +135,3 @@ def _judge(case: Case, trace: Trace, velocity_limit: FloatArray) -> Outcome:
         frozen=float((trace.guards & Guard.ADAPTATION_FROZEN > 0).mean()),
         rate_limited=float((trace.guards & Guard.EFFORT_RATE_LIMITED > 0).mean()),
     )
-
-
-def pose_distance(trace: Trace) -> FloatArray:
-    """‖[p_d − p; θ]‖ [m, rad] of every row, or ‖q_d − q‖, (N,); θ is the angle, where `Trace.error` has its sine."""
-    if not trace.is_cartesian:
-        return np.asarray(np.linalg.norm(trace.error, axis=1))
-    desired = trace.reference[:, ROTATION].reshape(-1, 3, 3)  # column-major, hence the transpose of R_d
-    angle = Rotation.from_matrix(trace.rotation @ desired).magnitude()
-    return np.asarray(np.hypot(np.linalg.norm(trace.reference[:, POSITION] - trace.position, axis=1), angle))

@@ -113,7 +113,7 @@ def _judged(criterion: Criterion, row: str, group: Findings) -> dict[str, Any]:
     if value is None:
         kept = bool(group.cases.get(row)) and all(ended == REFUSED for ended, *_ in group.cases[row])
     else:
-        kept = value >= bound if criterion.at_least else value <= bound
+        kept = bool(value >= bound if criterion.at_least else value <= bound)
     return {"row": row, "text": str(criterion), "value": _rounded(value), "kept": kept}
 
 
@@ -181,10 +181,11 @@ def _change(before: Any, now: Any) -> str:
 
 
 def cell(value: float | Sequence[float] | None) -> str:
-    """Write a number, a mean with its deviation, or nothing found."""
+    """Write a number, a mean with its deviation if there is one, or nothing found."""
     if value is None:
         return "–"
-    return f"{value:.3g}" if isinstance(value, (int, float)) else " ± ".join(f"{one:.3g}" for one in value)
+    mean, deviation = (value, 0.0) if isinstance(value, (int, float)) else value
+    return f"{mean:.3g}" + (f" ± {deviation:.2g}" if deviation else "")
 
 
 def _rounded(value: Value) -> float | list[float | None] | None:

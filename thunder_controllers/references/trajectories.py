@@ -98,9 +98,14 @@ class _Sinusoids:
         self._frequency = as_vector(frequency, size, "frequency")
 
     @property
+    def _moving(self) -> FloatArray:
+        """Frequencies of the numbers that move [Hz], zero of the others."""
+        return np.asarray(self._frequency * (self._amplitude != 0.0))
+
+    @property
     def period(self) -> float | None:
         """Common period of the numbers that move [s]."""
-        return common_period(self._frequency * (self._amplitude != 0.0))
+        return common_period(self._moving)
 
     def _values(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """x, ẋ and ẍ at times `t`, shape (N,); shape (N, size) each."""
@@ -110,22 +115,18 @@ class _Sinusoids:
         return self._centre + sine, omega * cosine, -(omega**2) * sine
 
 
-def _cartesian_rows(n: int, rotation: FloatArray) -> FloatArray:
-    """Allocate N samples at rest with a constant rotation."""
-    rows = np.zeros((n, CARTESIAN_SIZE))
-    rows[:, ROTATION] = rotation.T.ravel()
-    return rows
-
-
 class Lissajous(_Sinusoids):
-    """p_d(t) = centre + A sin(2πft + phase) per axis, constant orientation.
+    """p_d(t) = centre + A sin(2πft + phase) per axis; R_d(t) = R Rz(ψ) Ry(θ) Rx(φ), its angles alike about zero.
 
     Args:
         centre: [m], world frame, shape (3,).
         amplitude: A [m].
         frequency: f [Hz].
         phase: [rad]; π/2 turns the sine into a cosine.
-        rotation: R_d, shape (3, 3); the identity by default.
+        rotation: R, shape (3, 3); the identity by default.
+        swing: Amplitudes of ψ, θ, φ [rad]; without them the orientation is constant.
+        swing_frequency: Their frequencies [Hz].
+        swing_phase: Their phases [rad].
     """
 
     def __init__(
@@ -135,18 +136,37 @@ class Lissajous(_Sinusoids):
         frequency: ArrayLike,
         phase: ArrayLike = 0.0,
         rotation: ArrayLike | None = None,
+        swing: ArrayLike = 0.0,
+        swing_frequency: ArrayLike = 0.0,
+        swing_phase: ArrayLike = 0.0,
     ) -> None:
         super().__init__(3, centre, amplitude, frequency, phase)
         self._rotation = as_rotation(rotation)
+        self._swing = _Sinusoids(3, 0.0, swing, swing_frequency, swing_phase)
+
+    @property
+    def period(self) -> float | None:
+        """Common period of all that moves [s]."""
+        return common_period(np.append(self._moving, self._swing._moving))
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24."""
-        rows = _cartesian_rows(len(t), self._rotation)
         position, velocity, acceleration = self._values(t)
-        rows[:, POSITION] = position
-        rows[:, TWIST.start : TWIST.start + 3] = velocity
-        rows[:, ACCELERATION.start : ACCELERATION.start + 3] = acceleration
-        return rows
+        rotation, omega, omega_dot = self._turn(t)
+        turn = rotation.transpose(0, 2, 1).reshape(-1, 9)
+        return np.hstack([position, turn, velocity, omega, acceleration, omega_dot])
+
+    def _turn(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """R_d (N, 3, 3), ω and its derivative (N, 3): what yaw, pitch and roll turn adds, each about its axis."""
+        angle, rate, acceleration = (values[:, :, None] for values in self._swing._values(t))
+        yaw = self._rotation @ Rotation.from_euler("Z", angle[:, 0]).as_matrix()
+        rotation = self._rotation @ Rotation.from_euler("ZYX", angle[:, :, 0]).as_matrix()
+        z, y, x = yaw[:, :, 2], yaw[:, :, 1], rotation[:, :, 0]
+        first = rate[:, 0] * z
+        second = first + rate[:, 1] * y
+        omega_dot = acceleration[:, 0] * z + acceleration[:, 1] * y + acceleration[:, 2] * x
+        omega_dot += rate[:, 1] * np.cross(first, y) + rate[:, 2] * np.cross(second, x)
+        return rotation, second + rate[:, 2] * x, omega_dot
 
 
 class Hold(Lissajous):

@@ -45,7 +45,15 @@ ERROR_FLOOR = 1e-12
 QUIET_SHARE = 0.01
 """Share of samples that may lie below the drawn range: a start exactly on the path would squeeze everything else."""
 
+DASHES = ("-", "--", ":")
+"""Of lines beyond the number of colours, in turn."""
+
+PLACES = (0, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+"""Panels of a body's parameters: the mass above the CoM above the inertia."""
+
 Traces = Mapping[str, Trace]
+Curve = tuple[FloatArray, FloatArray]
+"""Times (N,) and parameters in REG order (N, 10)."""
 
 
 def make_figures(traces: Traces, timings: Mapping[str, Timing]) -> dict[str, Figure]:
@@ -124,24 +132,34 @@ def faults(name: str, trace: Trace) -> Figure:
 
 def estimates(link: str, index: int, traces: Traces) -> Figure:
     """Estimated mass, CoM and inertia about the frame origin against the truth; one adapted link, all runs."""
+    curves = {run: (_thin(trace.t), _thin(trace.estimates[:, index])) for run, trace in traces.items()}
+    last = next(iter(traces.values()))
+    truth = np.append(last.truth_time, last.t[-1]), np.vstack([last.truth[:, index], last.truth[-1:, index]])
+    return parameters(f"Estimates of {link}, inertia about the frame origin", curves, truth)
+
+
+def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int = 1) -> Figure:
+    """Mass, CoM and inertia of one body over time, a panel each: estimates by name, and dashed the truth, in steps.
+
+    As many curves in a row as are `alike` share a colour.
+    """
     figure, axes = _grid(4, 3, height=1.75)
     panels = [("mass", "m [kg]"), *((f"CoM {a}", f"c{a} [m]") for a in "xyz")]
     panels += [(name, "[kg·m²]") for name in REG_NAMES[4:]]
-    places = [0, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-    for colour, (run, trace) in zip(_colours(traces), traces.items(), strict=True):
-        columns = with_centre(_thin(trace.estimates[:, index]))
-        for place, column in zip(places, columns.T, strict=True):
-            axes[place].plot(_thin(trace.t), column, color=colour, label=run)
-    last = next(iter(traces.values()))
-    truth = with_centre(last.truth[:, index])
-    ends = np.append(last.truth_time, last.t[-1])
-    for place, (title, unit), column in zip(places, panels, truth.T, strict=True):
-        axes[place].step(ends, np.append(column, column[-1]), where="post", **TRUTH)
-        _label(axes[place], title, unit)
-    axes[1].legend(*axes[0].get_legend_handles_labels(), loc="center")
+    for number, (name, (t, pi)) in enumerate(curves.items()):
+        colour, dash = divmod(number, alike) if alike > 1 else (number, number // len(COLOURS))
+        style: dict[str, Any] = {"color": COLOURS[colour % len(COLOURS)], "linestyle": DASHES[dash % len(DASHES)]}
+        for place, column in zip(PLACES, with_centre(pi).T, strict=True):
+            axes[place].plot(t, column, label=name, **style)
+    ends, pi = truth
+    for place, (name, unit), column in zip(PLACES, panels, with_centre(pi).T, strict=True):
+        axes[place].step(ends, column, where="post", **TRUTH)
+        _label(axes[place], name, unit)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[1].legend(handles, labels, loc="center", ncols=1 + len(labels) // 6)
     for axis in axes[1:3]:
         axis.axis("off")
-    figure.suptitle(f"Estimates of {link}, inertia about the frame origin", fontsize=10)
+    figure.suptitle(title, fontsize=10)
     return figure
 
 

@@ -113,7 +113,7 @@ def prepare(
     plant.reset(q, qd)
     law = library.law(config.law.name)
     _check_feeds(law, config, samples.shape[1], where)
-    links = _adapted_links(model, library, config)
+    links = adapted_links(model, library, config)
     host = Controller()
     host.configure(
         library,
@@ -203,7 +203,7 @@ def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str)
         )
 
 
-def _adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
+def adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
     """Names of the links that the law estimates, from its option `adapted_links` and its metadata."""
     sizes = [entry.size for entry in library.law(config.law.name).state if entry.name == ESTIMATE]
     if not sizes:

@@ -42,7 +42,7 @@ class PoseOptions(Strict):
 
 
 class LissajousOptions(_Options):
-    """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase and ypr [rad]."""
+    """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase, ypr and swing [rad]."""
 
     type: Literal["lissajous"]
     centre: Vector3
@@ -50,11 +50,15 @@ class LissajousOptions(_Options):
     frequency: NonNegativeAxes
     phase: Axes = 0.0
     ypr: Vector3 = (0.0, 0.0, 0.0)
+    swing: Axes = 0.0
+    swing_frequency: NonNegativeAxes = 0.0
+    swing_phase: Axes = 0.0
 
     def build(self) -> trajectories.Reference:
         """Make the trajectory."""
-        rotation = rotation_from_ypr(*self.ypr)
-        return trajectories.Lissajous(self.centre, self.amplitude, self.frequency, self.phase, rotation)
+        motion = (self.centre, self.amplitude, self.frequency, self.phase)
+        swing = (self.swing, self.swing_frequency, self.swing_phase)
+        return trajectories.Lissajous(*motion, rotation_from_ypr(*self.ypr), *swing)
 
 
 class HoldOptions(PoseOptions, _Options):

@@ -1,0 +1,167 @@
+"""`thunder compare`: combinations and seeds, what is checked before a run, what is kept, and what is written."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from evaluation import ROOT
+
+from thunder_controllers.commands.compare import compare
+from thunder_controllers.experiments.comparison.figure import CURVES, draw
+from thunder_controllers.experiments.comparison.plan import choose_run, make_plan, parse_grid
+from thunder_controllers.experiments.comparison.results import MEASURES, table
+from thunder_controllers.experiments.experiment import Case, Outcome
+from thunder_controllers.simulation.scenario import Scenario, load_scenario
+from thunder_dynamics.errors import ScenarioError
+
+pytestmark = pytest.mark.slow
+
+CARTESIAN = "panda_lissajous_wrong_last_link"
+JOINT = "panda_joint_slotine_li"
+
+
+def _file(folder: Path, name: str = JOINT, **changes: Any) -> Path:
+    """A scenario cut to a twentieth of a second."""
+    document = yaml.safe_load((ROOT / f"config/scenarios/{name}.yaml").read_text())
+    document["robot"] = str(ROOT / "config/robots/panda.yaml")
+    document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump({**document, "duration": 0.05, **changes}))
+    return path
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    return load_scenario(_file(tmp_path))
+
+
+def _compare(path: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(compare, [str(path), "--out", str(path.parent / "out"), "--jobs", "2", *arguments])
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with (path.parent / "out" / "runs.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_grid_is_parsed() -> None:
+    assert parse_grid(["K_d=5,1+2", "gamma=1e2"]) == {"K_d": (5.0, (1.0, 2.0)), "gamma": (100.0,)}
+    for wrong in (["K_d"], ["K_d=a"], ["K_d="], ["K_d=1,"], ["K_d=1", "K_d=2"]):
+        with pytest.raises(ScenarioError):
+            parse_grid(wrong)
+
+
+def test_every_combination_has_every_seed_and_a_name(scenario: Scenario) -> None:
+    run = choose_run(scenario, None)
+    plan = make_plan(run, [], parse_grid(["K_d=5,10", "gamma=1,2"]), 3)
+    assert [case.row for case in plan.cases][::3] == [f"K_d={a} gamma={b}" for a in (5, 10) for b in (1, 2)]
+    assert [case.config.seed for case in plan.cases] == [0, 1, 2] * 4
+    assert plan.cases[-1].config.law.gains == {"gamma": 2.0, "K_d": 10.0}
+    assert plan.cases[0].adaptation and not choose_run(scenario, "no_adaptation").adaptation
+    with pytest.raises(ScenarioError, match="no run 'other'; valid: no_adaptation, adaptation"):
+        choose_run(scenario, "other")
+
+
+def test_options_are_laid_over_those_of_the_scenarios_own_law(tmp_path: Path) -> None:
+    run = choose_run(load_scenario(_file(tmp_path, CARTESIAN)), None)
+    plan = make_plan(run, [("cartesian_backstepping", {}), ("cartesian_backstepping", {"friction": "adapted"})], {}, 1)
+    assert [case.row for case in plan.cases] == ["cartesian_backstepping", "cartesian_backstepping:friction=adapted"]
+    assert plan.cases[1].config.law.options == {"adapted_links": ["panda_link7"], "friction": "adapted"}
+    assert plan.notes == ()
+
+
+def test_notes_say_what_of_the_scenario_does_not_apply(tmp_path: Path) -> None:
+    changes = {"law": {"name": "cartesian_backstepping", "gains": {"k_n": 1.0, "gamma": 0.5}}}
+    run = choose_run(load_scenario(_file(tmp_path, JOINT, **changes)), None)
+    plan = make_plan(run, [("slotine_li", {})], {}, 1)
+    assert plan.cases[0].config.law.gains == {"gamma": 0.5}
+    assert plan.notes == ("slotine_li: the scenario's gains of k_n do not apply",)
+
+
+def test_runs_leave_csv_table_and_figure_and_are_not_run_again(tmp_path: Path) -> None:
+    path = _file(tmp_path, plant={"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "noise": {"q_std": 1e-4}})
+    first = _compare(path, "--gains", "K_d=5,10", "--seeds", "2")
+    assert first.exit_code == 0, first.output
+    rows = _rows(path)
+    assert [(row["combination"], row["seed"], row["ended"]) for row in rows] == [
+        (name, seed, "done") for name in ("K_d=5", "K_d=10") for seed in ("0", "1")
+    ]
+    assert all(float(row[name]) >= 0.0 for row in rows for name in ("error", "iae", "step_us", "mass_error"))
+    assert rows[0]["error"] != rows[1]["error"], "the seed must reach the noise"
+    text = (tmp_path / "out/table.md").read_text()
+    assert "| K_d=10 | 2 | 0 |" in text and "±" in text
+    assert (tmp_path / "out/comparison.png").stat().st_size > 10_000
+
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out/runs").iterdir()}
+    again = _compare(path, "--gains", "K_d=5,10,20", "--seeds", "2")
+    assert again.exit_code == 0, again.output
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept
+    assert len(list((tmp_path / "out/runs").iterdir())) == 6 and _rows(path)[:4] == rows
+
+
+def test_a_run_that_a_fault_stops_is_a_row_and_1(tmp_path: Path) -> None:
+    path = _file(tmp_path, duration=0.3, host={"velocity_patience": 0.001, "velocity_limit": 0.01})
+    result = _compare(path)
+    assert result.exit_code == 1 and "slotine_li, seed 0: runaway" in result.output
+    assert [row["ended"] for row in _rows(path)] == ["runaway"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--law", "no_such"], "no law 'no_such'; valid: "),
+        (["--law", "slotine_li:wrong=1"], "no option 'wrong'; valid: "),
+        (["--law", "slotine_li", "--law", "slotine_li"], "a law is given twice"),
+        (["--law", "cartesian_backstepping"], "a reference of type joint_lissajous"),
+        (["--gains", "k_q=1"], "no law has a gain 'k_q'; valid: "),
+        (["--gains", "K_d=1+2"], "K_d"),
+        (["--gains", "K_d=1,-5"], "K_d"),
+        (["--gains", "K_d=x"], "gains 'K_d=x'; valid: NAME=VALUE"),
+        (["--run", "third"], "no run 'third'; valid: no_adaptation, adaptation"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_2_before_the_first_run(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    result = _compare(_file(tmp_path), *arguments)
+    assert result.exit_code == 2
+    assert result.output.count("\n") == 1 and message in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scenario_that_is_not_there_is_one_line_and_2(tmp_path: Path) -> None:
+    result = _compare(tmp_path / "none.yaml")
+    assert result.exit_code == 2 and result.output.count("\n") == 1
+
+
+def test_a_kept_run_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = _file(tmp_path)
+    assert _compare(path).exit_code == 0
+    (file,) = (tmp_path / "out/runs").iterdir()
+    file.write_text("{")
+    result = _compare(path)
+    assert result.exit_code == 2 and str(file) in result.output
+
+
+def test_an_error_is_shown_in_its_row_and_tried_again(scenario: Scenario, tmp_path: Path) -> None:
+    plan = make_plan(choose_run(scenario, None), [], parse_grid(["K_d=5,10"]), 1)
+    outcomes = [Outcome("done", error=1e-3, values={"iae": 0.1}), Outcome("failed", message="what went wrong")]
+    head, good, bad = table(plan, outcomes)
+    assert (good[head.index("failed")], bad[head.index("failed")]) == ("0", "1")
+    assert bad[head.index(MEASURES["iae"])] == "–" and MEASURES["step_us"] not in head
+
+
+def test_the_figure_draws_no_more_curves_than_can_be_told_apart(scenario: Scenario) -> None:
+    case = Case("", choose_run(scenario, None).config, 1.0)
+    series = {"t": [0.0, 1.0], "error": [0.1, 0.01]}
+    names = [f"K_d={value}" for value in range(1, 14)]
+    results = [(replace(case, row=name), Outcome("done", 0.01 * k, series=series)) for k, name in enumerate(names)]
+    over_time, ends = draw(results).axes
+    assert len(over_time.lines) == CURVES
+    assert [label.get_text() for label in ends.get_yticklabels()] == names

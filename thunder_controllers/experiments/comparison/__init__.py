@@ -1,0 +1,1 @@
+"""A scenario under several laws, gains and seeds, compared."""
