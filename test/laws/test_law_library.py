@@ -93,9 +93,12 @@ def _near(library: Library, law: Law, q: np.ndarray, rng: np.random.Generator) -
 def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, reference: np.ndarray) -> None:
     """One update of the host, no guard acting, and one step of the graph."""
     n, dt = len(q), 1e-3
-    unlimited, no_limit = np.full(n, 1e9), np.full(n, np.inf)
-    options = Options(effort_limit=unlimited, effort_rate_limit=1e3 * unlimited, velocity_limit=no_limit)
-    options.approaches_jumps = False
+    options = Options(
+        effort_limit=np.full(n, 1e9),
+        effort_rate_limit=np.full(n, 1e12),
+        velocity_limit=np.full(n, np.inf),
+        approaches_jumps=False,
+    )
     host = Controller()
     host.configure(library, law=law.name, options=options)
     host.set_reference(reference)
