@@ -9,7 +9,11 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
-    DeclareLaunchArgument("law", default_value="cartesian_backstepping", description="Law to run, NAME[:option=a+b]."),
+    DeclareLaunchArgument(
+        "law",
+        default_value="cartesian_backstepping:profile=topics",
+        description="Law to run, NAME[:option=a+b].",
+    ),
     DeclareLaunchArgument(
         "adapted_links",
         default_value="",

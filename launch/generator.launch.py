@@ -29,7 +29,11 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "ee_link", default_value="", description="Link of a URDF that is the end effector; empty: its only leaf."
     ),
-    DeclareLaunchArgument("law", default_value="cartesian_backstepping", description="Law to run, NAME[:option=a+b]."),
+    DeclareLaunchArgument(
+        "law",
+        default_value="cartesian_backstepping:profile=topics",
+        description="Law to run, NAME[:option=a+b].",
+    ),
     DeclareLaunchArgument(
         "adapted_links",
         default_value="",

@@ -73,9 +73,7 @@ def launch_setup(context):
     check_requirements(given)
     backend, law = given["backend"], given["law"].partition(":")[0]
     files = [os.path.join(SHARE, "config", "ros", "panda.yaml")]
-    if law == "cartesian_backstepping":
-        files.append(os.path.join(SHARE, "config", "ros", "panda_cartesian_backstepping.yaml"))
-    learns = backend != "franka" and given["law"] == "cartesian_backstepping"
+    learns = backend != "franka" and given["law"] == "cartesian_backstepping:profile=topics"
     default = "package://thunder_controllers/config/estimates/panda_wrong_last_link.yaml" if learns else ""
     estimates = default if given["estimates_file"] == "default" else given["estimates_file"]
     autostart = given["autostart"] if given["autostart"] != "auto" else str(backend != "franka").lower()

@@ -56,9 +56,13 @@ class ClosedLoop:
         self.has_friction = has_friction and "dl" in library.functions
 
     def start(self, q: FloatArray, qd: FloatArray, state: Mapping[str, object] | None = None) -> FloatArray:
-        """x from a measurement; the law has made one step in no time, so that its states have started."""
-        before = packed(self.law.state, state)
-        return np.concatenate([q, qd, self._step(0.0, q, qd, before, 0.0)[1]])
+        """x from a measurement, with the law's states as at activation but for those that are given."""
+        initial = (
+            {}
+            if self.law.initial is None
+            else unpacked(self.law.state, np.asarray(self.law.initial(q, qd, self.gain_vector)).ravel())
+        )
+        return np.concatenate([q, qd, packed(self.law.state, {**initial, **(state or {})})])
 
     def at(self, t: float, x: FloatArray) -> Instant:
         """Everything at x."""
@@ -109,7 +113,7 @@ class ClosedLoop:
         self, t: float, q: FloatArray, qd: FloatArray, z: FloatArray, dt: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         reference = packed(self.law.reference, self.reference(t))
-        found = self.law.step(q, qd, reference, z, self.gain_vector, dt)
+        found = self.law.step(q, qd, np.zeros(self.n), [], reference, z, self.gain_vector, dt)
         effort, state, telemetry = (np.asarray(value).ravel() for value in found)
         return effort, state, telemetry
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation
+from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Entry, Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, ReferenceKind, Signals
 
 
 def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
@@ -27,7 +28,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "slotine_li",
         "Joint-space adaptive control.",
         effort=regressor @ adaptation.estimate + K_d * s,
-        next_state=adaptation.step(regressor, s),
+        next_state=adaptation.step(regressor, s, K_d, Lambda),
         telemetry={"s": s},
     )
 
@@ -61,8 +62,13 @@ def step(
     state: Mapping[str, Any] | None = None,
     gains: Mapping[str, Any] | None = None,
     dt: float = 1e-3,
+    applied_effort: np.ndarray | None = None,
+    measurements: Mapping[str, Any] | None = None,
 ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Effort, next state and telemetry of one step of a law."""
-    inputs = (packed(law.reference, reference), packed(law.state, state), packed(law.gains, gains))
-    effort, next_state, telemetry = (np.asarray(v).ravel() for v in law.step(q, qd, *inputs, dt))
+    given = (measurements, reference, state, gains)
+    entries = (law.measurements, law.reference, law.state, law.gains)
+    inputs = (packed(*pair) for pair in zip(entries, given, strict=True))
+    applied = np.zeros_like(q) if applied_effort is None else applied_effort
+    effort, next_state, telemetry = (np.asarray(v).ravel() for v in law.step(q, qd, applied, *inputs, dt))
     return effort, unpacked(law.state, next_state), unpacked(law.telemetry, telemetry)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia", "checksums"),
+    ("spatial", "inertia", "checksums", "entries"),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),

@@ -35,6 +35,8 @@ def make_trace(steps: int = 1000, amplitude: float = 0.1, period: float = 0.5, n
         rotation=rotation,
         error=error,
         state=estimates.reshape(steps, 10),
+        telemetry=error[:, :1],
+        telemetry_names=np.array(["error"]),
         estimates=estimates,
         truth=TRUE_BODY.pi[None, None, :],
         truth_time=np.zeros(1),

@@ -39,9 +39,19 @@ def scaled_panda(folder: Path, scale: float) -> RobotModel:
     return load_model(path)
 
 
+def assert_stable(model: RobotModel, profile: str, delay: float) -> None:
+    """With half the margin to spare."""
+    library = Library(build(model, laws=[(LAW, {"profile": profile})], python=False) / f"lib{model.name}.so")
+    margins = find_margins(library, LAW, {}, sample_poses(library, POSES, seed=3), Timing(rate=1000.0, delay=delay))
+    assert margins.is_stable and margins.margin > 2.0
+
+
 @pytest.mark.parametrize("arm", ["panda", "ur5", 0.5, 1.5, 2.5])
 def test_the_default_gains_are_stable_with_two_milliseconds_of_delay(arm: str | float, tmp_path: Path) -> None:
     model = load_robot(arm) if isinstance(arm, str) else scaled_panda(tmp_path, arm)
-    library = Library(build(model, laws=[LAW], python=False) / f"lib{model.name}.so")
-    margins = find_margins(library, LAW, {}, sample_poses(library, POSES, seed=3), Timing(rate=1000.0, delay=0.002))
-    assert margins.is_stable and margins.margin > 2.0
+    assert_stable(model, "default", 0.002)
+
+
+@pytest.mark.parametrize(("profile", "delay"), [("stiff", 0.001), ("topics", 0.003)])
+def test_the_other_profiles_are_stable_with_the_delay_that_they_are_for(profile: str, delay: float) -> None:
+    assert_stable(load_robot("panda"), profile, delay)

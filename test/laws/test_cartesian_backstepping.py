@@ -10,9 +10,10 @@ from evaluation import assert_close, evaluate, load_robot
 from laws import step
 
 from thunder_controllers.laws.cartesian_backstepping import cartesian_backstepping
+from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import EntryFlag, Law
+from thunder_dynamics.law import Law
 from thunder_dynamics.spatial import rot_axis
 
 DT = 1e-3
@@ -137,21 +138,14 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     assert expected < 0.0
 
 
-class _Fixed:
-    """A law with other gains than its defaults, for `slope`."""
-
-    def __init__(self, law: Law, gains: dict[str, object]) -> None:
-        entries = []
-        for entry in law.gains:
-            value = np.asarray(gains.get(entry.name, entry.default), dtype=float)
-            value = value[:, None] if value.ndim == 1 else value
-            entries.append(replace(entry, default=np.broadcast_to(value, entry.shape)))
-        self.gains = tuple(entries)
-        self.reference, self.state, self.telemetry, self.step = law.reference, law.state, law.telemetry, law.step
-
-
 def law_with(law: Law, gains: dict[str, object]) -> Law:
-    return _Fixed(law, gains)  # type: ignore[return-value]
+    """A law with other gains than its defaults, for `slope`."""
+    entries = []
+    for entry in law.gains:
+        value = np.asarray(gains.get(entry.name, entry.default), dtype=float)
+        value = value[:, None] if value.ndim == 1 else value
+        entries.append(replace(entry, default=np.broadcast_to(value, entry.shape)))
+    return replace(law, gains=tuple(entries))
 
 
 def test_effort_does_not_depend_on_which_links_are_adapted_when_estimates_are_true(
@@ -181,7 +175,7 @@ def test_estimates_stay_within_their_bounds(robot: RobotExpressions, law: Law) -
     motion = Motion(robot, 13)
     q, qd = motion.state(0.3)
     lower, upper = -np.full(10, 0.01), np.full(10, 0.02)
-    gains = {"gamma": 1e-6, "pi_lower": lower, "pi_upper": upper}
+    gains = {"gamma": 1e-6, "pi_lower": lower, "pi_upper": upper, "adaptation_limit": 1e9}
     pi_hat = step(law, q, qd, motion.reference(0.3), {"pi_hat": 0.0}, gains)[1]["pi_hat"]
     assert ((lower <= pi_hat) & (pi_hat <= upper)).all()
     assert np.isin(pi_hat, [-0.01, 0.02]).sum() >= 6  # with a Γ this small most components run into a bound
@@ -314,10 +308,26 @@ def test_adapted_friction_adds_its_torque_and_stays_positive(robot: RobotExpress
     q, qd = motion.state(0.1)
     plain = step(law, q, qd, motion.reference(0.1))
     phi = np.concatenate([np.linspace(0.1, 0.7, 7), np.linspace(0.7, 0.1, 7)])
-    effort, next_state, telemetry = step(frictional, q, qd, motion.reference(0.1), {"friction_hat": phi})
+    gains = {"adaptation_limit": 1e9}
+    effort, next_state, telemetry = step(frictional, q, qd, motion.reference(0.1), {"friction_hat": phi}, gains)
     qd_r = telemetry["qd_r"]
     assert_close(effort - plain[0], phi[:7] * qd_r + phi[7:] * np.tanh(qd_r / 0.01), 1e-10)
-    x = np.clip(np.abs(qd_r) / 0.02 - 1.0, 0.0, 1.0)
+    x = np.clip(np.minimum(np.abs(qd_r), np.sign(qd_r) * qd) / 0.02 - 1.0, 0.0, 1.0)
     gated = x**2 * (3.0 - 2.0 * x) * telemetry["s"]
     rate = np.concatenate([qd_r, np.tanh(qd_r / 0.01)]) * np.tile(gated, 2) / 0.02
     assert_close(next_state["friction_hat"], np.clip(phi + DT * rate, 0.0, 50.0), 1e-12)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+def test_the_estimated_inertia_is_bounded_by_the_rate(robot: RobotExpressions, law: Law, dt: float) -> None:
+    """No entry is further from its nominal value than a sampled loop bears, 0.3 √(a_p a_q)/(λ Δ)."""
+    motion, Lambda = Motion(robot, 18), np.array([5.0, 5.0, 5.0, 8.0, 8.0, 8.0])
+    q, qd = motion.state(0.1)
+    far = {"pi_hat": np.array([1.0, 0, 0, 0, 4, 4, 4, 4, 4, 4.0])}
+    kept = step(law, q, qd, motion.reference(0.1), far, {"Lambda": Lambda, "gamma": 1e9}, dt)[1]["pi_hat"]
+    (a,) = (entry.default.ravel() for entry in law.gains if entry.name == "least_inertia")
+    assert a[2] == pytest.approx(0.0038, abs=1e-4) and (a[:2] > 2.0 * a[2]).all()  # joint 7 turns about z alone
+    widths = [0.3 * np.sqrt(a[p] * a[q]) / (8.0 * dt) for p in range(3) for q in range(p, 3)]
+    nominal = robot.model.links[-1].inertia.pi
+    assert_close(kept[4:], nominal[4:] + widths, 1e-6)
+    assert_close(kept[:4], far["pi_hat"][:4], 1e-6)

@@ -177,8 +177,8 @@ FIXED = {"adaptation": "none"}
 FAR = {"position_error_limit": 10.0, "orientation_error_limit": 1.0, "singularity_threshold": 1e-9}
 """Gains with which nothing is shortened and no inverse damped."""
 
-SLOW = {"gamma": 1e3}
-"""Adaptation that meets no bound."""
+SLOW = {"gamma": 1e3, "least_inertia": 1e6}
+"""Adaptation that meets no bound and no limit."""
 
 CLAIMS = {
     "computed_torque": Claim(computed_torque_energy, computed_torque_rate),

@@ -253,6 +253,17 @@ def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) 
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["runs"]["adaptation"]["seed"] == 5
 
 
+def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "config/scenarios/panda_joint_slotine_li.yaml").read_text())
+    document |= {"robot": str(ROOT / "config/robots/panda.yaml"), "duration": 0.05}
+    document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
+    path = tmp_path / "joints.yaml"
+    path.write_text(yaml.safe_dump(document))
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"^note: .*leaves no margin at 1000 Hz", result.output, re.MULTILINE)) == 1
+
+
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(run_command, [str(tmp_path / "none.yaml")])
     assert result.exit_code == 2
@@ -264,15 +275,13 @@ def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     assert result.output.count("\n") == 1 and result.output.startswith("thunder run: ")
 
 
-@pytest.mark.parametrize("delay", [0.001, 0.002, 0.003])
-def test_the_gains_for_topics_bear_the_delay_of_topics(tmp_path: Path, delay: float) -> None:
-    """With the law's own gains the arm runs away from 2 ms on."""
-    parameters = yaml.safe_load((ROOT / "config/ros/panda_cartesian_backstepping.yaml").read_text())
-    (section,) = parameters.values()
+@pytest.mark.parametrize(("profile", "delay"), [("stiff", 0.001), ("topics", 0.002), ("topics", 0.003)])
+def test_a_profile_bears_its_delay_with_a_wrong_last_link(tmp_path: Path, profile: str, delay: float) -> None:
     document = _document(duration=4.0)
     document["runs"] = [{"name": "adaptation", "adaptation": True}]
     document["plant"]["torque_delay"] = delay
-    document["law"]["gains"] |= section["ros__parameters"]["gains"]
+    document["law"]["options"]["profile"] = profile
+    del document["law"]["gains"]["adaptation_limit"]
     (run,) = run_scenario(_scenario(tmp_path, document), tmp_path / "out").runs
     assert run.metrics["guards"]["runaway"] == 0 and run.metrics["guards"]["velocity_exceeded"] == 0
     # At the start the effort comes up from zero; afterwards a loop that is stable has no need of the limit.

@@ -11,8 +11,13 @@ import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain, stiffness_by_inertia
-from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
+from thunder_controllers.laws.parts.gains import (
+    damping_by_inertia,
+    fastest_of,
+    joint_damping_gain,
+    stiffness_by_inertia,
+)
+from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
 from thunder_dynamics.errors import LawError
@@ -34,6 +39,9 @@ ACTIVATION_DISTANCE = 0.5
 SPEED_SHARE = 0.8
 """Of a joint's velocity limit that q̇_r may ask for; the rest is for s."""
 
+BANDWIDTHS = 22.0
+"""Of the pose error that the damping is at least faster by."""
+
 UNLIMITED_SPEED = 1e3
 """Bound of q̇_r for joints without a velocity limit [rad/s or m/s]."""
 
@@ -41,35 +49,38 @@ UNLIMITED_SPEED = 1e3
 def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """Track a pose with estimated inertial parameters.
 
-        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
+        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
         τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
 
     V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is damped near
-    singularities, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is bounded.
+    singularities and ν < 1 there, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is
+    bounded, as is adaptation that is too eager for the damping.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose"
             (default) or "position", which leaves the orientation free; `friction`, "none" (default) or "adapted",
-            which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint.
+            which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`, "default", "stiff"
+            or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of K_d, K_p and Λ.
     """
-    check_options("cartesian_backstepping", options, ("adapted_links", "task", "friction"))
+    check_options("cartesian_backstepping", options, ("adapted_links", "task", "friction", "profile"))
     links = adapted_links(robot.model, options.get("adapted_links"))
     known = [i for i in range(robot.n) if i not in links]
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd = signals.q, signals.qd
     adaptation = BoundedAdaptation(robot, signals, links)
-    loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")))
-    K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot))
+    fastest = fastest_of(str(options.get("profile", "default")))
+    loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")), fastest)
+    K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot, fastest))
     s = loop.qd_r - qd
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
     effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
-    next_state = adaptation.step(Y_u, s)
+    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda)
     if _adapts_friction(options):
-        friction = FrictionAdaptation(robot, signals)
+        friction = FrictionAdaptation(robot, signals, adaptation.limit)
         effort += friction.torque(loop.qd_r)
-        next_state |= friction.step(loop.qd_r, s)
+        next_state |= friction.step(loop.qd_r, s, K_d)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",
@@ -89,24 +100,30 @@ def _adapts_friction(options: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class _KinematicLoop:
-    """Reference velocity and acceleration of the joints, the task's torque, and what to report."""
+    """Bandwidths of the task, reference velocity and acceleration of the joints, the task's torque, what to report."""
 
+    Lambda: SX
     qd_r: SX
     qdd_r: SX
     tau_task: SX
     telemetry: Mapping[str, SX]
 
 
-def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _KinematicLoop:
+def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str, fastest: float) -> _KinematicLoop:
     rows = _task_rows(robot, task)
     q, qd = signals.q, signals.qd
     Lambda = signals.gain(
-        "Lambda", size=rows, default=10.0, bounds=(0.0, 200.0), unit="1/s", doc="Bandwidth of the pose error, per axis."
+        "Lambda",
+        size=rows,
+        default=min(10.0, fastest / BANDWIDTHS),
+        bounds=(0.0, 200.0),
+        unit="1/s",
+        doc="Bandwidth of the pose error, per axis.",
     )
     K_p = signals.gain(
         "K_p",
         size=rows,
-        default=stiffness_by_inertia(robot, rows, 50.0),
+        default=stiffness_by_inertia(robot, rows, 50.0, fastest),
         bounds=(0.0, 5000.0),
         unit="N/m, N·m",
         doc="Stiffness on the pose error, per axis.",
@@ -116,6 +133,7 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _Ki
     J = robot.jacobian(q)[:rows, :]
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
     inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
+    z, z_dot = inverse.ramp.posture * z, inverse.ramp.posture * z_dot + inverse.ramp.posture_dot * z
     v_c_dot = signals.time_derivative(v_c)
     x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
     qd_r, qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
@@ -127,7 +145,7 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str) -> _Ki
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine}
     telemetry |= {"singularity": inverse.ramp.distance, "damping": inverse.ramp.damping}
-    return _KinematicLoop(qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
+    return _KinematicLoop(Lambda, qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
 
 
 @dataclass(frozen=True)
@@ -162,9 +180,8 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     v_linear = reference.twist[:3] + Lambda[:3] * e_near
     if not with_orientation:
         return _PoseError(e_near, error, rotation.cosine), v_linear, SX.eye(3)
-    L_inverse = inverse_3x3(rotation.L)
-    feedback = limit_norm(L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
-    v_angular = L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
+    feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
+    v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
     L = ca.diagcat(SX.eye(3), rotation.L)
     return _PoseError(ca.vertcat(e_near, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
 

@@ -21,10 +21,10 @@ SX = ca.SX
 def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
-    e = [p_d − p ; r sin θ] and z = k_n²(q_home − q) − 2 k_n q̇   [Luh, Walker & Paul 1980]. With an exact model, away
-    from singularities and within the limits of the errors, ë_p + R_1 ė_p + R_0 e_p = 0, and with the relative angular
-    velocity ω̃ = ω_d − ω the rotation has dω̃/dt + R_1 ω̃ + R_0 r sin θ = 0: 1 − cos θ + ½ ω̃ᵀR_0⁻¹ω̃ falls at the rate
-    −ω̃ᵀR_0⁻¹R_1 ω̃, from every angle below 180°.
+    e = [p_d − p ; r sin θ], z = ν k_n²(q_home − q) − 2 k_n q̇, ν fading near singularities   [Luh, Walker & Paul 1980].
+    With an exact model, away from singularities and within the limits of the errors, ë_p + R_1 ė_p + R_0 e_p = 0, and
+    with the relative angular velocity ω̃ = ω_d − ω the rotation has dω̃/dt + R_1 ω̃ + R_0 r sin θ = 0:
+    1 − cos θ + ½ ω̃ᵀR_0⁻¹ω̃ falls at the rate −ω̃ᵀR_0⁻¹R_1 ω̃, from every angle below 180°.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -42,9 +42,9 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any
     friction = FrictionTerms(law, robot, qd, options)
 
     acceleration = signals.reference.acceleration[: task.rows] + R_1 * task.e_dot + R_0 * _near(signals, task)
-    z = k_n**2 * (q_home - q) - 2.0 * k_n * qd
     J_dot = robot.jacobian_dot(q, qd)[: task.rows, :]
     inverse = damped_inverse(signals, task.J, J_dot)
+    z = inverse.ramp.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
     qdd = z + inverse.apply(acceleration - J_dot @ qd - task.J @ z, SX.zeros(task.rows))[0]
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import check_options
-from thunder_controllers.laws.parts.gains import stiffness_by_inertia, task_damping_by_inertia
+from thunder_controllers.laws.parts.gains import FASTEST, stiffness_by_inertia, task_damping_by_inertia
 from thunder_controllers.laws.parts.task import task_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
@@ -51,13 +51,11 @@ def cartesian_impedance(robot: RobotExpressions, options: Mapping[str, Any]) -> 
 
 def _gains(robot: RobotExpressions, signals: Signals, rows: int) -> tuple[SX, SX, SX]:
     """Stiffness and damping of the task, each (rows,), and damping of all motion."""
-    by_row = np.repeat(
-        [stiffness_by_inertia(robot, 6, most)[part] for most, part in zip(STIFFNESS, (0, 3), strict=True)], 3
-    )
+    translation, rotation = (stiffness_by_inertia(robot, 6, most, FASTEST["default"]) for most in STIFFNESS)
     K = signals.gain(
         "K",
         size=rows,
-        default=by_row[:rows],
+        default=np.concatenate([translation[:3], rotation[3:]])[:rows],
         bounds=(0.0, 5000.0),
         unit="N/m, N·m/rad",
         doc="Stiffness along the axes of the world, then about those of the desired frame.",

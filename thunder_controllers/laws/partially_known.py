@@ -29,7 +29,8 @@ def partially_known(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     e, e_dot = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 
-    qd_r = signals.reference.qd + K_p / K_d * e
+    Lambda = K_p / K_d
+    qd_r = signals.reference.qd + Lambda * e
     s = qd_r - signals.qd
     qdd_r = signals.time_derivative(qd_r)
     model = split_dynamics.SplitDynamics("partially_known", robot, signals, qd_r, qdd_r, options)
@@ -37,7 +38,7 @@ def partially_known(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "partially_known",
         "Joint-space adaptive control with explicit stiffness and damping.",
         effort=model.effort + K_p * e + K_d * e_dot,
-        next_state=model.step(s),
+        next_state=model.step(s, K_d, Lambda),
         telemetry={"joint_error": e, "s": s},
         adapted_links=model.adapted_links,
     )

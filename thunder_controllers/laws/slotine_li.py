@@ -44,7 +44,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",
         effort=model.effort + K_d * s,
-        next_state=model.step(s),
+        next_state=model.step(s, K_d, Lambda),
         telemetry={"joint_error": e, "s": s},
         adapted_links=model.adapted_links,
     )

@@ -220,6 +220,14 @@ class MujocoPlant:
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
         mujoco.mj_step(self.model, self.data, steps)
 
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of forces applied to joints and bodies, not of contacts."""
+        effort = np.array(self.data.qfrc_applied)
+        for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
+            force, torque = np.split(self.data.xfrc_applied[body], 2)
+            mujoco.mj_applyFT(self.model, self.data, force, torque, self.data.xipos[body], body, effort)
+        return np.array(effort[self._order])
+
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
         data = self._kinematics

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Library, Options
+from thunder_controllers.host import Controller, Law, Library, Options
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
 from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.plant import MujocoPlant, per_joint
@@ -36,6 +36,9 @@ KINEMATIC_TOLERANCE = 1e-6
 MEASUREMENT_TIMEOUT = 0.01
 """Default of the host [s]; two periods where that is longer."""
 
+MEASUREMENTS: Mapping[str, Callable[[MujocoPlant], FloatArray]] = {"external_effort": MujocoPlant.external_effort}
+"""Further measurements that the plant can feed, and how."""
+
 GAP_LIMIT = 0.2
 """Default of the host [s]; twenty periods where that is longer."""
 
@@ -52,6 +55,7 @@ class Setup:
         samples: Its value at every step, shape (N, 24) or (N, 3·n), C-contiguous.
         adapted_links: Names, in the order of the estimates; empty if the law has none.
         period: Of the control [s].
+        measurements: What the law measures beside joint states, and what reads it from the plant.
     """
 
     library: Library
@@ -61,6 +65,7 @@ class Setup:
     samples: FloatArray
     adapted_links: tuple[str, ...]
     period: float
+    measurements: Mapping[str, Callable[[MujocoPlant], FloatArray]]
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
@@ -109,6 +114,8 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
+    law = library.law(config.law.name)
+    _check_feeds(law, config, samples.shape[1], where)
     links = _adapted_links(model, library, config)
     host = Controller()
     host.configure(
@@ -119,9 +126,12 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
         options=_host_options(config, library.n_joints, where),
     )
     host.set_reference(samples[0])
+    for name, values in config.reference.further.items():
+        host.set_reference_entry(name, values)
     host.freeze_adaptation(not run.adaptation)
     host.activate(q, qd, plant.holding_effort())
-    return Setup(library, plant, host, reference, samples, links, period)
+    measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
+    return Setup(library, plant, host, reference, samples, links, period, measurements)
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str:
@@ -141,6 +151,19 @@ def _samples(reference: Reference, library: Library, config: RunConfig, where: s
             valid=f"a {kind} one with {expected} values, for law {config.law.name}",
         )
     return samples
+
+
+def _check_feeds(law: Law, config: RunConfig, standard: int, where: str) -> None:
+    """Raise unless the plant measures what the law asks for, and the law has what the scenario writes."""
+    further = [entry.name for entry in law.reference if entry.offset >= standard]
+    law.check_feeds(measurements=list(MEASUREMENTS), references=further, where=f"{where}: plant")
+    unknown = [name for name in config.reference.further if name not in further]
+    if unknown:
+        raise ScenarioError(
+            f"law {law.name} has no further reference '{unknown[0]}'",
+            where=f"{where}: reference.further",
+            valid=", ".join(further) or "none",
+        )
 
 
 def _start(library: Library, config: RunConfig, samples: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:

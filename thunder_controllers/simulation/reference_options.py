@@ -20,6 +20,12 @@ JointPosition = Annotated[tuple[Finite, ...], Field(min_length=1)]
 Bounds = tuple[Positive, Positive, Positive]
 
 
+class _Options(Strict):
+    """What all references have: `further` entries of the law's reference beside the standard ones, constant."""
+
+    further: dict[str, Values] = Field(default_factory=dict)
+
+
 class PoseOptions(Strict):
     """A pose in the world frame: position [m], R = Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
 
@@ -32,7 +38,7 @@ class PoseOptions(Strict):
         return np.array(rotation_from_ypr(*self.ypr))
 
 
-class LissajousOptions(Strict):
+class LissajousOptions(_Options):
     """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase and ypr [rad]."""
 
     type: Literal["lissajous"]
@@ -48,7 +54,7 @@ class LissajousOptions(Strict):
         return trajectories.Lissajous(self.centre, self.amplitude, self.frequency, self.phase, rotation)
 
 
-class HoldOptions(PoseOptions):
+class HoldOptions(PoseOptions, _Options):
     """`trajectories.Hold`: a constant pose."""
 
     type: Literal["hold"]
@@ -58,7 +64,7 @@ class HoldOptions(PoseOptions):
         return trajectories.Hold(self.position, self.rotation)
 
 
-class PosesOptions(Strict):
+class PosesOptions(_Options):
     """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
 
     type: Literal["poses"]
@@ -73,7 +79,7 @@ class PosesOptions(Strict):
         return trajectories.PoseToPose(positions, rotations, self.linear, self.angular, self.dwell)
 
 
-class JointLissajousOptions(Strict):
+class JointLissajousOptions(_Options):
     """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
 
     type: Literal["joint_lissajous"]
@@ -87,7 +93,7 @@ class JointLissajousOptions(Strict):
         return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
 
 
-class JointPathOptions(Strict):
+class JointPathOptions(_Options):
     """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
 
     type: Literal["joint_path"]

@@ -31,6 +31,8 @@ class Trace:
         rotation: True rotation of the end effector, (N, 3, 3).
         error: [p_d − p ; ½ Σ n×n_d], (N, 6), or q_d − q, (N, n), of the true plant.
         state: Of the law, after the step, (N, states).
+        telemetry: Of the law's last step, (N, values).
+        telemetry_names: Name of the entry that each column of it belongs to, (values,).
         estimates: Adapted parameters π̂ after the step, REG order, (N, links, 10).
         truth: True parameters from the time of the same row of `truth_time` on, (E, links, 10).
         truth_time: [s], (E,).
@@ -54,6 +56,8 @@ class Trace:
     rotation: FloatArray
     error: FloatArray
     state: FloatArray
+    telemetry: FloatArray
+    telemetry_names: NDArray[np.str_]
     estimates: FloatArray
     truth: FloatArray
     truth_time: FloatArray

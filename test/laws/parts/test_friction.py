@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 import yaml
 from evaluation import ROOT, load_robot
 from laws import step
 
+from thunder_controllers.laws.parts.adaptation import AdaptationLimit
 from thunder_controllers.laws.parts.friction import GATE_SPEED, FrictionAdaptation
 from thunder_controllers.simulation.experiment import run_once
 from thunder_controllers.simulation.preparation import build_library, prepare
@@ -27,17 +29,18 @@ HELD, SETTLED = 60.0, 10.0
 def law() -> Law:
     """Friction alone, with the reference's velocity as q̇_r."""
     signals = Signals(RobotExpressions(load_robot("planar3r")), ReferenceKind.JOINT)
-    friction = FrictionAdaptation(signals.robot, signals)
+    friction = FrictionAdaptation(signals.robot, signals, AdaptationLimit(signals))
     qd_r = signals.reference.qd
-    next_state = friction.step(qd_r, qd_r - signals.qd)
+    next_state = friction.step(qd_r, qd_r - signals.qd, ca.DM.ones(3))
     return signals.law("friction", "Friction alone.", effort=friction.torque(qd_r), next_state=next_state, telemetry={})
 
 
-def _change(law: Law, qd_r: float, gains: dict[str, float] | None = None) -> np.ndarray:
-    """Change of φ̂ in one step at s = 1 on every joint."""
+def _change(law: Law, qd_r: float, gains: dict[str, float] | None = None, *, ahead: float = 0.01) -> np.ndarray:
+    """Change of φ̂ in one step in which every joint is `ahead` of its reference velocity, in its direction."""
     reference = {"q": np.zeros(3), "qd": np.full(3, qd_r), "qdd": np.zeros(3)}
     before = np.full(6, 1.0)
-    state = step(law, np.zeros(3), np.full(3, qd_r - 1.0), reference, {"friction_hat": before}, gains)[1]
+    qd = np.full(3, qd_r + np.sign(qd_r) * ahead)
+    state = step(law, np.zeros(3), qd, reference, {"friction_hat": before}, gains)[1]
     return state["friction_hat"] - before
 
 
@@ -48,6 +51,19 @@ def test_a_joint_below_the_gate_speed_does_not_adapt_and_one_above_twice_that_do
         ungated = _change(law, speed, {"friction_speed": 1e-6})
         np.testing.assert_allclose(_change(law, speed), ungated, rtol=1e-12)
         assert (np.abs(ungated) > 0.0).all()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_joint_that_moves_against_its_reference_does_not_adapt(law: Law, sign: float) -> None:
+    np.testing.assert_array_equal(_change(law, sign * 5.0 * GATE_SPEED, ahead=-6.0 * GATE_SPEED), 0.0)
+    assert (np.abs(_change(law, sign * 5.0 * GATE_SPEED, ahead=-2.0 * GATE_SPEED)) > 0.0).all()
+
+
+def test_adaptation_is_no_faster_than_its_limit(law: Law) -> None:
+    """φ̂̇ = κ Γ⁻¹ Yᵀs with Δ κ YΓ⁻¹Yᵀ/K_d at the limit, K_d = 1 N·m·s/rad here."""
+    slow, eager = (_change(law, 1.0, {"gamma_viscous": gamma, "gamma_coulomb": gamma}) for gamma in (1.0, 1e-6))
+    np.testing.assert_allclose(slow[3:] / -0.01, 1e-3, rtol=1e-9)
+    np.testing.assert_allclose((eager[:3] + eager[3:]) / -0.01, 0.4, rtol=1e-9)
 
 
 def test_the_gate_opens_smoothly(law: Law) -> None:

@@ -43,7 +43,7 @@ def test_the_default_is_the_whole_graph_in_simulation() -> None:
     assert nodes[names.REFERENCE].parameters["autostart"] is True
     assert not nodes[names.BRINGUP].required, "it ends once the controller is active"
     assert Path(nodes[names.CONTROLLER].parameters["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
-    assert [file.stem for file in nodes[names.CONTROLLER].files] == ["panda", "panda_cartesian_backstepping"]
+    assert [file.stem for file in nodes[names.CONTROLLER].files] == ["panda"]
 
 
 def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from thunder_controllers.laws.parts.adaptation import AdaptationLimit
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -19,20 +21,21 @@ MAXIMUM = 50.0
 
 
 class FrictionAdaptation:
-    """τ_f = Y_f φ̂, φ̂̇ = g(|q̇_r|) Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.
+    """τ_f = Y_f φ̂, φ̂̇ = g(v) Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.
 
     Friction on the reference velocity instead of the measured one keeps noise and limit cycles out of the feedforward.
 
-    A joint that is held cannot tell friction from gravity: while an error stays, s and q̇_r = Λ e keep their signs, and
-    φ̂ grows by their product for as long as the arm stands. So the gate g of each joint is zero while |q̇_r| is below
-    v_g, the gain `friction_speed`; one from 2 v_g on; and x² (3 − 2x) with x = |q̇_r| / v_g − 1 between them.
+    A joint that is held, or that sags, cannot tell friction from gravity: while an error stays, s and q̇_r = Λ e keep
+    their signs, and φ̂ grows by their product. So the gate g of each joint is zero while the slower of |q̇_r| and q̇ in
+    the direction of q̇_r, v, is below v_g, the gain `friction_speed`; one from 2 v_g on; and x² (3 − 2x) with
+    x = v/v_g − 1 between them. `limit` slows each joint's adaptation where it would be too fast for its damping.
 
     Args:
         signals: Where state `friction_hat` (2 n: viscous, then Coulomb) and gains gamma_viscous, gamma_coulomb,
             friction_speed, friction_upper are declared.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, limit: AdaptationLimit) -> None:
         n = robot.n
         links = robot.model.links
         viscous = [link.friction[0] if link.friction else 0.0 for link in links]
@@ -62,24 +65,33 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self._rates = ca.vertcat(*(ca.repmat(1.0 / gamma, n) for gamma in gammas))
+        self._rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
         self._dt = signals.dt
         self._n = n
+        self._limit = limit
 
     def torque(self, qd_r: SX) -> SX:
         """Y_f φ̂, shape (n,)."""
         viscous, coulomb = self._basis(qd_r)
         return viscous * self.estimate[: self._n] + coulomb * self.estimate[self._n :]
 
-    def step(self, qd_r: SX, s: SX) -> dict[str, SX]:
-        """Next state: φ̂ after one Euler step, clamped to its bounds."""
-        viscous, coulomb = self._basis(qd_r)
-        gated = self._gate(qd_r) * s
-        moved = self.estimate + self._dt * self._rates * ca.vertcat(viscous * gated, coulomb * gated)
+    def step(self, qd_r: SX, s: SX, K_d: SX) -> dict[str, SX]:
+        """Next state: φ̂ after one Euler step, clamped to its bounds.
+
+        Args:
+            qd_r: Reference velocity, (n,).
+            s: q̇_r − q̇, (n,).
+            K_d: The law's feedback on s, (n,).
+        """
+        basis = ca.horzcat(*self._basis(qd_r))
+        rates = ca.reshape(self._rates, self._n, 2)
+        gate = self._gate(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * (qd_r - s)))
+        kept = self._limit.share_kept(ca.sum2(basis * basis * rates) * self._limit.per_damping(K_d))
+        moved = self.estimate + self._dt * ca.vec(rates * basis * ca.repmat(kept * gate * s, 1, 2))
         return {"friction_hat": ca.fmin(ca.fmax(moved, 0.0), self._upper)}
 
-    def _gate(self, qd_r: SX) -> SX:
-        x = ca.fmin(ca.fmax(ca.fabs(qd_r) / self._speed - 1.0, 0.0), 1.0)
+    def _gate(self, speed: SX) -> SX:
+        x = ca.fmin(ca.fmax(speed * reciprocal(self._speed) - 1.0, 0.0), 1.0)
         return x**2 * (3.0 - 2.0 * x)
 
     @staticmethod

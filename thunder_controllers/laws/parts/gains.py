@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
+from thunder_dynamics.model import JointKind, RobotModel
 
 FloatArray = NDArray[np.float64]
 
-FASTEST = 230.0
-"""Largest eigenvalue of M⁻¹K_d over poses that the default has [1/s].
+FASTEST = {"default": 230.0, "stiff": 450.0, "topics": 150.0}
+"""Profiles: largest eigenvalue of M⁻¹K_d over poses that the default has [1/s].
 
-At 1 kHz the sampled loop is stable up to about 620 1/s with a delay of 2 ms (theory.md §5); the rest is for Λ, for
-inertia that is estimated wrongly, and for poses that were not looked at.
+At 1 kHz the sampled loop is stable up to about 620 1/s with a delay of 2 ms (theory.md §5), 1000 with 1 ms and 450 with
+3 ms. A half or less leaves room for Λ, for inertia that is estimated wrongly, and for poses that were not
+looked at: `default` bears 2 ms, `stiff` 1 ms, and `topics` the 1 to 3 ms of a loop over ROS topics.
 """
 
 LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""
+
+NO_LEAST_INERTIA = 1e6
+"""For links that no revolute joint moves [kg·m²]."""
 
 POSES = 300
 
@@ -38,27 +45,58 @@ def joint_damping_gain(robot: RobotExpressions, signals: Signals, default: Float
     )
 
 
-def damping_by_inertia(robot: RobotExpressions) -> FloatArray:
+def fastest_of(profile: str) -> float:
+    """Look up a profile's largest eigenvalue of M⁻¹K_d [1/s].
+
+    Raises:
+        LawError: if there is no such profile.
+    """
+    if profile not in FASTEST:
+        raise LawError(f"profile '{profile}'", valid=", ".join(FASTEST))
+    return FASTEST[profile]
+
+
+def damping_by_inertia(robot: RobotExpressions, fastest: float = FASTEST["default"]) -> FloatArray:
     """K_d proportional to the least inertia that each joint alone moves, shape (n,).
 
-    That is min 1/(M⁻¹)_ii over random poses in the joint ranges. No eigenvalue of M⁻¹K_d exceeds FASTEST there.
+    That is min 1/(M⁻¹)_ii over random poses in the joint ranges. No eigenvalue of M⁻¹K_d exceeds `fastest` there [1/s].
     """
     masses = [M for M, _ in _poses(robot)]
     apparent = np.min([1.0 / np.linalg.inv(M).diagonal() for M in masses], axis=0)
-    fastest = max(_largest_eigenvalue(M, np.diag(apparent)) for M in masses)
-    return _rounded(np.minimum(FASTEST / fastest * apparent, LARGEST))
+    scale = fastest / max(_largest_eigenvalue(M, np.diag(apparent)) for M in masses)
+    return _rounded(np.minimum(scale * apparent, LARGEST))
 
 
-def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: float) -> FloatArray:
+def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: float, fastest: float) -> FloatArray:
     """K_p on the rows of the task [N/m, N·m/rad], shape (rows,): `most`, or less where the arm is too light for it.
 
-    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀK_pJ exceeds (FASTEST/2)², which K_d damps well.
+    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀK_pJ exceeds (fastest/2)², which K_d damps well.
     """
     poses, stiffness = _poses(robot), []
     for part in (slice(first, first + 3) for first in range(0, rows, 3)):
         largest = max(_largest_eigenvalue(M, J[part].T @ J[part]) for M, J in poses)
-        stiffness += 3 * [min(most, (FASTEST / 2) ** 2 / largest)]
+        stiffness += 3 * [min(most, (fastest / 2) ** 2 / largest)]
     return _rounded(np.array(stiffness))
+
+
+def least_inertia(robot: RobotExpressions, links: Sequence[int]) -> FloatArray:
+    """Least inertia that a revolute joint alone turns, per link and axis of the link's frame, shape (3 k,) [kg·m²].
+
+    For every link and axis that is min 1/(M⁻¹)_jj over random poses and over the joints j that can turn the link about
+    the axis: those before its own about any, its own about its own.
+    """
+    apparent = np.min([1.0 / np.linalg.inv(M).diagonal() for M, _ in _poses(robot)], axis=0)
+    return _rounded(np.concatenate([_least_about_axes(robot.model, link, apparent) for link in links]))
+
+
+def _least_about_axes(model: RobotModel, link: int, apparent: FloatArray) -> FloatArray:
+    joints = [model.links[j].joint for j in model.path(link)]
+    turns = [joint.kind is JointKind.REVOLUTE for joint in joints]
+    along = np.ones((len(joints), 3), dtype=bool)
+    along[-1] = np.abs(joints[-1].axis) > 0.1
+    reaches = along & np.array(turns)[:, None]
+    least = np.where(reaches, apparent[list(model.path(link))][:, None], NO_LEAST_INERTIA)
+    return np.asarray(least.min(axis=0))
 
 
 def damping_by_place(robot: RobotExpressions) -> FloatArray:
@@ -132,11 +170,11 @@ def mean_inertia(robot: RobotExpressions) -> float:
 def task_damping_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float]) -> FloatArray:
     """D on the rows of the task [N·s/m, N·m·s/rad], shape (rows,): `most`, or less where the arm is too light for it.
 
-    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀDJ exceeds FASTEST/2.
+    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀDJ exceeds half of the default profile's.
     """
     poses, damping = _poses(robot), []
     for first in range(0, rows, 3):
         part = slice(first, first + 3)
         largest = max(_largest_eigenvalue(M, J[part].T @ J[part]) for M, J in poses)
-        damping += 3 * [min(most[first // 3], FASTEST / 2 / largest)]
+        damping += 3 * [min(most[first // 3], 0.5 * FASTEST["default"] / largest)]
     return _rounded(np.array(damping))

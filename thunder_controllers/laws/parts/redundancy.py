@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_dynamics.spatial import matrix
+from thunder_dynamics.spatial import matrix, reciprocal
 
 SX = ca.SX
 
@@ -70,30 +70,47 @@ def factor_ldl(A: SX) -> LdlFactors:
             lower[i][k] = value * reciprocals[k]
         pivot = ca.fmax(A[i, i] - _sum(scaled[k] * lower[i][k] for k in range(i)), SMALLEST_PIVOT)
         pivots.append(pivot)
-        reciprocals.append(1.0 / pivot)
+        reciprocals.append(reciprocal(pivot))
     return LdlFactors(lower, pivots, reciprocals)
 
 
 @dataclass(frozen=True)
 class SingularityRamp:
-    """Damping λ² and its time derivative, and 1/tr((JJᵀ)⁻¹), which sets them; all in [m²]."""
+    """What changes with the distance to a singularity, and its time derivative.
+
+    Attributes:
+        damping: λ² [m²].
+        distance: μ = 1/tr((JJᵀ)⁻¹), which sets the rest [m²].
+        posture: Share of null-space motion that is left: damped, the projection on the null space lets the rest of it
+            through to the task.
+    """
 
     damping: SX
     damping_dot: SX
     distance: SX
+    posture: SX
+    posture_dot: SX
 
 
 def singularity_ramp(J: SX, J_dot: SX, A: SX, threshold: SX, maximum: SX) -> SingularityRamp:
-    """λ² = maximum·(1 − μ/threshold)² for μ below the threshold and 0 above, μ = 1/tr(A⁻¹), A = JJᵀ.
+    """λ² = maximum·(1 − x)² and posture = (x²(3 − 2x))², with x = μ/threshold, at most 1, μ = 1/tr(A⁻¹), A = JJᵀ.
 
     dμ/dt = −μ² d/dt tr(A⁻¹) = 2 μ² tr(A⁻² J̇Jᵀ).
     """
     inverse = factor_ldl(A).inverse()
     square = _symmetric(A.shape[0], lambda i, j: ca.dot(inverse[:, i], inverse[:, j]))
-    distance = 1.0 / ca.trace(inverse)
+    distance = reciprocal(ca.trace(inverse))
     distance_dot = 2.0 * distance**2 * ca.dot(J, square @ J_dot)
-    depth = ca.fmax(1.0 - distance / threshold, 0.0)
-    return SingularityRamp(maximum * depth**2, -2.0 * maximum * depth / threshold * distance_dot, distance)
+    scale = reciprocal(threshold)
+    x, x_dot = ca.fmin(distance * scale, 1.0), distance_dot * scale
+    depth, step = 1.0 - x, x * x * (3.0 - 2.0 * x)
+    return SingularityRamp(
+        damping=maximum * depth**2,
+        damping_dot=-2.0 * maximum * depth * x_dot,
+        distance=distance,
+        posture=step * step,
+        posture_dot=12.0 * step * x * depth * x_dot,
+    )
 
 
 class PseudoInverse:

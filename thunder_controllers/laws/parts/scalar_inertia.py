@@ -29,14 +29,18 @@ class ScalarInertia:
         M: Mass matrix at signals.q (n, n).
 
     Attributes:
-        beta: Its value now [kg·m²]; tr(M)/n in the first step.
+        beta: Its value now [kg·m²]; at activation tr(M)/n.
         telemetry: What to report of it.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, M: SX) -> None:
         self._signals, self._M, self._mean = signals, M, float(f"{mean_inertia(robot):.3g}")
-        state = signals.state(
-            "beta", default=0.0, unit="kg·m²", doc="Inertia β of the error; zero before the first step."
+        beta = signals.state(
+            "beta",
+            default=self._mean,
+            unit="kg·m²",
+            doc="Inertia β of the error.",
+            initial=ca.trace(M) / robot.n,
         )
         self._mu_1 = signals.gain(
             "mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc="β tends to its value at the rate μ_1 ‖q̇‖."
@@ -49,7 +53,7 @@ class ScalarInertia:
             doc="β does not fall below it: R_1/β is a velocity feedback, which delay and sampling bound.",
         )
         signals.describe_telemetry("inertia", unit="kg·m²", doc="β in use.")
-        self.beta = ca.fmax(ca.if_else(state > 0.0, state, ca.trace(M) / robot.n), self._lower)
+        self.beta = ca.fmax(beta, self._lower)
         self.telemetry = {"inertia": self.beta}
 
     def feedback_gains(self) -> tuple[SX, SX]:

@@ -57,6 +57,6 @@ class SplitDynamics:
             self._Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
             self.effort += self._Y_u @ self._adaptation.estimate
 
-    def step(self, s: SX) -> dict[str, SX]:
-        """Next state of the estimates."""
-        return self._adaptation.step(self._Y_u, s) if self._adaptation else {}
+    def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
+        """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
+        return self._adaptation.step(self._Y_u, s, K_d, Lambda) if self._adaptation else {}

@@ -79,7 +79,7 @@ class Session:
         self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
         self._closers.append(self._guard.close)
         self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
-        for note in self.control.limits.notes:
+        for note in self.control.notes:
             node.get_logger().warning(note)
         self._excitation = Excitation(configuration)
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])

@@ -27,8 +27,8 @@ NEED_A_DISTRIBUTION = (
 PANDA = f"package://{PACKAGE}/config/robots/panda.yaml"
 PANDA_URDF = f"package://{PACKAGE}/urdf/panda.urdf.xacro"
 WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
-PANDA_LAW = "cartesian_backstepping"
-"""Law for whose gains the Panda has a file of its own."""
+PANDA_LAW = "cartesian_backstepping:profile=topics"
+"""Law that the wrong estimates are for."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,6 @@ class NodeEntry:
 def panda_adaptive(given: Values) -> list[NodeEntry]:
     """List the nodes of launch/panda_adaptive.launch.py with its backend mujoco."""
     files = [_config("panda")]
-    if _law(given) == PANDA_LAW:
-        files.append(_config("panda_cartesian_backstepping"))
     estimates = given["estimates_file"]
     if estimates == "default":
         estimates = WRONG_LAST_LINK if given["law"] == PANDA_LAW else ""

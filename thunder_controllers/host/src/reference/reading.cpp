@@ -8,6 +8,7 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 namespace {
@@ -71,7 +72,8 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
   }
   const TargetPose pose = read_pose(point.transforms[0], where);
   const thunder_signal& signal = configuration_.law_data().reference;
-  std::vector<double> sample(static_cast<std::size_t>(signal.size), 0.0);
+  const auto standard = static_cast<std::size_t>(SampleLayout(configuration_.law_data(), 0).standard);
+  std::vector<double> sample(standard, 0.0);
   const auto place = [&](const char* name) {
     return sample.data() + find_entry(signal, name, configuration_.law + ".reference").offset;
   };
