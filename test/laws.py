@@ -18,7 +18,9 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     signals = Signals(robot, ReferenceKind.JOINT)
     adaptation = BoundedAdaptation(robot, signals, range(robot.n))
     Lambda = signals.gain("Lambda", default=5.0, bounds=(0, 100), unit="1/s", doc="Bandwidth of the position error.")
-    K_d = signals.gain("K_d", default=10.0, bounds=(0, 100), unit="N·m·s/rad", doc="Feedback on s, per joint.")
+    K_d = signals.gain(
+        "K_d", size=robot.n, default=10.0, bounds=(0, 100), unit="N·m·s/rad", doc="Feedback on s, per joint."
+    )
     signals.describe_telemetry("s", unit="rad/s", doc="s = q̇_r − q̇.", size=robot.n)
     qd_r = signals.reference.qd + Lambda * (signals.reference.q - signals.q)
     qdd_r = signals.time_derivative(qd_r)

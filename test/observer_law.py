@@ -1,4 +1,4 @@
-"""A law that uses all of the contract, for tests: it holds a place, and observes by momentum what pushes the arm."""
+"""Laws that use what the contract offers beside joint states, for tests: a momentum observer, and one that pushes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,25 @@ from thunder_dynamics.law import Law, ReferenceKind, Signals
 BUILD = sys.modules[thunder_dynamics.build.__module__]
 
 
-def know_observer(patch: pytest.MonkeyPatch) -> None:
-    """Let `build` find the law as one that is installed."""
-    known = {"observer": EntryPoint("observer", "observer_law:observer", "thunder.laws")}
+def know_laws(patch: pytest.MonkeyPatch) -> None:
+    """Let `build` find the laws here as those that are installed."""
+    known = {name: EntryPoint(name, f"observer_law:{name}", "thunder.laws") for name in ("observer", "pushing")}
     patch.setattr(BUILD, "law_builders", lambda: known)
 
 
-def build_observer() -> Path:
-    """The planar arm with the law, compiled."""
+def build_planar(law: str) -> Path:
+    """The planar arm with one of the laws, compiled; the path of the library."""
     with pytest.MonkeyPatch.context() as patch:
-        know_observer(patch)
-        return thunder_dynamics.build(load_robot("planar3r"), laws=["observer"], python=False)
+        know_laws(patch)
+        return thunder_dynamics.build(load_robot("planar3r"), laws=[law], python=False) / "libplanar3r.so"
+
+
+def pushing(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """τ = G + Jᵀ(w_d − w): what a wrench is asked for and measured by."""
+    signals = Signals(robot, ReferenceKind.JOINT)
+    wanted, measured = signals.further_reference("wrench", default=0.0), signals.measurement("wrench")
+    effort = robot["G"] + robot.jacobian(signals.q).T @ (wanted - measured)
+    return signals.law("pushing", "Pushes with the end effector.", effort, {}, {})
 
 
 def observer(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
-from thunder_controllers.experiments.runner import Outcome
-from thunder_controllers.experiments.table import Document, make_document, markdown, missed, table_rows
+from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Outcome, Settings
+from thunder_controllers.experiments.table import Document, find, make_document, markdown, missed, tables
 from thunder_controllers.simulation.scenario import RunConfig
 
 CONFIG = RunConfig.model_validate(
@@ -28,7 +27,7 @@ def _document(*criteria: Criterion, **rows: list[Outcome]) -> Document:
     experiment = Experiment("What it shows.", {})
     group = Group("Group", cases, criteria)
     flat = [one for outcomes in rows.values() for one in outcomes]
-    return make_document("test", experiment, Settings(), {"group": group}, {"group": flat})
+    return make_document("test", experiment, Settings(), {"group": find(group, flat)})
 
 
 def test_a_row_counts_what_ran_and_what_did_not() -> None:
@@ -64,6 +63,6 @@ def test_a_criterion_is_kept_or_named(criterion: Criterion, missing: list[str]) 
 
 def test_an_earlier_table_shows_where_it_differs() -> None:
     before, now = _document(a=[AWAY], b=[GOOD]), _document(a=[GOOD], b=[GOOD], c=[FAR])
-    head, *rows = table_rows(now, before)
+    ((head, *rows),) = tables(now, before)
     column = head.index("runaways")
     assert [row[column] for row in rows] == ["1 → 0", "0", "0"]

@@ -7,12 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import load_robot
-from observer_law import build_observer
+from observer_law import build_planar
 from plant_arms import urdf_of
 
-from thunder_controllers.host import Configuration, Controller, ControlSession, Guard, Library, Options, TimedJoints
+from thunder_controllers.host import (
+    Configuration,
+    Controller,
+    ControlSession,
+    Guard,
+    Library,
+    Options,
+    ReferenceReader,
+    TimedJoints,
+)
 from thunder_controllers.simulation.options import PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, LawError, NameNotFoundError
 
 START = np.array([0.3, -0.5, 0.4])
@@ -23,7 +32,7 @@ PUSH = np.array([1.5, -0.8, 0.4])
 
 @pytest.fixture(scope="module")
 def library(build_cache: object) -> Library:
-    return Library(build_observer() / "libplanar3r.so")
+    return Library(build_planar("observer"))
 
 
 class Run:
@@ -196,6 +205,14 @@ def test_who_cannot_feed_the_law_says_so(library: Library) -> None:
         law.check_feeds(measurements=["wrench"], references=["force"], where="arm")
     with pytest.raises(LawError, match="arm: the law observer needs the further reference 'force'; valid: none"):
         law.check_feeds(measurements=["external_effort"], references=[], where="arm")
+
+
+def test_topics_cannot_feed_the_law(library: Library) -> None:
+    """What node and plugin read messages with, when they are configured."""
+    with pytest.raises(
+        LawError, match="topics: the law observer needs the measurement 'external_effort'; valid: wrench"
+    ):
+        ReferenceReader(Configuration(library), "base", "ee")
 
 
 # --- further references --------------------------------------------------------------------------------------------

@@ -89,15 +89,17 @@ def test_effort_holds_the_exact_derivative_of_the_reference_velocity(
     robot: RobotExpressions, law: Law, seed: int, gains: dict[str, float]
 ) -> None:
     """q̈_r is not handed out; it is what the effort contains: M q̈_r = τ − C q̇_r − G − K_d s − JᵀLᵀK_p e."""
-    motion, t = Motion(robot, seed), 0.1
+    motion, t, state = Motion(robot, seed), 0.1, {"damping": 1e-3 if gains else 0.0}
     q, qd = motion.state(t)
-    effort, _, telemetry = step(law, q, qd, motion.reference(t), gains={"K_p": 0.0, "K_d": 0.0, **gains})
+    effort, after, telemetry = step(law, q, qd, motion.reference(t), state, {"K_p": 0.0, "K_d": 0.0, **gains})
     assert (telemetry["damping"].item() > 0.0) == bool(gains)
     M, C, G = masses(robot, q, qd)
     qdd_r = np.linalg.solve(M, effort - C @ telemetry["qd_r"] - G)
 
     def damped(time: float) -> np.ndarray:
-        return step(law, *motion.state(time), motion.reference(time), gains=gains)[2]["qd_r"]
+        """With the damping as it changes from the step's on."""
+        then = state["damping"] + (time - t) / DT * (after["damping"] - state["damping"])
+        return step(law, *motion.state(time), motion.reference(time), {"damping": then}, gains)[2]["qd_r"]
 
     h = 1e-4
     f = {k: damped(t + k * h) for k in (-2, -1, 1, 2)}
@@ -241,7 +243,10 @@ def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: 
 
 
 def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpressions) -> None:
-    assert [(e.name, e.size, e.flags) for e in law.state] == [("pi_hat", 10, EntryFlag.ADAPTED)]
+    assert [(e.name, e.size, e.flags) for e in law.state] == [
+        ("pi_hat", 10, EntryFlag.ADAPTED),
+        ("damping", 1, EntryFlag.INITIAL),
+    ]
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
     assert guarded == ["pose_error", "orientation_cosine"]

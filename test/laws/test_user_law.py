@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Library
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]

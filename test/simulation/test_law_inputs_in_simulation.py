@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import yaml
 from evaluation import load_robot, robot_file
-from observer_law import know_observer
+from observer_law import know_laws
 from plant_arms import urdf_of
 
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import MEASUREMENTS, Setup, build_library, prepare
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
@@ -27,7 +27,7 @@ TIP += '<origin xyz="0.3 0 0"/></joint></robot>'
 @pytest.fixture
 def setup_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Prepares the planar arm with the observer, holding a place, with further entries of its reference."""
-    know_observer(monkeypatch)
+    know_laws(monkeypatch)
     (tmp_path / "arm.urdf").write_text(urdf_of(load_robot("planar3r")).replace("</robot>", TIP))
 
     def make(**further: Any) -> tuple[Setup, Any]:

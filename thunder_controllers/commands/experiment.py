@@ -1,4 +1,4 @@
-"""`thunder experiment`: many runs to a table and a figure, judged."""
+"""`thunder experiment`: many runs to tables and figures, judged."""
 
 from __future__ import annotations
 
@@ -6,78 +6,101 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from thunder_controllers.commands.terminal import print_table, show_progress
-from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 if TYPE_CHECKING:
-    from thunder_controllers.experiments.runner import Outcome
+    from thunder_controllers.experiments.experiment import Findings, Group, Outcome
     from thunder_controllers.experiments.table import Document
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--list", "lists", is_flag=True, help="Show what experiments there are.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<name>]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
-@click.option(
-    "--cases", type=click.IntRange(min=1), default=200, show_default=True, help="In each group of random cases."
-)
-@click.option("--group", "groups", multiple=True, help="Run this group only; may be repeated.")
+@click.option("--cases", type=click.IntRange(min=1), help="In each group of random cases. [the experiment's own]")
+@click.option("--group", "names", multiple=True, help="Run this group only; may be repeated.")
 @click.option("--long", is_flag=True, help="Runs that test patience last as long as that takes.")
 @click.option("--compare", type=click.Path(dir_okay=False, path_type=Path), help="An earlier table.json, shown beside.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), show_default="of the machine", help="Processes."
 )
 def experiment(
-    name: str,
+    name: str | None,
+    lists: bool,
     out: Path | None,
     seed: int,
-    cases: int,
-    groups: tuple[str, ...],
+    cases: int | None,
+    names: tuple[str, ...],
     long: bool,
     compare: Path | None,
     jobs: int,
 ) -> None:
-    """Run the experiment NAME; write a table (JSON, Markdown) and a figure.
+    """Run the experiment NAME; write tables (JSON, Markdown), figures and a page.
 
-    Ends with 1 if a criterion is missed, with 2 on an error.
+    Ends with 1 if a criterion is missed or a run failed, with 2 on an error.
     """
-    from thunder_controllers.experiments.experiment import Settings, load_experiment
-    from thunder_controllers.experiments.figure import write_figure
-    from thunder_controllers.experiments.runner import run_cases
-    from thunder_controllers.experiments.table import make_document, markdown, missed, table_rows
+    from thunder_controllers.experiments.experiment import Settings, experiment_entries, load_experiment
+    from thunder_controllers.experiments.report import write_report
+    from thunder_controllers.experiments.table import make_document, missed, tables
 
     started = time.perf_counter()
     try:
+        if lists:
+            known = {one: load_experiment(one).description.splitlines()[0] for one in experiment_entries()}
+            print_table([["experiment", "what it shows"], *map(list, known.items())], left=2)
+            return
+        if name is None:
+            raise ScenarioError("no experiment is named", valid=f"{', '.join(experiment_entries())}, or --list")
         earlier = None if compare is None else _read(compare)
-        found, settings = load_experiment(name), Settings(seed, cases, long)
+        found = load_experiment(name)
+        settings = Settings(seed, cases or found.cases, long)
         folder = out or Path("results") / name
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = found.select(groups, settings)
-        outcomes: dict[str, list[Outcome]] = {key: [] for key in chosen}
-        with show_progress() as progress:
-            for key, outcome in run_cases({key: group.cases for key, group in chosen.items()}, jobs):
-                outcomes[key].append(outcome)
-                progress(key, len(outcomes[key]) / len(chosen[key].cases))
-        document = make_document(name, found, settings, chosen, outcomes)
-        text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-        write_atomically(folder / "table.json", lambda file: file.write(text.encode() + b"\n"))
-        write_atomically(folder / "table.md", lambda file: file.write(markdown(document, earlier).encode()))
-        write_figure(folder / f"{name}.png", document, earlier)
+        findings = _run(found.select(names, settings), jobs)
+        document = make_document(name, found, settings, findings)
+        report = write_report(folder, document, findings, earlier)
     except (ThunderError, OSError) as error:
         click.echo(f"thunder experiment: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
-    print_table(table_rows(document, earlier))
-    runs, lines = sum(map(len, outcomes.values())), missed(document)
-    click.echo(f"{runs} runs in {time.perf_counter() - started:.0f} s: {folder.resolve()}")
+    for table in tables(document, earlier):
+        print_table(table, left=2)
+    runs = sum(len(cases) for group in findings.values() for cases in group.cases.values())
+    click.echo(f"{runs} runs in {time.perf_counter() - started:.0f} s: {report.resolve()}")
+    lines = [f"failed: {line}" for group in findings.values() for line in group.failures]
+    lines += [f"missed: {line}" for line in missed(document)]
     for line in lines:
-        click.echo(f"missed: {line}")
+        click.echo(line)
     sys.exit(1 if lines else 0)
+
+
+def _run(groups: Mapping[str, Group | Findings], jobs: int) -> dict[str, Findings]:
+    """Run the cases of all groups; what a group has computed stands."""
+    from thunder_controllers.experiments.experiment import Group
+    from thunder_controllers.experiments.runner import run_cases
+    from thunder_controllers.experiments.table import find
+
+    flat = [(key, case) for key, group in groups.items() if isinstance(group, Group) for case in group.cases]
+    outcomes: dict[int, Outcome] = {}
+    done = dict.fromkeys(groups, 0)
+    with show_progress() as progress:
+        for index, outcome in run_cases([case for _, case in flat], jobs):
+            key = flat[index][0]
+            outcomes[index], done[key] = outcome, done[key] + 1
+            progress(key, done[key] / sum(one == key for one, _ in flat))
+    return {
+        key: find(group, [outcomes[index] for index, (one, _) in enumerate(flat) if one == key])
+        if isinstance(group, Group)
+        else group
+        for key, group in groups.items()
+    }
 
 
 def _read(path: Path) -> Document:

@@ -31,12 +31,12 @@ def show_progress() -> Iterator[Callable[[str, float], None]]:
         yield show
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose first row is the header; a file or a pipe gets it at full width."""
+def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """Print a table, its header first and `left` columns of text; a file or a pipe gets it at full width."""
     head, *body = rows
-    table = Table(head[0], box=SIMPLE_HEAD, show_edge=False)
-    for name in head[1:]:
-        table.add_column(Text(name), justify="right")
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    for place, name in enumerate(head):
+        table.add_column(Text(name), justify="left" if place < left else "right")
     for row in body:
         table.add_row(*map(Text, row))
     console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)

@@ -1,16 +1,31 @@
-"""What an experiment is: groups of cases, declared as data, and the criteria that their results must meet."""
+"""What an experiment is: groups of runs declared as data, or computed rows, and the criteria that they must meet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib.metadata import entry_points
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from thunder_controllers.simulation.scenario import RunConfig
+from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 GROUP = "thunder.experiments"
 """Entry points: a name, and the function without arguments that makes its `Experiment`."""
+
+
+DONE, REFUSED, DIVERGED, FAILED = "done", "refused", "diverged", "failed"
+"""How a case can end, beside the name of the first fault of the host."""
+
+
+class Measured(NamedTuple):
+    """What a case's own measure makes of its run: numbers for the table, and short series for figures."""
+
+    values: Mapping[str, float | None]
+    series: Mapping[str, list[Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -21,11 +36,67 @@ class Case:
         row: Of the table; the cases of a row are summarised together.
         config: All that the run needs, as in a scenario; paths are absolute.
         window: The error is taken over this long at the end of the run [s].
+        adaptation: Whether the estimates adapt; the host keeps them if not.
+        measure: What else is taken from the run: a function of a module, as it runs in another process.
     """
 
     row: str
     config: RunConfig
     window: float
+    adaptation: bool = True
+    measure: Callable[[Case, Trace, Timing], Measured] | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case gave; the numbers are None where it never ran to its end.
+
+    Attributes:
+        ended: `DONE`; `REFUSED`, activation was; `DIVERGED`, the plant's state was not finite; a fault of the host; or
+            `FAILED`, an error.
+        error: Mean of ‖[e_p; θ]‖ over the window [m, rad].
+        peak_error: Its largest value there.
+        settled: Whether the case is done and `error` small enough.
+        peak_speed: Largest joint speed over its limit.
+        frozen: Share of steps that kept the estimates.
+        rate_limited: Share of steps whose effort was cut by the rate limit.
+        message: Of the error.
+        values: What `Case.measure` found.
+        series: The same, for figures.
+    """
+
+    ended: str
+    error: float | None = None
+    peak_error: float | None = None
+    settled: bool = False
+    peak_speed: float | None = None
+    frozen: float | None = None
+    rate_limited: float | None = None
+    message: str = ""
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    series: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def value(self, name: str) -> float | None:
+        """Look up what was measured, or an attribute."""
+        found: float | None = self.values.get(name) if name in self.values else getattr(self, name, None)
+        return found
+
+
+class Spread(NamedTuple):
+    """A cell of the table: mean and standard deviation over the cases of a row."""
+
+    mean: float
+    deviation: float
+
+
+Value = float | Spread | None
+"""A cell of the table."""
+
+Column = Callable[[Sequence[Outcome]], Value]
+"""What a column makes of the outcomes of a row."""
+
+Figures = Mapping[str, Figure]
+"""By name; each becomes `<group>_<name>.png` and a part of the page."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +104,7 @@ class Criterion:
     """A bound on one column of the table.
 
     Args:
-        column: See `table.COLUMNS`.
+        column: Of the group's table; of a `Spread`, the mean is judged.
         bound: Largest value, or the smallest with `at_least`.
         at_least: The bound is a lower one.
         rows: That it holds for; empty: for all of the group.
@@ -54,11 +125,42 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Group:
-    """Cases that are shown together."""
+    """Cases that are run, in parallel, and shown together.
+
+    Args:
+        title: Of the group.
+        cases: What is run.
+        criteria: What the rows must meet.
+        columns: Of its table; None: `table.COLUMNS`.
+        figures: What draws the outcomes of the cases, in their order, beside the common figure.
+    """
 
     title: str
     cases: tuple[Case, ...]
-    criteria: tuple[Criterion, ...]
+    criteria: tuple[Criterion, ...] = ()
+    columns: Mapping[str, Column] | None = None
+    figures: Callable[[Sequence[tuple[Case, Outcome]]], Figures] | None = None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a group found. A group that is not made of scenario runs is a function of the settings that returns this.
+
+    Args:
+        title: Of the group.
+        rows: Of its table: cells by row and column; all rows have the same columns.
+        criteria: What the rows must meet.
+        figures: What it drew.
+        cases: How each case of a row ended, its error and its peak speed; empty where there are none.
+        failures: A line for each case that ended with an error.
+    """
+
+    title: str
+    rows: Mapping[str, Mapping[str, Value]]
+    criteria: tuple[Criterion, ...] = ()
+    figures: Figures = field(default_factory=dict)
+    cases: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,12 +180,21 @@ class Settings:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Groups by name, each built only when it is asked for."""
+    """Groups by name, each built, or computed, only when it is asked for.
+
+    Args:
+        description: What it shows; its first line is what `thunder experiment --list` says of it.
+        groups: Functions of the settings.
+        setup: Which published set-up it follows, what that leaves open, and how it was chosen here; paragraphs.
+        cases: In each group of random cases, where the user chooses no number.
+    """
 
     description: str
-    groups: Mapping[str, Callable[[Settings], Group]]
+    groups: Mapping[str, Callable[[Settings], Group | Findings]]
+    setup: str = ""
+    cases: int = 200
 
-    def select(self, names: tuple[str, ...], settings: Settings) -> dict[str, Group]:
+    def select(self, names: tuple[str, ...], settings: Settings) -> dict[str, Group | Findings]:
         """Build the named groups, all if there are no names.
 
         Raises:
@@ -95,14 +206,19 @@ class Experiment:
         return {name: build(settings) for name, build in self.groups.items() if not names or name in names}
 
 
+def experiment_entries() -> dict[str, EntryPoint]:
+    """Entry points of the installed experiments, by name."""
+    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
+
+
 def load_experiment(name: str) -> Experiment:
     """Load an installed experiment.
 
     Raises:
         NameNotFoundError: if there is none of that name.
     """
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    found = experiment_entries()
     if name not in found:
-        raise NameNotFoundError(f"no experiment '{name}'", valid=", ".join(sorted(found)) or "none is installed")
+        raise NameNotFoundError(f"no experiment '{name}'", valid=", ".join(found) or "none is installed")
     experiment: Experiment = found[name].load()()
     return experiment

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib.style
@@ -10,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from thunder_controllers.experiments.runner import DONE, REFUSED
+from thunder_controllers.experiments.experiment import DONE, REFUSED
 from thunder_controllers.experiments.table import Document
 from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
 
@@ -24,10 +23,12 @@ SPREAD = 0.15
 """Half the width of a row's cloud of marks; before and now have one each."""
 
 
-def write_figure(path: Path, document: Document, earlier: Document | None = None) -> None:
-    """Draw and write a PNG: dots for errors of cases that ran to their end, crosses for those that a fault stopped."""
-    groups = document["groups"]
+def draw_cases(document: Document, earlier: Document | None = None) -> Figure | None:
+    """Draw dots for errors of cases that ran to their end, crosses for those stopped by a fault; None without cases."""
+    groups = {key: group for key, group in document["groups"].items() if group["cases"]}
     shown = {"now": document} if earlier is None else {"before": earlier, "now": document}
+    if not groups:
+        return None
     with matplotlib.style.context(STYLE):
         lines = -(-len(groups) // ACROSS)
         figure = Figure(figsize=(11.0, 3.0 * lines), layout="constrained")
@@ -43,7 +44,7 @@ def write_figure(path: Path, document: Document, earlier: Document | None = None
             axis.set_visible(False)
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
-        figure.savefig(path)
+    return figure
 
 
 def _panel(axis: Axes, rows: list[str], cases: dict[str, Any], offset: float, colour: str, name: str) -> None:
@@ -63,7 +64,8 @@ def _panel(axis: Axes, rows: list[str], cases: dict[str, Any], offset: float, co
 
 
 def _labels(group: dict[str, Any]) -> list[str]:
-    return [f"{row}, {n:g} refused" if (n := values["refused"]) else row for row, values in group["rows"].items()]
+    refused = {row: sum(ended == REFUSED for ended, *_ in cases) for row, cases in group["cases"].items()}
+    return [f"{row}, {count} refused" if (count := refused.get(row)) else row for row in group["rows"]]
 
 
 def _shifts(count: int) -> list[float]:

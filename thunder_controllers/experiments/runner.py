@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,46 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.experiments.experiment import Case
+from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Outcome
 from thunder_controllers.host import FAULTS, Guard, Library
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.preparation import build_library, prepare, read_description
+from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.trace import Trace
-from thunder_dynamics.errors import LawError, ScenarioError
+from thunder_dynamics.errors import LawError, ScenarioError, ThunderError
 from thunder_dynamics.model import RobotModel
 
 FloatArray = NDArray[np.float64]
 
 SETTLED = 1e-3
 """A case succeeds with a mean error of at most this in its window [m, rad]."""
-
-DONE, REFUSED, DIVERGED = "done", "refused", "diverged"
-"""How a case can end, beside the name of the first fault."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a case gave; the numbers are None where it never ran to its end.
-
-    Attributes:
-        ended: `DONE`; `REFUSED`, activation was; `DIVERGED`, the plant's state was not finite; or a fault of the host.
-        error: Mean of ‖[e_p; θ]‖ over the window [m, rad].
-        peak_error: Its largest value there.
-        settled: Whether the case is done and `error` small enough.
-        peak_speed: Largest joint speed over its limit.
-        frozen: Share of steps that kept the estimates.
-        rate_limited: Share of steps whose effort was cut by the rate limit.
-    """
-
-    ended: str
-    error: float | None = None
-    peak_error: float | None = None
-    settled: bool = False
-    peak_speed: float | None = None
-    frozen: float | None = None
-    rate_limited: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +37,7 @@ class Robot:
 
     model: RobotModel
     library: Library
-    description: str
+    description: str | RobotModel
 
 
 def load_robot(config: RunConfig) -> Robot:
@@ -70,7 +45,7 @@ def load_robot(config: RunConfig) -> Robot:
     keys = {"robot", "robot_options", "plant", "law"}
     text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
     shared = json.loads(text)
-    shared["plant"] = {key: shared["plant"][key] for key in ("urdf", "xacro_args")}
+    shared["plant"] = {key: shared["plant"][key] for key in ("engine", "urdf", "xacro_args")}
     return _load_robot(json.dumps(shared, sort_keys=True))
 
 
@@ -82,34 +57,63 @@ def _load_robot(shared: str) -> Robot:
     return Robot(*build_library(scenario, run), read_description(scenario, run.config))
 
 
-def run_case(case: Case) -> Outcome:
-    """Run one case.
+def prepare_case(case: Case) -> tuple[Setup, Run] | None:
+    """Set a case up; None if its activation is refused.
 
     Raises:
-        ThunderError: as preparing a run raises, but for a refused activation.
+        ThunderError: as preparing a run raises otherwise.
     """
-    robot, run = load_robot(case.config), Run(case.row, True, case.config)
+    robot, run = load_robot(case.config), Run(case.row, case.adaptation, case.config)
     try:
-        setup = prepare(_scenario(run), run, robot.model, robot.library, robot.description)
+        return prepare(_scenario(run), run, robot.model, robot.library, robot.description), run
     except LawError as error:
         if not str(error.where).startswith("activate"):
             raise
-        return Outcome(REFUSED)
+        return None
+
+
+def run_case(case: Case) -> Outcome:
+    """Run one case; an error is an outcome too."""
     try:
-        trace, _ = run_once(setup, run)
-    except ScenarioError:
-        return Outcome(DIVERGED)
-    return _judge(case, trace, np.asarray(robot.library.velocity_limit))
+        prepared = prepare_case(case)
+        if prepared is None:
+            return Outcome(REFUSED)
+        setup, run = prepared
+        try:
+            trace, timing = run_once(setup, run)
+        except ScenarioError:
+            return Outcome(DIVERGED)
+        outcome = _judge(case, trace, np.asarray(setup.library.velocity_limit))
+        return outcome if case.measure is None else replace(outcome, **case.measure(case, trace, timing)._asdict())
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not take the other cases along
+        kind = "" if isinstance(error, ThunderError) else f"{type(error).__name__}: "
+        return Outcome(FAILED, message=kind + " ".join(str(error).split()))
 
 
-def run_cases(cases: Mapping[str, Sequence[Case]], jobs: int) -> Iterator[tuple[str, Outcome]]:
-    """Run all cases of all groups, in order; yields the name of the group with each outcome."""
-    flat = [(name, case) for name, group in cases.items() for case in group]
-    for _, case in flat:
+def run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
+    """Run cases in parallel processes; yields the index of each with its outcome, as they end.
+
+    A process that dies takes those beside it along: what they had begun is run again, each in a process of its own.
+
+    Raises:
+        ThunderError: if the library of a case cannot be built.
+    """
+    for case in cases:
         load_robot(case.config)  # compiled here, so that no two processes compile the same
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        outcomes = pool.map(run_case, [case for _, case in flat])
-        yield from zip((name for name, _ in flat), outcomes, strict=True)
+    context, lost = multiprocessing.get_context("spawn"), []
+    with ProcessPoolExecutor(jobs, context) as pool:
+        futures = {pool.submit(run_case, case): index for index, case in enumerate(cases)}
+        for future in as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except BrokenProcessPool:
+                lost.append(futures[future])
+    for index in lost:
+        with ProcessPoolExecutor(1, context) as pool:
+            try:
+                yield index, pool.submit(run_case, cases[index]).result()
+            except BrokenProcessPool:
+                yield index, Outcome(FAILED, message="its process died")
 
 
 def _scenario(run: Run) -> Scenario:

@@ -5,10 +5,24 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from math import isfinite
 from typing import Any
 
-from thunder_controllers.experiments.experiment import Criterion, Experiment, Group, Settings
-from thunder_controllers.experiments.runner import DIVERGED, DONE, REFUSED, Outcome
+from thunder_controllers.experiments.experiment import (
+    DIVERGED,
+    DONE,
+    REFUSED,
+    Column,
+    Criterion,
+    Experiment,
+    Findings,
+    Group,
+    Outcome,
+    Settings,
+    Spread,
+    Value,
+)
 
 Document = dict[str, Any]
 """What `table.json` holds."""
@@ -16,13 +30,19 @@ Document = dict[str, Any]
 RUNAWAY = "runaway"
 
 
-def _values(name: str) -> Callable[[Sequence[Outcome]], list[float]]:
-    return lambda outcomes: [value for one in outcomes if (value := getattr(one, name)) is not None]
+def summary(name: str, of: Callable[[list[float]], Value]) -> Column:
+    """Make a column of what is measured as `name`; None for a row in which no case has it."""
+
+    def column(outcomes: Sequence[Outcome]) -> Value:
+        found = [value for one in outcomes if (value := one.value(name)) is not None]
+        return of(found) if found else None
+
+    return column
 
 
-def _summary(name: str, of: Callable[[list[float]], float]) -> Callable[[Sequence[Outcome]], float | None]:
-    values = _values(name)
-    return lambda outcomes: of(found) if (found := values(outcomes)) else None
+def spread(values: list[float]) -> Spread:
+    """Mean and standard deviation; of a single value, none."""
+    return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
 
 
 def _success(outcomes: Sequence[Outcome]) -> float | None:
@@ -30,105 +50,148 @@ def _success(outcomes: Sequence[Outcome]) -> float | None:
     return sum(ran) / len(ran) if ran else None
 
 
-COLUMNS: dict[str, Callable[[Sequence[Outcome]], float | None]] = {
+COLUMNS: dict[str, Column] = {
     "cases": len,
     "refused": lambda outcomes: sum(one.ended == REFUSED for one in outcomes),
     "runaways": lambda outcomes: sum(one.ended in (RUNAWAY, DIVERGED) for one in outcomes),
     "other faults": lambda outcomes: sum(one.ended not in (DONE, REFUSED, RUNAWAY, DIVERGED) for one in outcomes),
     "success": _success,
-    "error": _summary("error", statistics.median),
-    "largest error": _summary("peak_error", max),
-    "speed / limit": _summary("peak_speed", max),
-    "frozen": _summary("frozen", max),
-    "rate-limited": _summary("rate_limited", max),
+    "error": summary("error", statistics.median),
+    "largest error": summary("peak_error", max),
+    "speed / limit": summary("peak_speed", max),
+    "frozen": summary("frozen", max),
+    "rate-limited": summary("rate_limited", max),
 }
-"""Columns of the table by name: what each makes of a row's outcomes; docs/experiments.md says it in words."""
+"""Columns of the table by name, where a group names no others; docs/experiments.md says them in words."""
 
 
-def make_document(
-    name: str,
-    experiment: Experiment,
-    settings: Settings,
-    groups: Mapping[str, Group],
-    outcomes: Mapping[str, Sequence[Outcome]],
-) -> Document:
-    """Summarise and judge; numbers have four significant digits, so the same seed gives the same document."""
+def find(group: Group, outcomes: Sequence[Outcome]) -> Findings:
+    """Summarise the outcomes of a group's cases, and draw its figures."""
+    members: dict[str, list[Outcome]] = {case.row: [] for case in group.cases}
+    for case, one in zip(group.cases, outcomes, strict=True):
+        members[case.row].append(one)
+    columns = COLUMNS if group.columns is None else group.columns
+    return Findings(
+        group.title,
+        {row: {name: column(own) for name, column in columns.items()} for row, own in members.items()},
+        group.criteria,
+        {} if group.figures is None else group.figures(list(zip(group.cases, outcomes, strict=True))),
+        {row: [(one.ended, one.error, one.peak_speed) for one in own] for row, own in members.items()},
+        tuple(f"{group.title}, {row}: {one.message}" for row, own in members.items() for one in own if one.message),
+    )
+
+
+def make_document(name: str, experiment: Experiment, settings: Settings, findings: Mapping[str, Findings]) -> Document:
+    """Judge what the groups found; numbers have four significant digits, so the same seed gives the same document."""
+    setup = {"setup": experiment.setup} if experiment.setup else {}
     return {
         "experiment": name,
         "description": experiment.description,
+        **setup,
         "settings": asdict(settings),
-        "groups": {key: _group(group, outcomes[key]) for key, group in groups.items()},
+        "groups": {key: _group(group) for key, group in findings.items()},
     }
 
 
-def _group(group: Group, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    names = [case.row for case in group.cases]
-    members = {
-        row: [one for name, one in zip(names, outcomes, strict=True) if name == row] for row in dict.fromkeys(names)
-    }
-    rows = {row: {name: column(own) for name, column in COLUMNS.items()} for row, own in members.items()}
+def _group(group: Findings) -> dict[str, Any]:
+    rows, criteria = group.rows, group.criteria
     return {
         "title": group.title,
         "rows": {row: {name: _rounded(value) for name, value in own.items()} for row, own in rows.items()},
-        "criteria": [_judged(criterion, row, rows) for criterion in group.criteria for row in criterion.rows or rows],
+        "criteria": [_judged(criterion, row, group) for criterion in criteria for row in criterion.rows or rows],
         "cases": {
-            row: [[one.ended, _rounded(one.error), _rounded(one.peak_speed)] for one in own]
-            for row, own in members.items()
+            row: [[ended, *map(_rounded, numbers)] for ended, *numbers in own] for row, own in group.cases.items()
         },
     }
 
 
-def _judged(criterion: Criterion, row: str, rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
+def _judged(criterion: Criterion, row: str, group: Findings) -> dict[str, Any]:
     """Whether a row keeps a criterion; a row of nothing but refusals has no numbers, and keeps it."""
-    value, bound = rows[row][criterion.column], criterion.bound
+    value, bound = _mean(group.rows[row][criterion.column]), criterion.bound
     if criterion.times is not None:
-        bound *= rows[criterion.times][criterion.column] or 0.0
-    kept = value is None or (value >= bound if criterion.at_least else value <= bound)
+        bound *= _mean(group.rows[criterion.times][criterion.column]) or 0.0
+    if value is None:
+        kept = bool(group.cases.get(row)) and all(ended == REFUSED for ended, *_ in group.cases[row])
+    else:
+        kept = value >= bound if criterion.at_least else value <= bound
     return {"row": row, "text": str(criterion), "value": _rounded(value), "kept": kept}
+
+
+def _mean(value: Value) -> float | None:
+    return value.mean if isinstance(value, Spread) else value
 
 
 def missed(document: Document) -> list[str]:
     """Describe each criterion that is missed."""
     return [
-        f"{group['title']}, {one['row']}: {one['text']} (is {one['value']:g})"
+        f"{group['title']}, {one['row']}: {one['text']} (is {cell(one['value'])})"
         for group in document["groups"].values()
         for one in group["criteria"]
         if not one["kept"]
     ]
 
 
-def table_rows(document: Document, earlier: Document | None = None) -> list[list[str]]:
-    """Lay the table out, its header first; a value that differs from the earlier document's is shown after it."""
-    table = [["group", "row", *COLUMNS]]
-    for key, group in document["groups"].items():
-        before = {} if earlier is None else earlier["groups"].get(key, {"rows": {}})["rows"]
-        for row, values in group["rows"].items():
-            old = before.get(row, values)
-            table.append([group["title"], row, *(_change(old.get(name), values[name]) for name in COLUMNS)])
-    return table
+def tables(document: Document, earlier: Document | None = None) -> list[list[list[str]]]:
+    """Lay the tables out, one for groups in a row that have the same columns, each with its header first.
+
+    A value that differs from the earlier document's is shown after it.
+    """
+    with_columns = [(_columns(group), key) for key, group in document["groups"].items()]
+    result = []
+    for columns, members in groupby(with_columns, key=lambda one: one[0]):
+        table = [["group", "row", *columns]]
+        for _, key in members:
+            group = document["groups"][key]
+            before = {} if earlier is None else earlier["groups"].get(key, {"rows": {}})["rows"]
+            for row, values in group["rows"].items():
+                old = before.get(row, values)
+                cells = (_change(old.get(name), values[name]) for name in columns)
+                table.append([group["title"], row, *cells])
+        result.append(table)
+    return result
+
+
+def _columns(group: Mapping[str, Any]) -> list[str]:
+    return list(next(iter(group["rows"].values()), {}))
 
 
 def markdown(document: Document, earlier: Document | None = None) -> str:
-    """Write the page: the table, and the criteria that are missed."""
-    head, *body = table_rows(document, earlier)
+    """Write the page: set-up, tables, and the criteria that are missed."""
     lines = [f"# {document['experiment']}", "", document["description"], ""]
-    lines += [_line(head), _line(["---"] * 2 + ["---:"] * len(COLUMNS)), *map(_line, body), ""]
+    lines += [document["setup"], ""] if "setup" in document else []
+    for head, *body in tables(document, earlier):
+        lines += [*markdown_table([head, *body], left=2), ""]
     found = missed(document)
     lines += ["Missed:", "", *(f"- {one}" for one in found)] if found else ["All criteria are kept."]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Mark a table up; the first row is its header, the first `left` columns are text, the others numbers."""
+    head, *body = rows
+    return [_line(head), _line(["---"] * left + ["---:"] * (len(head) - left)), *map(_line, body)]
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _change(before: float | None, now: float | None) -> str:
-    return _text(now) if before == now else f"{_text(before)} → {_text(now)}"
+def _change(before: Any, now: Any) -> str:
+    return cell(now) if before == now else f"{cell(before)} → {cell(now)}"
 
 
-def _text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+def cell(value: float | Sequence[float] | None) -> str:
+    """Write a number, a mean with its deviation, or nothing found."""
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if isinstance(value, (int, float)) else " ± ".join(f"{one:.3g}" for one in value)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+def _rounded(value: Value) -> float | list[float | None] | None:
+    if value is None:
+        return None
+    return [_significant(one) for one in value] if isinstance(value, Spread) else _significant(value)
+
+
+def _significant(value: float) -> float | None:
+    return float(f"{value:.4g}") if isfinite(value) else None

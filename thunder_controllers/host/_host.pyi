@@ -1217,6 +1217,8 @@ class ReferenceReader:
     def __init__(self, configuration: Configuration, base_frame: str, ee_frame: str) -> None:
         """
         Names of the frames that poses are given in, and of.
+        
+        Raises LawError if the law asks for something that no message says.
         """
     def joints(self, names: collections.abc.Sequence[str], points: collections.abc.Sequence[JointPoint]) -> list[TimedJoints]:
         """
@@ -1244,6 +1246,10 @@ class ReferenceReader:
     def target(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
         Position [m], shape (3,), and unit quaternion x y z w, shape (4,); `frame` must be the base's.
+        """
+    def wrench(self, frame: str, wrench: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(6)"], topic: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        A wrench [N, N·m], linear part first, shape (6,); `frame` must be the base's.
         """
 class ReferenceDistance:
     """

@@ -18,7 +18,7 @@ from thunder_controllers.laws.parts.gains import (
     stiffness_by_inertia,
 )
 from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
-from thunder_controllers.laws.parts.redundancy import PseudoInverse
+from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -76,7 +76,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
     effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
-    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda)
+    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda) | {"damping": loop.damping.next}
     if _adapts_friction(options):
         friction = FrictionAdaptation(robot, signals, adaptation.limit)
         effort += friction.torque(loop.qd_r)
@@ -103,6 +103,7 @@ class _KinematicLoop:
     """Bandwidths of the task, reference velocity and acceleration of the joints, the task's torque, what to report."""
 
     Lambda: SX
+    damping: SingularityDamping
     qd_r: SX
     qdd_r: SX
     tau_task: SX
@@ -132,20 +133,16 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str, fastes
     e, v_c, L = _task_velocity(robot, signals, Lambda, task)
     J = robot.jacobian(q)[:rows, :]
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
-    inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
-    z, z_dot = inverse.ramp.posture * z, inverse.ramp.posture * z_dot + inverse.ramp.posture_dot * z
+    damping = SingularityDamping(signals, J)
+    inverse = PseudoInverse(J, J_dot, damping.value, damping.rate)
+    z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
     v_c_dot = signals.time_derivative(v_c)
     x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
     qd_r, qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
-    signals.describe_telemetry(
-        "singularity", unit="m²", doc="1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
-    )
-    signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
-    telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine}
-    telemetry |= {"singularity": inverse.ramp.distance, "damping": inverse.ramp.damping}
-    return _KinematicLoop(Lambda, qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
+    telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine, **damping.telemetry}
+    return _KinematicLoop(Lambda, damping, qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
 
 
 @dataclass(frozen=True)
@@ -240,20 +237,6 @@ def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX,
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
     return k_n * (q_home - signals.q), -k_n * signals.qd
-
-
-def _damping_gains(signals: Signals) -> tuple[SX, SX]:
-    threshold = signals.gain(
-        "singularity_threshold",
-        default=1e-3,
-        bounds=(1e-9, 1.0),
-        unit="m²",
-        doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
-    )
-    maximum = signals.gain(
-        "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
-    )
-    return threshold, maximum
 
 
 def _task_rows(robot: RobotExpressions, task: str) -> int:

@@ -11,7 +11,8 @@ from thunder_controllers.laws.parts.adaptation import check_options
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains
 from thunder_controllers.laws.parts.pose_error import clipped_norm
-from thunder_controllers.laws.parts.task import Task, damped_inverse, posture_gains, require_joints, task_error
+from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
+from thunder_controllers.laws.parts.task import Task, posture_gains, require_joints, task_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -43,13 +44,19 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any
 
     acceleration = signals.reference.acceleration[: task.rows] + R_1 * task.e_dot + R_0 * _near(signals, task)
     J_dot = robot.jacobian_dot(q, qd)[: task.rows, :]
-    inverse = damped_inverse(signals, task.J, J_dot)
-    z = inverse.ramp.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
+    damping = SingularityDamping(signals, task.J)
+    inverse = PseudoInverse(task.J, J_dot, damping.value, damping.rate)
+    z = damping.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
     qdd = z + inverse.apply(acceleration - J_dot @ qd - task.J @ z, SX.zeros(task.rows))[0]
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb
-    telemetry = {**task.telemetry, "singularity": inverse.ramp.distance, "damping": inverse.ramp.damping}
-    return signals.law(law, "Computed torque of the pose of the end effector.", effort, {}, telemetry)
+    return signals.law(
+        law,
+        "Computed torque of the pose of the end effector.",
+        effort=effort,
+        next_state={"damping": damping.next},
+        telemetry={**task.telemetry, **damping.telemetry},
+    )
 
 
 def _near(signals: Signals, task: Task) -> SX:

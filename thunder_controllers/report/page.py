@@ -1,4 +1,4 @@
-"""The report of a scenario: one self-contained HTML page, made from the files that the runs left in a folder.
+"""Reports as self-contained HTML pages; that of a scenario is made from the files that the runs left in a folder.
 
 One page and one table: `string.Template` and `html.escape` do, without a template engine.
 """
@@ -59,15 +59,8 @@ pre { background: #f6f8fa; padding: 1rem; overflow-x: auto; font-size: .85rem; b
 </head>
 <body>
 <h1>$title</h1>
-<p class="lead">$description</p>
-<h2>Result</h2>
-$table
-<p>$ratio</p>
-<h2>Figures</h2>
-$figures
-<h2>Scenario</h2>
-<pre>$scenario</pre>
-<p class="lead">$versions</p>
+<p class="lead">$lead</p>
+$body
 </body>
 </html>
 """
@@ -104,20 +97,29 @@ def render(figure: Figure) -> bytes:
 
 
 def render_page(metrics: Mapping[str, Any], scenario: str, images: Mapping[str, bytes], description: str) -> str:
-    """Fill the page; every text is escaped, every image embedded."""
+    """Fill the page of a scenario."""
     ratio = metrics["final_error_ratio"]
     first, last = list(metrics["runs"])[0], list(metrics["runs"])[-1]
     sentence = "" if ratio is None else f"Final error of run “{first}” over that of run “{last}”: {ratio:.4g}."
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
-    return PAGE.substitute(
-        title=escape(metrics["scenario"]),
-        description=escape(description),
-        table=html_table(result_rows(metrics["runs"])),
-        ratio=escape(sentence),
-        figures="\n".join(_figure(name, image) for name, image in images.items()),
-        scenario=escape(scenario),
-        versions=escape(f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."),
-    )
+    source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
+    captions = {name: next((text for key, text in CAPTIONS.items() if name.startswith(key)), name) for name in images}
+    body = [
+        "<h2>Result</h2>",
+        html_table(result_rows(metrics["runs"])),
+        f"<p>{escape(sentence)}</p>",
+        "<h2>Figures</h2>",
+        *(html_figure(name, image, captions[name]) for name, image in images.items()),
+        "<h2>Scenario</h2>",
+        f"<pre>{escape(scenario)}</pre>",
+        f'<p class="lead">{escape(source)}</p>',
+    ]
+    return html_page(metrics["scenario"], description, body)
+
+
+def html_page(title: str, lead: str, body: Sequence[str]) -> str:
+    """Fill a page: title and lead, which are escaped here, and parts that are marked up."""
+    return PAGE.substitute(title=escape(title), lead=escape(lead), body="\n".join(body))
 
 
 def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
@@ -167,8 +169,8 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
     return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _figure(name: str, image: bytes) -> str:
-    caption = next((text for key, text in CAPTIONS.items() if name.startswith(key)), name)
+def html_figure(name: str, image: bytes, caption: str) -> str:
+    """Mark a figure up, its PNG embedded."""
     data = base64.b64encode(image).decode()
     source = f'<img alt="{escape(name)}" src="data:image/png;base64,{data}">'
     return f"<figure>{source}<figcaption>{escape(caption)}</figcaption></figure>"

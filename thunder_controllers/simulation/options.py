@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from thunder_dynamics.errors import InertiaError
+from thunder_dynamics.errors import InertiaError, ScenarioError
 from thunder_dynamics.inertia import Inertia, symmetric_from_six
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -131,3 +132,15 @@ class PlantOptions(Strict):
         if self.velocity == "differences" and (np.any(self.noise.qd_std) or np.any(self.noise.qd_resolution)):
             raise ValueError("noise of velocities beside velocity: differences (valid: noise of q, or velocity: exact)")
         return self
+
+
+def per_joint(value: float | tuple[float, ...], n: int, where: str) -> NDArray[np.float64]:
+    """Expand one number or n numbers to shape (n,).
+
+    Raises:
+        ScenarioError: if there are neither one nor n.
+    """
+    array = np.atleast_1d(np.asarray(value, dtype=float))
+    if array.shape not in ((1,), (n,)):
+        raise ScenarioError(f"{len(array)} values", where=where, valid=f"one, or one per joint ({n})")
+    return np.broadcast_to(array, (n,)).copy()

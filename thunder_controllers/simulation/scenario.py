@@ -39,11 +39,13 @@ MAX_STEPS = 10_000_000
 
 
 class PlantSection(PlantOptions):
-    """`PlantOptions` and where the plant's description lies: URDF or xacro, relative to the scenario's file.
+    """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
+    MuJoCo takes URDF or xacro; the engine `model` takes any robot file, read under `robot_options` as `robot` is.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 
+    engine: Literal["mujoco", "model"] = "mujoco"
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
     velocity: VelocitySource = "differences"

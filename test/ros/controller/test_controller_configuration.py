@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from controller_robot import build_panda
-from observer_law import build_observer
 
-from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
-from thunder_controllers.ros.controller.configuration import load_estimates, make_session
-from thunder_dynamics.errors import LawError, ThunderError
+from thunder_controllers.host import Configuration, ControlSession, Options, save_estimates
+from thunder_controllers.ros.controller.configuration import load_estimates
+from thunder_dynamics.errors import ThunderError
 
 VALUES = np.array([0.73, 1 / 3, -1e-17, 0.045, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
 
@@ -52,15 +51,6 @@ def test_a_file_without_text_is_refused(configuration: Configuration, tmp_path: 
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ThunderError, match=r"a\.yaml: cannot be read: no text"):
         load_estimates(str(tmp_path / "a.yaml"), configuration)
-
-
-def test_a_law_that_wants_more_than_joint_states_is_refused(build_cache: Path) -> None:
-    """Before anything is asked of the parameters, but for where the library is."""
-    wide = Configuration(Library(build_observer() / "libplanar3r.so"))
-    with pytest.raises(
-        LawError, match="controller node: the law observer needs the measurement 'external_effort'; valid: none"
-    ):
-        make_session(wide, {}, None)  # type: ignore[arg-type]
 
 
 def test_a_missing_file_is_named(configuration: Configuration, tmp_path: Path) -> None:

@@ -158,11 +158,12 @@ class BoundedAdaptation:
         Args:
             regressor: Y of the adapted links, (n, 10 k).
             s: (n,).
-            K_d: The law's feedback on s, (n,).
+            K_d: The law's feedback on s, (n,) or one for all.
             Lambda: Bandwidths of the law's error, of any size [1/s].
         """
         dt = self._signals.dt
-        per_parameter = SX(regressor * regressor).T @ self.limit.per_damping(K_d)
+        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)  # K_d may be one for all
+        per_parameter = SX(regressor * regressor).T @ weights
         kept = self.limit.share_kept(dot(per_parameter, self._rates))
         moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
         root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * dt + TINY)))

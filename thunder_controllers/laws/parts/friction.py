@@ -92,7 +92,7 @@ class FrictionAdaptation:
 
     def _gate(self, speed: SX) -> SX:
         x = ca.fmin(ca.fmax(speed * reciprocal(self._speed) - 1.0, 0.0), 1.0)
-        return x**2 * (3.0 - 2.0 * x)
+        return SX(x**2 * (3.0 - 2.0 * x))
 
     @staticmethod
     def _basis(qd_r: SX) -> tuple[SX, SX]:

@@ -47,12 +47,12 @@ def limit_joints(v: SX, v_dot: SX, limit: SX) -> tuple[SX, SX]:
     square = r * r
     m_dot = dot(seventh, v_dot * share) * (square * square * square * r)
     phi, slope = saturate(m)
-    scale = phi * r
+    scale = ca.if_else(m < EXACT_SHARE, 1.0, phi * r)
     scale_dot = (slope - scale) * r * m_dot
     return SX(scale * v), SX(scale * v_dot + scale_dot * v)
 
 
 def limit_norm(v: SX, limit: SX) -> SX:
     """κ v with ‖κ v‖ ≤ limit, shape of v: κ = φ(m)/m, m = ‖v‖/limit."""
-    norm = ca.sqrt(dot(v, v) + TINY)
-    return SX(saturate(norm / limit)[0] * limit / norm * v)
+    m = ca.sqrt(dot(v, v) + TINY) / limit
+    return SX(ca.if_else(m < EXACT_SHARE, 1.0, saturate(m)[0] / m) * v)

@@ -1,4 +1,4 @@
-"""The task of springs and of laws of the second order: error of the end effector, posture, damped pseudo-inverse."""
+"""The task of springs and of laws of the second order: the error of the end effector, and the posture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import choose
-from thunder_controllers.laws.parts.redundancy import PseudoInverse
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -93,21 +92,3 @@ def posture_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
         unit="rad|m",
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
-
-
-def damped_inverse(signals: Signals, J: SX, J_dot: SX) -> PseudoInverse:
-    """J⁺, with gains and telemetry of its damping declared: `singularity` and `damping`."""
-    threshold = signals.gain(
-        "singularity_threshold",
-        default=1e-3,
-        bounds=(1e-9, 1.0),
-        unit="m²",
-        doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
-    )
-    maximum = signals.gain(
-        "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
-    )
-    doc = "1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
-    signals.describe_telemetry("singularity", unit="m²", doc=doc)
-    signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
-    return PseudoInverse(J, J_dot, threshold, maximum)

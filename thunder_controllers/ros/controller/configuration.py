@@ -89,10 +89,8 @@ def make_session(
         gravity_compensated: What the robot itself says of its gravity; None: the parameter says.
 
     Raises:
-        ThunderError: for a value out of bounds, a bad file of estimates, or a law that asks for more than joint states
-            and the standard reference.
+        ThunderError: for a value out of bounds, or a bad file of estimates.
     """
-    configuration.law.check_feeds(measurements=[], references=[], where="controller node")
     options = {name: parameters[name] for name in OPTIONS} | {name: parameters[name] or None for name in LIMITS}
     if gravity_compensated is not None:
         options["gravity_compensated_by_robot"] = gravity_compensated

@@ -3,14 +3,11 @@
 
 #include <chrono>
 
-#include "thunder/host/law/measurement_port.hpp"
-
 namespace thunder_controllers {
 
 Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_rate) {
   const Parameters parameters = listener->get_params();
   const thunder::Configuration configuration = configuration_of(parameters);
-  thunder::check_feeds(configuration.law_data(), configuration.library->n_joints(), {}, "plugin");
   const thunder::NamedValues estimates = first_estimates(parameters, configuration);
   parameters_ = std::make_unique<LiveParameters>(node->get_node_parameters_interface(), configuration.law_data());
   session_ = std::make_shared<thunder::ControlSession>(configuration, options_of(parameters, update_rate),

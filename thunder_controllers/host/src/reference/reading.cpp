@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
 #include "thunder/host/motion/sample.hpp"
@@ -61,7 +62,9 @@ std::vector<double> reordered(const std::vector<double>& values, const std::vect
 }  // namespace
 
 ReferenceReader::ReferenceReader(Configuration configuration, Frames frames)
-    : configuration_(std::move(configuration)), frames_(std::move(frames)) {}
+    : configuration_(std::move(configuration)), frames_(std::move(frames)) {
+  check_feeds(configuration_.law_data(), configuration_.library->n_joints(), {{"wrench"}, {"wrench"}}, "topics");
+}
 
 std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
   const std::string where = "reference";
@@ -137,6 +140,12 @@ std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const st
     if (!given.accelerations.empty()) point.acceleration = given.accelerations[0];
   }
   return read;
+}
+
+std::vector<double> ReferenceReader::wrench(const std::string& frame, const TwistNumbers& wrench,
+                                            const std::string& topic) const {
+  check_frame(frame, topic);
+  return {wrench.begin(), wrench.end()};
 }
 
 /// Where each of the robot's joints stands in the message.
