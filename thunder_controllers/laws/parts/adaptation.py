@@ -53,6 +53,18 @@ def check_options(law: str, options: Mapping[str, Any], known: Sequence[str]) ->
             raise NameNotFoundError(f"no option '{option}'", where=f"law {law}", valid=", ".join(known))
 
 
+def choose(law: str, options: Mapping[str, Any], name: str, *choices: str) -> str:
+    """Value of an option, one of `choices`; the first of them where it is not given.
+
+    Raises:
+        LawError: for any other value, with the choices.
+    """
+    value = options.get(name, choices[0])
+    if value not in choices:
+        raise LawError(f"{name} '{value}'", where=f"law {law}", valid=", ".join(choices))
+    return str(value)
+
+
 class AdaptationLimit:
     """Adaptation is an integral action of the gain YΓ⁻¹Yᵀ beside a damping K_d; with a delay it may not be too fast.
 
