@@ -73,17 +73,19 @@ struct Stepped {
         gains(hosted.controller.gains()),
         effort(hosted.effort),
         next_state(state),
+        applied_effort(effort),
         telemetry(static_cast<std::size_t>(law.telemetry.size)),
         work(static_cast<std::size_t>(law.size_w)) {}
 
   void call(const double* q, const double* qd) {
-    const double* arguments[] = {q, qd, reference.data(), state.data(), gains.data(), &dt};
+    const double* arguments[] = {q,  qd, applied_effort.data(), nullptr, reference.data(), state.data(), gains.data(),
+                                 &dt};
     double* results[] = {effort.data(), next_state.data(), telemetry.data()};
     law.step(arguments, results, nullptr, work.data(), 0);
   }
 
   const thunder_law& law;
-  std::vector<double> reference, state, gains, effort, next_state, telemetry, work;
+  std::vector<double> reference, state, gains, effort, next_state, applied_effort, telemetry, work;
   double dt = 1e-3;
 };
 

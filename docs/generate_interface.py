@@ -23,8 +23,9 @@ from thunder_controllers.ros.tools.launch_arguments import read_arguments, read_
 from thunder_controllers.ros.tools.systems import NEED_A_DISTRIBUTION, SYSTEMS
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
+from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Entry, Law
+from thunder_dynamics.law import Law
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ros-interface.md"

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.laws.parts.adaptation import BoundedAdaptation
+from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Entry, Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, ReferenceKind, Signals
 
 
 def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
@@ -17,7 +18,9 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     signals = Signals(robot, ReferenceKind.JOINT)
     adaptation = BoundedAdaptation(robot, signals, range(robot.n))
     Lambda = signals.gain("Lambda", default=5.0, bounds=(0, 100), unit="1/s", doc="Bandwidth of the position error.")
-    K_d = signals.gain("K_d", default=10.0, bounds=(0, 100), unit="N·m·s/rad", doc="Feedback on s, per joint.")
+    K_d = signals.gain(
+        "K_d", size=robot.n, default=10.0, bounds=(0, 100), unit="N·m·s/rad", doc="Feedback on s, per joint."
+    )
     signals.describe_telemetry("s", unit="rad/s", doc="s = q̇_r − q̇.", size=robot.n)
     qd_r = signals.reference.qd + Lambda * (signals.reference.q - signals.q)
     qdd_r = signals.time_derivative(qd_r)
@@ -61,8 +64,13 @@ def step(
     state: Mapping[str, Any] | None = None,
     gains: Mapping[str, Any] | None = None,
     dt: float = 1e-3,
+    applied_effort: np.ndarray | None = None,
+    measurements: Mapping[str, Any] | None = None,
 ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Effort, next state and telemetry of one step of a law."""
-    inputs = (packed(law.reference, reference), packed(law.state, state), packed(law.gains, gains))
-    effort, next_state, telemetry = (np.asarray(v).ravel() for v in law.step(q, qd, *inputs, dt))
+    given = (measurements, reference, state, gains)
+    entries = (law.measurements, law.reference, law.state, law.gains)
+    inputs = (packed(*pair) for pair in zip(entries, given, strict=True))
+    applied = np.zeros_like(q) if applied_effort is None else applied_effort
+    effort, next_state, telemetry = (np.asarray(v).ravel() for v in law.step(q, qd, applied, *inputs, dt))
     return effort, unpacked(law.state, next_state), unpacked(law.telemetry, telemetry)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia", "checksums"),
+    ("spatial", "inertia", "checksums", "entries"),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),
@@ -38,9 +38,10 @@ CONTROLLERS: dict[str, set[str]] = {
     "host": set(),
     "references": {"host"},
     "analysis": {"host"},
+    "redundancy": set(),
     "simulation": {"references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "experiments": {"report", "simulation", "references", "host", "resources"},
+    "experiments": {"report", "simulation", "references", "redundancy", "host", "resources"},
     "commands": {"experiments", "report", "simulation", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }

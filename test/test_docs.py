@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from thunder_dynamics import load_model
+from thunder_dynamics.build import law_builders
 from thunder_dynamics.expressions import RobotExpressions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,10 +34,15 @@ def test_the_laws_that_are_shown_build() -> None:
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(code, "writing-a-law.md", "exec"), names)
     robot = RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml"))
-    for name, states in (("cartesian_impedance", []), ("slotine_li", ["pi_hat"])):
+    for name, states in (("spring_and_damper", []), ("slotine_li", ["pi_hat"])):
         law = names[name](robot, {})
         assert law.step.size_out("effort") == (3, 1)
         assert [entry.name for entry in law.state] == states
+
+
+def test_every_law_is_listed() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", (ROOT / "docs/laws.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(law_builders())
 
 
 def test_the_readme_describes_every_make_target() -> None:

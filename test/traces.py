@@ -11,8 +11,13 @@ TRUE_BODY = Inertia(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.02, 0.03, 0.025])
 GUARD_NAMES = ("measurement_non_finite", "effort_rate_limited", "effort_limited")
 
 
-def make_trace(steps: int = 1000, amplitude: float = 0.1, period: float = 0.5, n: int = 2) -> Trace:
-    """Error amplitude·exp(−t) along x, an estimate that starts 1 kg too heavy, a motion of the given period."""
+def make_trace(
+    steps: int = 1000, amplitude: float = 0.1, period: float = 0.5, n: int = 2, faults: tuple[str, ...] = ()
+) -> Trace:
+    """Error amplitude·exp(−t) along x, an estimate that starts 1 kg too heavy, a motion of the given period.
+
+    Each of the `faults` is in force for the first three steps.
+    """
     t = np.arange(steps) * 1e-2
     error = np.zeros((steps, 6))
     error[:, 0] = amplitude * np.exp(-t)
@@ -35,11 +40,15 @@ def make_trace(steps: int = 1000, amplitude: float = 0.1, period: float = 0.5, n
         rotation=rotation,
         error=error,
         state=estimates.reshape(steps, 10),
+        telemetry=error[:, :1],
+        telemetry_names=np.array(["error"]),
         estimates=estimates,
         truth=TRUE_BODY.pi[None, None, :],
         truth_time=np.zeros(1),
         guards=guards,
         guard_names=np.array(GUARD_NAMES),
+        faults=np.repeat(np.arange(steps)[:, None] < 3, len(faults), axis=1),
+        fault_names=np.array(faults, dtype=np.str_),
         adapted_links=np.array(["tool"]),
         joint_names=np.array([f"joint{k}" for k in range(n)]),
         effort_limit=np.array([20.0, np.inf][:n]),

@@ -1,42 +1,55 @@
 """The contract of a control law: a fully explicit discrete-time system over named, bounded, documented signals.
 
-    (effort, next_state, telemetry) = step(q, qd, reference, state, gains, dt)
+    (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
+    state = initial(q, qd, gains)
 
-A law is written as a builder `(robot: RobotExpressions, options) -> Law`. It declares what it needs on a `Signals`
-object and receives symbols; `Signals.law` closes it. Builders are found by entry points of the group `thunder.laws`.
+in this order everywhere; docs/writing-a-law.md says what each is. A law is written as a builder
+`(robot: RobotExpressions, options) -> Law`. It declares what it needs on a `Signals` object and receives symbols;
+`Signals.law` closes it. Builders are found by entry points of the group `thunder.laws`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, IntFlag
-from types import SimpleNamespace
+from enum import Enum
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thunder_dynamics.entries import Entry, EntryFlag, broadcast, make_entry
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import IDENTIFIER
 from thunder_dynamics.spatial import skew
 
 SX = ca.SX
-FloatArray = NDArray[np.float64]
 
-ENTRY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
+SIGNALS = ("measurements", "reference", "state", "gains", "telemetry")
+"""Attributes of `Law` that hold entries, in the order of the step."""
 
 
-class EntryFlag(IntFlag):
-    """Meaning of an entry to a host; the values are those of thunder_abi.h."""
+@dataclass(frozen=True)
+class Quantity:
+    """What a name means in every law that declares it; a size of None is one value per joint."""
 
-    NONE = 0
-    ADAPTED = 1
-    ACTIVATION = 2
-    UNUSED = 4
+    size: int | None
+    unit: str
+    description: str
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        "external_effort": Quantity(None, "N·m|N", "Effort of each joint that comes from outside, as it is estimated."),
+        "motor_position": Quantity(None, "rad|m", "Positions of the motors, seen from the joints."),
+        "motor_velocity": Quantity(None, "rad/s|m/s", "Velocities of the motors, seen from the joints."),
+        "wrench": Quantity(6, "N, N·m", "Wrench on the end effector from outside, in the world, linear part first."),
+    }
+)
+"""Measurements and further references that hosts may know how to feed; a law may declare others."""
 
 
 class ReferenceKind(Enum):
@@ -46,80 +59,24 @@ class ReferenceKind(Enum):
     CARTESIAN = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A named block of a flat signal vector.
-
-    Attributes:
-        name: Identifier, unique in its signal.
-        shape: (rows, cols); scalars are (1, 1).
-        unit: SI unit as text.
-        description: One sentence.
-        default: Default values, of that shape.
-        lower: Lower bounds, of that shape, −inf where there is none.
-        upper: Upper bounds.
-        flags: What a host does with it.
-    """
-
-    name: str
-    shape: tuple[int, int]
-    unit: str
-    description: str
-    default: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    flags: EntryFlag = EntryFlag.NONE
-
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return self.shape[0] * self.shape[1]
-
-
-def make_entry(
-    name: str,
-    shape: tuple[int, int],
-    unit: str,
-    description: str,
-    default: ArrayLike = 0.0,
-    bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
-    flags: EntryFlag = EntryFlag.NONE,
-) -> Entry:
-    """Build an `Entry`, broadcasting default and bounds to its shape.
-
-    Raises:
-        LawError: for a bad name, a value that does not broadcast, or a default outside its bounds.
-    """
-    where = f"signal entry {name!r}"
-    if not ENTRY_NAME.fullmatch(name):
-        raise LawError("not an identifier", where=where, valid=f"a match of {ENTRY_NAME.pattern}")
-    if min(shape) < 1:
-        raise LawError(f"shape {shape}", where=where, valid="at least one value")
-    if not unit or not description:
-        raise LawError("no unit or no description", where=where, valid="both, with unit '1' for pure numbers")
-    values, lower, upper = (_broadcast(value, shape, where) for value in (default, *bounds))
-    if not np.isfinite(values).all() or not ((lower <= values) & (values <= upper)).all():
-        raise LawError(
-            f"the default {default!r} is not within {bounds}", where=where, valid="finite, lower ≤ default ≤ upper"
-        )
-    return Entry(name, shape, unit, description, values, lower, upper, flags)
-
-
 @dataclass(frozen=True)
 class Law:
     """A closed law: its step function and the entries of its signals.
 
-    `step` maps (q, qd, reference, state, gains, dt) to (effort, next_state, telemetry), all flat dense columns.
+    `step` maps (q, qd, applied_effort, measurements, reference, state, gains, dt) to (effort, next_state, telemetry),
+    `initial` (q, qd, gains) to the state, all flat dense columns; it is None where no state starts from these.
     """
 
     name: str
     description: str
     reference_kind: ReferenceKind
+    measurements: tuple[Entry, ...]
     reference: tuple[Entry, ...]
     state: tuple[Entry, ...]
     gains: tuple[Entry, ...]
     telemetry: tuple[Entry, ...]
     step: ca.Function
+    initial: ca.Function | None
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -133,6 +90,14 @@ class Signals:
         robot: The robot; `q` is its own symbol, so that its expressions are shared.
         reference_kind: `joint` gives reference.q, .qd, .qdd (n,); `cartesian` gives reference.position (3,), .rotation
             (3, 3), .twist (6,), .acceleration (6,) of the end effector in the world, linear part first.
+
+    Attributes:
+        q: Measured positions (n,) [rad or m].
+        qd: Measured velocities (n,) [rad/s or m/s].
+        applied_effort: Effort of the joints in the step before (n,) [N·m or N]: after all limits, and with G(q) where
+            the robot adds that itself. In the first step, what the arm was held with.
+        dt: Period [s].
+        reference: Symbols of the reference by name.
     """
 
     def __init__(self, robot: RobotExpressions, reference_kind: ReferenceKind) -> None:
@@ -140,9 +105,12 @@ class Signals:
         self.reference_kind = reference_kind
         self.q = robot.symbol("q")
         self.qd = robot.symbol("dq")
+        self.applied_effort = SX.sym("applied_effort", robot.n)
         self.dt = SX.sym("dt")
-        self._entries: dict[str, list[Entry]] = {"reference": [], "state": [], "gains": [], "telemetry": []}
-        self._symbols: dict[str, list[SX]] = {"reference": [], "state": [], "gains": []}
+        self._entries: dict[str, list[Entry]] = {kind: [] for kind in SIGNALS}
+        self._symbols: dict[str, list[SX]] = {kind: [] for kind in SIGNALS}
+        self._initial: dict[str, SX] = {}
+        self._further_rates: list[tuple[str, SX, SX | None]] = []
         self.reference = SimpleNamespace(**self._declare_reference())
 
     def gain(
@@ -168,10 +136,69 @@ class Signals:
         doc: str,
         size: int = 1,
         adapted: bool = False,
+        initial: SX | None = None,
     ) -> SX:
-        """Declare a state and return its symbol. `adapted` marks estimates, which a host can freeze."""
+        """Declare a state and return its symbol.
+
+        Args:
+            name: Identifier.
+            default: First values.
+            bounds: Lower and upper.
+            unit: SI unit as text.
+            doc: One sentence.
+            size: Number of values.
+            adapted: An estimate, which a host can freeze, and keeps from one activation to the next.
+            initial: First values as an expression of q, qd and gains: where the arm is activated.
+
+        Raises:
+            LawError: as `make_entry` raises, and for an estimate with `initial`.
+        """
         flags = EntryFlag.ADAPTED if adapted else EntryFlag.NONE
+        if initial is not None:
+            if adapted:
+                raise LawError(f"estimate '{name}' starts from a measurement", valid="a default: estimates are kept")
+            flags = EntryFlag.INITIAL
+            self._initial[name] = initial
         return self._add("state", make_entry(name, (size, 1), unit, doc, default, bounds, flags))
+
+    def measurement(
+        self,
+        name: str,
+        *,
+        size: int | None = None,
+        unit: str | None = None,
+        doc: str | None = None,
+        default: ArrayLike = 0.0,
+    ) -> SX:
+        """Declare a further measurement and return its symbol; size, unit and doc of `QUANTITIES` need not be given.
+
+        The default stands for what was not fed yet, as at activation. A host that cannot feed it refuses the law.
+
+        Raises:
+            LawError: as `make_entry` raises, and for a known quantity of another size.
+        """
+        return self._add("measurements", self._quantity(name, size, unit, doc, default))
+
+    def further_reference(
+        self,
+        name: str,
+        *,
+        default: ArrayLike,
+        size: int | None = None,
+        unit: str | None = None,
+        doc: str | None = None,
+        derivative: SX | None = None,
+    ) -> SX:
+        """Declare an entry of the reference beside the standard ones and return its symbol, also in `reference`.
+
+        A host keeps what was written last, the default at first, whatever becomes of the rest of the reference.
+        `derivative`, such as another further entry, lets `time_derivative` take expressions of it. Raises as
+        `measurement` does.
+        """
+        symbol = self._add("reference", self._quantity(name, size, unit, doc, default))
+        self._further_rates.append((name, symbol, derivative))
+        setattr(self.reference, name, symbol)
+        return symbol
 
     def describe_telemetry(
         self,
@@ -185,7 +212,7 @@ class Signals:
         """Declare a telemetry value; with `activation_bounds`, a host refuses to activate outside them."""
         flags = EntryFlag.NONE if activation_bounds is None else EntryFlag.ACTIVATION
         bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf) if activation_bounds is None else activation_bounds
-        middle = np.clip(np.zeros((size, 1)), *(_broadcast(b, (size, 1), name) for b in bounds))
+        middle = np.clip(np.zeros((size, 1)), *(broadcast(b, (size, 1), name) for b in bounds))
         self._append("telemetry", make_entry(name, (size, 1), unit, doc, middle, bounds, flags))
 
     def time_derivative(self, expression: SX) -> SX:
@@ -196,10 +223,14 @@ class Signals:
         Raises:
             LawError: if the expression depends on something whose derivative is not known, such as q̇.
         """
-        pairs = [(self.q, self.qd), *self._reference_rates()]
+        known = [(symbol, rate) for _, symbol, rate in self._further_rates if rate is not None]
+        pairs = [(self.q, self.qd), *self._reference_rates(), *known]
         variables = ca.vertcat(*(ca.vec(variable) for variable, _ in pairs))
         rates = ca.vertcat(*(ca.vec(rate) for _, rate in pairs))
-        forbidden = [("q̇", self.qd), ("dt", self.dt)]
+        forbidden = [("q̇", self.qd), ("dt", self.dt), ("the applied effort", self.applied_effort)]
+        measured = zip(self._entries["measurements"], self._symbols["measurements"], strict=True)
+        forbidden += [(f"'{entry.name}'", symbol) for entry, symbol in measured]
+        forbidden += [(f"'{name}'", symbol) for name, symbol, rate in self._further_rates if rate is None]
         forbidden += [("q̈_d", self.reference.qdd)] if self.reference_kind is ReferenceKind.JOINT else []
         forbidden += [("ξ̇_d", self.reference.acceleration)] if self.reference_kind is ReferenceKind.CARTESIAN else []
         for label, symbol in forbidden:
@@ -225,20 +256,25 @@ class Signals:
         effort = self._shaped("effort", effort, self.robot.n)
         states = self._collect("state", next_state)
         values = self._collect("telemetry", telemetry)
-        graph = ca.vertcat(effort, *states, *values)
-        self._add_parameter_groups(graph)
-        inputs = [self.q, self.qd, *(self._flat(kind) for kind in ("reference", "state", "gains")), self.dt]
-        outputs = ca.cse(
-            [ca.densify(v) for v in (effort, ca.vertcat(SX(0, 1), *states), ca.vertcat(SX(0, 1), *values))]
-        )
-        names = (["q", "qd", "reference", "state", "gains", "dt"], ["effort", "next_state", "telemetry"])
-        try:
-            step = ca.Function(f"law_{name}", inputs, outputs, *names)
-        except RuntimeError as error:
-            raise LawError(f"the graph depends on an undeclared symbol: {error}", where=f"law {name}") from error
+        self._add_parameter_groups(ca.vertcat(effort, *states, *values, *map(ca.vec, self._initial.values())))
+        inputs = {"q": self.q, "qd": self.qd, "applied_effort": self.applied_effort}
+        inputs |= {kind: self._flat(kind) for kind in SIGNALS if kind != "telemetry"} | {"dt": self.dt}
+        nothing = SX(0, 1)
+        outputs = {
+            "effort": effort,
+            "next_state": ca.vertcat(nothing, *states),
+            "telemetry": ca.vertcat(nothing, *values),
+        }
+        step = _function(name, f"law_{name}", inputs, outputs)
+        initial = None
+        if self._initial:
+            first = {e.name: SX(e.default) for e in self._entries["state"]} | self._initial
+            known = {kind: inputs[kind] for kind in ("q", "qd", "gains")}
+            outputs = {"state": ca.vertcat(*self._collect("state", first))}
+            initial = _function(name, f"initial_{name}", known, outputs)
         entries = {kind: tuple(entries) for kind, entries in self._entries.items()}
         entries["reference"] = self._mark_unused(ca.vertcat(effort, *states))
-        return Law(name, doc, self.reference_kind, step=step, options=dict(options), **entries)
+        return Law(name, doc, self.reference_kind, step=step, initial=initial, options=dict(options), **entries)
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
@@ -273,6 +309,13 @@ class Signals:
             (reference.rotation, SX(skew(omega)) @ reference.rotation),
             (reference.twist, reference.acceleration),
         ]
+
+    def _quantity(self, name: str, size: int | None, unit: str | None, doc: str | None, default: ArrayLike) -> Entry:
+        known = QUANTITIES.get(name, Quantity(size or 1, "", ""))
+        expected = known.size or self.robot.n
+        if size not in (None, expected):
+            raise LawError(f"size {size}", where=f"signal entry '{name}'", valid=f"{expected}, as it is known")
+        return make_entry(name, (expected, 1), unit or known.unit, doc or known.description, default)
 
     def _add(self, kind: str, entry: Entry) -> SX:
         self._append(kind, entry)
@@ -319,15 +362,9 @@ class Signals:
         return ca.densify(column)
 
 
-def _broadcast(value: ArrayLike, shape: tuple[int, int], where: str) -> FloatArray:
-    array = np.asarray(value, dtype=float)
-    if array.ndim == 1:
-        array = array[:, None]
+def _function(law: str, name: str, inputs: Mapping[str, SX], outputs: Mapping[str, SX]) -> ca.Function:
+    dense = ca.cse([ca.densify(output) for output in outputs.values()])
     try:
-        result = np.array(np.broadcast_to(array, shape))
-    except ValueError as error:
-        raise LawError(
-            f"a value of shape {array.shape}", where=where, valid=f"one that broadcasts to {shape}"
-        ) from error
-    result.setflags(write=False)
-    return result
+        return ca.Function(name, list(inputs.values()), dense, list(inputs), list(outputs))
+    except RuntimeError as error:
+        raise LawError(f"the graph depends on an undeclared symbol: {error}", where=f"law {law}") from error

@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 INERTIA = 0.02
 """Of the single joint about its axis [kg·m²]."""
 
+NONE = np.zeros((1, 1))
+
 PRECISE = 2e-3
 """Twice the precision of the search."""
 
@@ -60,7 +62,7 @@ def test_a_delay_between_two_periods_acts_on_both() -> None:
     """v ← v − a ((1 − f) v of one period ago + f v of two periods ago), its eigenvalues as roots."""
     a, f = 0.4, 0.3
     arm = SampledArm(np.array([[INERTIA]]), np.zeros((1, 1)), Timing(delay=(1.0 + f) * 1e-3))
-    feedback = Feedback(np.zeros((1, 1)), np.array([[-a * INERTIA / 1e-3]]))
+    feedback = Feedback(NONE, np.array([[-a * INERTIA / 1e-3]]), NONE)
     found = np.linalg.eigvals(arm.closed(feedback))
     for root in np.roots([1.0, -1.0, a * (1.0 - f), a * f]):
         assert np.abs(found - root).min() < 1e-9
@@ -71,7 +73,7 @@ def test_a_filter_of_the_velocity_lags() -> None:
     a, cut_off = 0.4, 80.0
     share = 1.0 - np.exp(-2.0 * np.pi * cut_off * 1e-3)
     arm = SampledArm(np.array([[INERTIA]]), np.zeros((1, 1)), Timing(velocity_filter=cut_off))
-    feedback = Feedback(np.zeros((1, 1)), np.array([[-a * INERTIA / 1e-3]]))
+    feedback = Feedback(NONE, np.array([[-a * INERTIA / 1e-3]]), NONE)
     expected = np.linalg.eigvals([[1.0 - a * share, -a * (1.0 - share)], [share, 1.0 - share]])
     found = np.linalg.eigvals(arm.closed(feedback))
     for value in expected:
@@ -82,9 +84,9 @@ def test_gravity_acts_on_the_arm_at_once_and_through_the_law_late() -> None:
     """Without feedback an arm above its joint falls: exp(±√(g/l) T)."""
     stiffness = -9.81 * np.eye(1)
     arm = SampledArm(np.eye(1), stiffness, Timing())
-    found = np.abs(np.linalg.eigvals(arm.closed(Feedback(np.zeros((1, 1)), np.zeros((1, 1))))))
+    found = np.abs(np.linalg.eigvals(arm.closed(Feedback(NONE, NONE, NONE))))
     assert found.max() == pytest.approx(np.exp(np.sqrt(9.81) * 1e-3), rel=1e-9)
-    held = arm.closed(Feedback(stiffness, np.zeros((1, 1))))
+    held = arm.closed(Feedback(stiffness, NONE, NONE))
     assert np.abs(np.linalg.eigvals(held)).max() == pytest.approx(1.0, abs=1e-4)
 
 

@@ -16,7 +16,7 @@ from thunder_controllers.analysis.margin import find_margins, largest_factor, sa
 from thunder_controllers.analysis.sampled_loop import Timing
 from thunder_controllers.host import Controller, Guard, Library, Options
 from thunder_controllers.simulation.options import PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.build import build
 
 FloatArray = NDArray[np.float64]

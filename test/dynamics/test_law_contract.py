@@ -10,9 +10,10 @@ from laws import packed, slotine_li, step
 from robots import random_state
 
 from thunder_controllers.laws.parts.adaptation import adapted_links
+from thunder_dynamics.entries import EntryFlag, make_entry
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import EntryFlag, ReferenceKind, Signals, make_entry
+from thunder_dynamics.law import ReferenceKind, Signals
 from thunder_dynamics.spatial import rotation_from_ypr
 
 
@@ -103,6 +104,7 @@ def test_activation_bounds_are_kept_with_their_flag(joint: Signals) -> None:
 
 # --- time derivatives ----------------------------------------------------------------------------------------------
 
+REST = np.zeros(3)
 H = 1e-5
 SLOPE = 1e-8  # central difference in double precision: h² ≈ 1e-10 of truncation, 1e-16/h = 1e-11 of rounding
 
@@ -163,6 +165,88 @@ def test_gains_and_states_count_as_constant(joint: Signals) -> None:
     K = joint.gain("K", default=1.0, bounds=(0, 2), unit="1", doc="Gain.")
     x = joint.state("x", default=1.0, unit="1", doc="State.")
     assert joint.time_derivative(K * x).is_zero()
+
+
+# --- what a law may be given ---------------------------------------------------------------------------------------
+
+
+def test_known_quantities_have_their_size_unit_and_text(joint: Signals) -> None:
+    assert joint.measurement("external_effort").shape == (3, 1)
+    assert joint.measurement("wrench", default=[0, 0, -9.81, 0, 0, 0]).shape == (6, 1)
+    law = joint.law("l", "Law.", joint.q, {}, {})
+    assert [(e.name, e.unit, e.size) for e in law.measurements] == [
+        ("external_effort", "N·m|N", 3),
+        ("wrench", "N, N·m", 6),
+    ]
+    assert law.measurements[1].default[2].item() == -9.81
+    with pytest.raises(LawError, match="signal entry 'motor_position': size 2; valid: 3, as it is known"):
+        joint.measurement("motor_position", size=2)
+    with pytest.raises(LawError, match="signal entry 'wrench': size 3; valid: 6"):
+        joint.further_reference("wrench", size=3, default=0.0)
+
+
+def test_other_measurements_describe_themselves(joint: Signals) -> None:
+    assert joint.measurement("temperature", size=2, unit="K", doc="Of the drives.", default=290.0).shape == (2, 1)
+    with pytest.raises(LawError, match="signal entry 'pressure': no unit or no description"):
+        joint.measurement("pressure")
+    with pytest.raises(LawError, match="two measurements entries named 'temperature'"):
+        joint.measurement("temperature", unit="K", doc="Again.")
+
+
+def test_further_references_come_after_the_standard_ones(cartesian: Signals) -> None:
+    wrench = cartesian.further_reference("wrench", default=0.0)
+    assert cartesian.reference.wrench is wrench
+    law = cartesian.law("l", "Law.", cartesian.q + wrench[:3], {}, {})
+    assert [e.name for e in law.reference] == ["position", "rotation", "twist", "acceleration", "wrench"]
+    assert [bool(e.flags & EntryFlag.UNUSED) for e in law.reference] == [True] * 4 + [False]
+    with pytest.raises(LawError, match="two reference entries named 'position'"):
+        cartesian.further_reference("position", default=0.0, unit="m", doc="Again.")
+
+
+def test_the_derivative_of_a_further_reference_is_the_one_given(joint: Signals) -> None:
+    rate = joint.further_reference("y_rate", default=0.0, unit="1/s", doc="Rate.")
+    y = joint.further_reference("y", default=0.0, unit="1", doc="Value.", derivative=rate)
+    derivative = joint.time_derivative(y**2 * joint.q)
+    value = numeric([joint.q, joint.qd, y, rate], derivative, [1, 2, 3], [4, 5, 6], 0.5, 7.0)
+    assert_close(value, 2 * 0.5 * 7.0 * np.array([1, 2, 3]) + 0.25 * np.array([4, 5, 6]), 1e-14)
+    unknown = [(rate, "'y_rate'"), (joint.measurement("external_effort"), "'external_effort'")]
+    for expression, label in [*unknown, (joint.applied_effort, "the applied effort")]:
+        with pytest.raises(LawError, match=f"time_derivative of an expression of {label}"):
+            joint.time_derivative(expression)
+
+
+def test_a_step_is_given_everything_in_one_order(joint: Signals) -> None:
+    measured = joint.measurement("external_effort")
+    force = joint.further_reference("force", size=3, default=0.0, unit="N", doc="Wanted.")
+    law = joint.law("l", "Law.", 2 * joint.applied_effort + measured + force, {}, {})
+    names = ["q", "qd", "applied_effort", "measurements", "reference", "state", "gains", "dt"]
+    assert law.step.name_in() == names and law.initial is None
+    given = {"external_effort": [10.0, 20.0, 30.0]}
+    effort, _, _ = step(law, REST, REST, {"force": 100.0}, applied_effort=np.arange(3.0), measurements=given)
+    assert effort.tolist() == [110.0, 122.0, 134.0]
+
+
+def test_states_may_start_from_position_velocity_and_gains(joint: Signals) -> None:
+    K = joint.gain("K", default=2.0, bounds=(0, 9), unit="1", doc="Gain.")
+    x = joint.state("x", size=3, default=0.0, unit="1", doc="Started.", initial=K * joint.q + joint.qd)
+    y = joint.state("y", size=2, default=[4.0, 5.0], unit="1", doc="Not started.")
+    law = joint.law("l", "Law.", x, {"x": x, "y": y}, {})
+    assert [e.flags for e in law.state] == [EntryFlag.INITIAL, EntryFlag.NONE]
+    assert law.initial is not None and law.initial.name_in() == ["q", "qd", "gains"]
+    first = np.asarray(law.initial([1.0, 2.0, 3.0], [10.0, 20.0, 30.0], 3.0)).ravel()
+    assert first.tolist() == [13.0, 26.0, 39.0, 4.0, 5.0]
+
+
+def test_states_start_from_nothing_else(joint: Signals) -> None:
+    with pytest.raises(LawError, match="estimate 'e' starts from a measurement; valid: a default"):
+        joint.state("e", default=0.0, unit="1", doc="Estimate.", adapted=True, initial=joint.q[0])
+    x = joint.state("x", default=0.0, unit="1", doc="State.", initial=joint.reference.q[0])
+    with pytest.raises(LawError, match="law l: the graph depends on an undeclared symbol"):
+        joint.law("l", "Law.", joint.q, {"x": x}, {})
+    short = Signals(joint.robot, ReferenceKind.JOINT)
+    x = short.state("x", size=2, default=0.0, unit="1", doc="State.", initial=short.q)
+    with pytest.raises(LawError, match="state 'x' has 3 values; valid: 2"):
+        short.law("l", "Law.", short.q, {"x": x}, {})
 
 
 # --- closing a law -------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def library(folder: Path) -> Library:
     ("macro", "message"),
     [
         ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
-        ("BREAK_ABI", "the ABI version is 3; valid: 2; generate the library again"),
+        ("BREAK_ABI", "the ABI version is 4; valid: 3; generate the library again"),
         ("BREAK_NULL", "robot: the name is missing"),
         ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),

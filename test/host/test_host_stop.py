@@ -12,7 +12,7 @@ from pendulum2 import compile_pendulum2, gravity
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Guard, Library, Options
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, LawError
 from thunder_dynamics.readers.xacro import expand_xacro
 

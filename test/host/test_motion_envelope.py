@@ -26,7 +26,7 @@ from thunder_controllers.host import (
     TimedPose,
 )
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.readers.xacro import expand_xacro
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Library
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/user_law"
-LAW = "cartesian_impedance"
+LAW = "spring_and_damper"
 STEP = 1e-3
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 
@@ -111,7 +111,7 @@ def test_a_push_displaces_the_arm_by_its_stiffness_and_no_more(library: Library,
 
 def test_the_page_shows_the_law_as_it_is() -> None:
     text = (ROOT / "docs/writing-a-law.md").read_text(encoding="utf-8")
-    source = (EXAMPLE / "my_laws/cartesian_impedance.py").read_text(encoding="utf-8")
-    builder = source[source.index("def cartesian_impedance") :].strip()
+    source = (EXAMPLE / "my_laws/spring_and_damper.py").read_text(encoding="utf-8")
+    builder = source[source.index("def spring_and_damper") :].strip()
     assert builder in text
     assert len(builder.splitlines()) <= 30

@@ -18,7 +18,9 @@ from thunder_controllers.references.trajectories import (
     Hold,
     JointLissajous,
     JointPath,
+    JointSteps,
     Lissajous,
+    PoseSteps,
     PoseToPose,
     Reference,
     common_period,
@@ -160,6 +162,16 @@ def test_path_acceleration_is_continuous() -> None:
     assert jump <= 40.0 * 1e-3 * 1.01  # the angular jerk bound over one step
 
 
+def test_steps_jump_at_their_times_and_rest_between() -> None:
+    t = np.array([0.0, 0.999, 1.0, 7.0])
+    poses = PoseSteps([0.0, 1.0], [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], [R_A, R_B]).sample(t)
+    np.testing.assert_array_equal(poses[:, POSITION], [[0.1, 0.2, 0.3]] * 2 + [[0.4, 0.5, 0.6]] * 2)
+    np.testing.assert_array_equal(_matrices(poses), [R_A, R_A, R_B, R_B])
+    joints = JointSteps([0.0, 1.0], [[0.1, 0.2], [0.3, 0.4]]).sample(t)
+    np.testing.assert_array_equal(joints[:, :2], [[0.1, 0.2]] * 2 + [[0.3, 0.4]] * 2)
+    assert not poses[:, TWIST.start :].any() and not joints[:, 2:].any()
+
+
 def test_rotations_stay_orthonormal() -> None:
     path = _poses()
     R = _matrices(path.sample(np.linspace(0.0, path.duration, 200)))
@@ -176,6 +188,10 @@ def test_rotations_stay_orthonormal() -> None:
         (lambda: PoseToPose([[0, 0, 0]]), "K ≥ 2"),
         (lambda: PoseToPose([[0, 0, 0], [1, 0, 0]], [R_A]), "1 rotations for 2 positions"),
         (lambda: JointPath([0.0, 1.0]), "positions have shape"),
+        (lambda: PoseSteps([0.0, 0.0], [[0, 0, 0], [1, 0, 0]], [R_A, R_A]), "0 and rising"),
+        (lambda: PoseSteps([0.0], [[0, 0]], [R_A]), "position has shape"),
+        (lambda: JointSteps([0.5], [[0.0, 1.0]]), "0 and rising"),
+        (lambda: JointSteps([0.0, 1.0], [[0.0, 1.0], [0.0]]), "positions has shape"),
     ],
 )
 def test_wrong_shapes_are_named(build: object, message: str) -> None:

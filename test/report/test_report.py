@@ -89,6 +89,16 @@ def test_error_figure_shows_every_run_on_a_logarithmic_axis() -> None:
     assert axis.get_xlabel() == "t [s]"
 
 
+def test_faults_are_told_in_the_table_and_drawn_over_time() -> None:
+    trace = make_trace(faults=("freeze j1, 0 s to 0.03 s", "dropout j2, 0 s to 0.03 s"))
+    cells = dict(result_rows({"one": compute_metrics(trace, make_timing())})[1:])
+    assert cells["faults in force (steps)"] == "freeze j1, 0 s to 0.03 s 3, dropout j2, 0 s to 0.03 s 3"
+    axis = make_figures({"one": trace}, {"one": make_timing()})["faults_one"].axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [str(name) for name in trace.fault_names]
+    drawn = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 0]
+    np.testing.assert_allclose([drawn.min(), drawn.max()], [0.0, 0.03])
+
+
 def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
     drawn = with_centre(TRUE_BODY.pi[None])[0]
     np.testing.assert_allclose(drawn, [2.0, *TRUE_BODY.com, *TRUE_BODY.pi[4:]], atol=1e-15)

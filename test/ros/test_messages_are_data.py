@@ -216,7 +216,8 @@ def active(
     controller = start_node("controller", {**PARAMETERS, "library": used.path})
     robot = TestRobot(probe, used)
     robot.activate(controller)
-    silent = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
+    kind = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
+    silent = (*kind, "~/reference_wrench", "~/measured_wrench")  # test_controller_wrenches has a law for them
     topics = [topic for topic in subscribed(NODES[names.CONTROLLER]) if not topic.name.startswith(silent)]
     return robot, controller, topics
 

@@ -23,7 +23,7 @@ from plant_arms import ARM, ARM_JOINTS, PENDULUM
 from thunder_controllers.commands.mjcf import mjcf
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.xacro import expand_xacro
 

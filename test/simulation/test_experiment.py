@@ -253,6 +253,17 @@ def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) 
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["runs"]["adaptation"]["seed"] == 5
 
 
+def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "config/scenarios/panda_joint_slotine_li.yaml").read_text())
+    document |= {"robot": str(ROOT / "config/robots/panda.yaml"), "duration": 0.05}
+    document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
+    path = tmp_path / "joints.yaml"
+    path.write_text(yaml.safe_dump(document))
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"^note: .*leaves no margin at 1000 Hz", result.output, re.MULTILINE)) == 1
+
+
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(run_command, [str(tmp_path / "none.yaml")])
     assert result.exit_code == 2

@@ -14,7 +14,7 @@ from plant_arms import ARM, ARM_JOINTS, PENDULUM
 from pydantic import ValidationError
 
 from thunder_controllers.simulation.options import Body, Friction, Noise, Payload, PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, NameNotFoundError, ScenarioError
 from thunder_dynamics.inertia import Inertia
 

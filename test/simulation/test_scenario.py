@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from thunder_controllers.references.excitation import Excitation, JointExcitation
 from thunder_controllers.references.trajectories import (
     POSITION,
     ROTATION,
     Hold,
     JointLissajous,
     JointPath,
+    JointSteps,
     Lissajous,
+    PoseSteps,
     PoseToPose,
 )
 from thunder_controllers.simulation.scenario import Scenario, load_scenario
@@ -100,7 +103,11 @@ def test_hash_is_of_the_text(tmp_path: Path) -> None:
         ("{type: hold, position: [0, 0, 1]}", Hold, 24),
         ("{type: poses, poses: [{position: [0, 0, 1]}, {position: [0, 1, 1], ypr: [1, 0, 0]}]}", PoseToPose, 24),
         ("{type: joint_lissajous, centre: [0, 1], amplitude: 0.1, frequency: 1}", JointLissajous, 6),
+        ("{type: steps, steps: [{time: 0, position: [0, 0, 1]}, {time: 0.5, position: [0, 1, 1]}]}", PoseSteps, 24),
+        ("{type: excitation, position: [0, 0, 1], linear: 0.1, angular: [0.2, 0.1, 0], seed: 3}", Excitation, 24),
         ("{type: joint_path, positions: [[0, 1], [1, 0]], velocity: 2}", JointPath, 6),
+        ("{type: joint_steps, steps: [{time: 0, q: [0, 1]}, {time: 0.5, q: [1, 0]}]}", JointSteps, 6),
+        ("{type: joint_excitation, centre: [0, 1], amplitude: 0.1, harmonics: 5}", JointExcitation, 6),
     ],
 )
 def test_every_type_of_reference_builds(tmp_path: Path, reference: str, kind: type, columns: int) -> None:
@@ -160,12 +167,12 @@ BAD = {
     "unknown reference": (
         "lissajous",
         "circle",
-        ":10: reference.type: type 'circle'; valid: hold, joint_lissajous, joint_path",
+        ":10: reference.type: type 'circle'; valid: excitation, hold, joint_excitation, joint_lissajous, joint_path",
     ),
     "reference without type": (
         "type: lissajous, ",
         "",
-        ":10: reference: missing key 'type'; valid: hold, joint_lissajous",
+        ":10: reference: missing key 'type'; valid: excitation, hold, joint_excitation",
     ),
     "unknown integrator": (
         "torque_delay: 0.001",
@@ -176,6 +183,51 @@ BAD = {
         "torque_delay: 0.001",
         "noise: {qd_std: 0.1}",
         ":18: runs[1].overrides.plant: noise of velocities beside velocity: differences; valid: noise of q, or",
+    ),
+    "fault without type": (
+        "torque_delay: 0.001",
+        "faults: [{joints: [a]}]",
+        ":18: runs[1].overrides.plant.faults[0]: missing key 'type'; valid: bias, block, dropout, effort_noise, freeze",
+    ),
+    "unknown fault": (
+        "torque_delay: 0.001",
+        "faults: [{type: fire}]",
+        ":18: runs[1].overrides.plant.faults[0].type: type 'fire'; valid: bias, block, dropout, effort_noise, freeze",
+    ),
+    "share beyond all": (
+        "torque_delay: 0.001",
+        "faults: [{type: loss, share: 1.5}]",
+        ":18: runs[1].overrides.plant.faults[0].share: 1.5; valid: input should be less than or equal to 1",
+    ),
+    "key of another fault": (
+        "torque_delay: 0.001",
+        "faults: [{type: loss, share: 0.5, rate: 3}]",
+        ":18: runs[1].overrides.plant.faults[0].rate: unknown key 'rate'; valid: type, start, end, joints, share",
+    ),
+    "window that ends before it starts": (
+        "torque_delay: 0.001",
+        "faults: [{type: freeze, start: 2, end: 1}]",
+        ":18: runs[1].overrides.plant.faults[0]: a window from 2 s to 1 s; valid: an end after the start",
+    ),
+    "joint named twice": (
+        "torque_delay: 0.001",
+        "faults: [{type: block, rate: 1, joints: [a, b, a]}]",
+        ":18: runs[1].overrides.plant.faults[0]: joints a, b, a; valid: each once",
+    ),
+    "faults that contradict each other": (
+        "torque_delay: 0.001",
+        "faults: [{type: freeze, joints: [a], start: 1}, {type: loss, share: 1, end: 2}]",
+        ":18: runs[1].overrides.plant: 'freeze a, 1 s to the end' beside 'loss all joints, 0 s to 2 s'; valid: windows",
+    ),
+    "profile that goes back": (
+        "torque_delay: 0.001",
+        "faults: [{type: wrench, link: a, profile: [[0, 1], [0, 2]]}]",
+        ":18: runs[1].overrides.plant.faults[0]: times of a profile that do not rise; valid: each after the one",
+    ),
+    "payload taken off before": (
+        "torque_delay: 0.001",
+        "payloads: [{link: a, mass: 1, time: 2, until: 1}]",
+        ":18: runs[1].overrides.plant.payloads[0]: attached at 2 s until 1 s; valid: an end after the start",
     ),
     "same names": ("name: second", "name: first", ":1: two runs share a name: first, first"),
     "name that is a path": (

@@ -25,10 +25,14 @@ POSTURE = "q_home"
 
 @dataclass(frozen=True)
 class Feedback:
-    """δτ = position δq + velocity δq̇, both (n, n) [N·m/rad, N·m·s/rad, or their likes for sliding joints]."""
+    """δτ = position δq + velocity δq̇ + effort δτ⁻, (n, n) each; τ⁻ is the effort of the step before.
+
+    [N·m/rad, N·m·s/rad, 1, or their likes for sliding joints]
+    """
 
     position: FloatArray
     velocity: FloatArray
+    effort: FloatArray
 
 
 class RestingLaw:
@@ -45,7 +49,7 @@ class RestingLaw:
     """
 
     def __init__(self, library: Library, law: str, gains: Mapping[str, ArrayLike], period: float) -> None:
-        self._n = library.n_joints
+        self._library, self._n = library, library.n_joints
         self._period = period
         self._time = 0.0
         self._effort = np.zeros(self._n)
@@ -82,8 +86,9 @@ class RestingLaw:
             self._controller.deactivate()
         if POSTURE in self._gains:
             self._controller.set_gain(POSTURE, q)
-        self._controller.activate(q)
         self._q = np.array(q)
+        self._held = self._library.evaluate("G", q)
+        self._controller.activate(q, held_effort=self._held)
 
     def feedback(self) -> Feedback:
         """Differentiate the step at the pose that is held, with the gains as they are now.
@@ -92,14 +97,19 @@ class RestingLaw:
             LawError: if a guard of the host acts there: the effort is then not the law's.
         """
         rest = np.zeros(self._n)
-        position, velocity = np.empty((2, self._n, self._n))
+        position, velocity, effort = np.empty((3, self._n, self._n))
         for joint, change in enumerate(DIFFERENCE * np.eye(self._n)):
-            position[:, joint] = self._step(self._q + change, rest) - self._step(self._q - change, rest)
-            velocity[:, joint] = self._step(self._q, change) - self._step(self._q, -change)
-        return Feedback(position / (2.0 * DIFFERENCE), velocity / (2.0 * DIFFERENCE))
+            position[:, joint] = self._step(change, rest, rest) - self._step(-change, rest, rest)
+            velocity[:, joint] = self._step(rest, change, rest) - self._step(rest, -change, rest)
+            effort[:, joint] = self._step(rest, rest, change) - self._step(rest, rest, -change)
+        return Feedback(*(slope / (2.0 * DIFFERENCE) for slope in (position, velocity, effort)))
 
-    def _step(self, q: FloatArray, qd: FloatArray) -> FloatArray:
+    def _step(self, error: FloatArray, qd: FloatArray, applied: FloatArray) -> FloatArray:
+        """Take the first step after an activation at rest, with `error` of q and `applied` more effort before it."""
+        self._controller.deactivate()
         self._controller.reset_state()
+        self._controller.activate(self._q, held_effort=self._held + applied)
+        q = self._q + error
         self._time += self._period
         guards = Guard(self._controller.update(self._time, q, qd, self._period, self._effort))
         if guards:

@@ -91,7 +91,8 @@ class SampledArm:
         blocks = np.split(np.eye((3 + kept) * n), 3 + kept)
         q, qd, filtered, *efforts = blocks
         measured = self._filter * qd + (1.0 - self._filter) * filtered
-        commanded = [feedback.position @ q + feedback.velocity @ measured, *efforts]
+        newest = feedback.position @ q + feedback.velocity @ measured + feedback.effort @ efforts[0]
+        commanded = [newest, *efforts]
         moved = self._transition @ np.vstack([q, qd])
         moved += self._newer @ commanded[self._delay] + self._older @ commanded[self._delay + 1]
         return np.vstack([moved, measured, *commanded[:kept]])

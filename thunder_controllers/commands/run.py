@@ -32,6 +32,8 @@ def run(scenario: Path, out: Path | None, seed: int | None) -> None:
     except ThunderError as error:
         click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
+    for note in dict.fromkeys(note for one in result.runs for note in one.notes):
+        click.echo(f"note: {note}")
     print_table(result_rows(result.metrics["runs"]))
     ratio = result.metrics["final_error_ratio"]
     if ratio is not None:

@@ -36,7 +36,7 @@ class Robot:
 
     model: RobotModel
     library: Library
-    description: str
+    description: str | RobotModel
 
 
 def load_robot(config: RunConfig) -> Robot:
@@ -44,7 +44,7 @@ def load_robot(config: RunConfig) -> Robot:
     keys = {"robot", "robot_options", "plant", "law"}
     text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
     shared = json.loads(text)
-    shared["plant"] = {key: shared["plant"][key] for key in ("urdf", "xacro_args")}
+    shared["plant"] = {key: shared["plant"][key] for key in ("engine", "urdf", "xacro_args")}
     return _load_robot(json.dumps(shared, sort_keys=True))
 
 

@@ -11,6 +11,7 @@ shells around a `ControlSession`, which holds one, and the readers and reports t
 """
 
 from thunder_controllers.host._host import (
+    LARGEST_FEEDBACK_SHARE,
     SMALLEST_MASS,
     Configuration,
     Controller,
@@ -18,6 +19,7 @@ from thunder_controllers.host._host import (
     Entry,
     Excitation,
     ExcitationReport,
+    FeedbackMargin,
     Function,
     HealthReport,
     HealthReporter,
@@ -38,6 +40,7 @@ from thunder_controllers.host._host import (
     TimeLaw,
     about_com,
     estimated_links,
+    feedback_margin,
     read_estimates,
     save_estimates,
 )
@@ -46,6 +49,7 @@ from thunder_controllers.host.guard import BLOCKING_GUARDS, FAULTS, Guard
 __all__ = [
     "BLOCKING_GUARDS",
     "FAULTS",
+    "LARGEST_FEEDBACK_SHARE",
     "SMALLEST_MASS",
     "Configuration",
     "ControlSession",
@@ -53,6 +57,7 @@ __all__ = [
     "Entry",
     "Excitation",
     "ExcitationReport",
+    "FeedbackMargin",
     "Function",
     "Guard",
     "HealthReport",
@@ -74,6 +79,7 @@ __all__ = [
     "TimedPose",
     "about_com",
     "estimated_links",
+    "feedback_margin",
     "read_estimates",
     "save_estimates",
 ]

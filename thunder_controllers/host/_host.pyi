@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimated_links', 'feedback_margin', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -69,6 +69,11 @@ class Entry:
         Number of elements.
         """
     @property
+    def starts_measured(self) -> bool:
+        """
+        State: starts from what is measured at activation, unless configured.
+        """
+    @property
     def unit(self) -> str:
         """
         Of all elements, SI.
@@ -82,6 +87,12 @@ class Law:
     """
     What a library says about one of its laws.
     """
+    def check_feeds(self, *, measurements: collections.abc.Sequence[str], references: collections.abc.Sequence[str], where: str) -> None:
+        """
+        Raises LawError unless all further measurements and references of the law are among these names.
+        
+        `where` says what knows how to feed them.
+        """
     @property
     def description(self) -> str:
         """
@@ -91,6 +102,11 @@ class Law:
     def gains(self) -> tuple[Entry, ...]:
         """
         Entries of the flat gains.
+        """
+    @property
+    def measurements(self) -> tuple[Entry, ...]:
+        """
+        Entries of the flat further measurements.
         """
     @property
     def name(self) -> str:
@@ -541,6 +557,25 @@ class Limits:
         """
         [rad/s or m/s]
         """
+class FeedbackMargin:
+    """
+    The velocity feedback of a law at rest, where it is fastest.
+    """
+    @property
+    def joint(self) -> int:
+        """
+        Index of the joint that does most of it.
+        """
+    @property
+    def q(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m] The pose.
+        """
+    @property
+    def share(self) -> float:
+        """
+        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
+        """
 class Status:
     """
     What a controller was doing when it was asked.
@@ -682,20 +717,27 @@ class Controller:
         """
         Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.
         """
+    def set_measurement(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Write one further measurement of the law, flat; it stays until it is written again.
+        
+        A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong
+        number of values.
+        """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
         Bound the motions that begin from now on; `configure` brings the defaults back.
         """
     def set_reference(self, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
         """
-        Write the whole flat reference; the next update uses it.
+        Write the whole flat reference, or its standard entries alone; the next update uses it.
         
         Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or
         the rotation is none.
         """
     def set_reference_entry(self, name: str, values: numpy.typing.ArrayLike) -> None:
         """
-        Write one entry; entries that were not written since the last hold keep holding.
+        Write one entry; standard ones that were not written since the last hold keep holding.
         
         Raises as `set_reference` does, and NameNotFoundError.
         """
@@ -749,6 +791,12 @@ class Controller:
     def lifecycle(self) -> typing.Literal['unconfigured', 'inactive', 'active']:
         """
         See the class.
+        """
+    @property
+    def notes(self) -> list[str]:
+        """
+        What configure has noticed, a sentence each: those of `Limits`, and where gains, rate
+        and bounds of the estimates leave no margin, see `feedback_margin`.
         """
     @property
     def options(self) -> Options:
@@ -987,9 +1035,19 @@ class ControlSession:
         """
         Back to the first estimates: at the next step while active, else at once.
         """
+    def set_further_reference(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+        """
+        Write an entry of the reference beside the standard ones; what is followed otherwise goes on.
+        
+        Raises as `Controller.set_reference_entry` does, and LawError for a standard entry.
+        """
     def set_gains(self, gains: dict[str, typing.Any]) -> None:
         """
         Change gains, all of them from the same update on, or none. Raises as `check_gains` does.
+        """
+    def set_measurement(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+        """
+        See `Controller.set_measurement`.
         """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
@@ -1050,6 +1108,11 @@ class ControlSession:
     def limits(self) -> Limits:
         """
         Those that are kept.
+        """
+    @property
+    def notes(self) -> list[str]:
+        """
+        See `Controller.notes`.
         """
     @property
     def options(self) -> Options:
@@ -1154,6 +1217,8 @@ class ReferenceReader:
     def __init__(self, configuration: Configuration, base_frame: str, ee_frame: str) -> None:
         """
         Names of the frames that poses are given in, and of.
+        
+        Raises LawError if the law asks for something that no message says.
         """
     def joints(self, names: collections.abc.Sequence[str], points: collections.abc.Sequence[JointPoint]) -> list[TimedJoints]:
         """
@@ -1181,6 +1246,10 @@ class ReferenceReader:
     def target(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
         Position [m], shape (3,), and unit quaternion x y z w, shape (4,); `frame` must be the base's.
+        """
+    def wrench(self, frame: str, wrench: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(6)"], topic: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        A wrench [N, N·m], linear part first, shape (6,); `frame` must be the base's.
         """
 class ReferenceDistance:
     """
@@ -1213,6 +1282,13 @@ def estimated_links(library: Library, law: str) -> tuple[str, ...]:
     
     None if it estimates none. Raises NameNotFoundError for a law that is not there.
     """
+def feedback_margin(library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> FeedbackMargin | None:
+    """
+    Look at 20 poses within the joint limits, always the same, each held at rest (q_home is the pose).
+    
+    With a delay of two periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
+    friction. None if the step is finite at no pose. Raises as `Controller.configure` does.
+    """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
@@ -1226,4 +1302,5 @@ def save_estimates(path: str | os.PathLike[str], configuration: Configuration, s
     
     Raises LawError if it cannot be written; what was there before is left then.
     """
+LARGEST_FEEDBACK_SHARE: float = 0.6180339887498949
 SMALLEST_MASS: float = 1e-06

@@ -17,8 +17,8 @@ from thunder_controllers.laws.parts.gains import (
     joint_damping_gain,
     stiffness_by_inertia,
 )
-from thunder_controllers.laws.parts.pose_error import clipped_norm, inverse_3x3, orientation_error
-from thunder_controllers.laws.parts.redundancy import PseudoInverse
+from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
+from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -49,11 +49,12 @@ UNLIMITED_SPEED = 1e3
 def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """Track a pose with estimated inertial parameters.
 
-        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
+        q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
         τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
 
     V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is damped near
-    singularities, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is bounded.
+    singularities and ν < 1 there, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is
+    bounded, as is adaptation that is too eager for the damping.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -75,7 +76,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
     tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
     effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
-    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda)
+    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda) | {"damping": loop.damping.next}
     if _adapts_friction(options):
         friction = FrictionAdaptation(robot, signals, adaptation.limit)
         effort += friction.torque(loop.qd_r)
@@ -102,6 +103,7 @@ class _KinematicLoop:
     """Bandwidths of the task, reference velocity and acceleration of the joints, the task's torque, what to report."""
 
     Lambda: SX
+    damping: SingularityDamping
     qd_r: SX
     qdd_r: SX
     tau_task: SX
@@ -131,19 +133,16 @@ def _kinematic_loop(robot: RobotExpressions, signals: Signals, task: str, fastes
     e, v_c, L = _task_velocity(robot, signals, Lambda, task)
     J = robot.jacobian(q)[:rows, :]
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
-    inverse = PseudoInverse(J, J_dot, *_damping_gains(signals))
+    damping = SingularityDamping(signals, J)
+    inverse = PseudoInverse(J, J_dot, damping.value, damping.rate)
+    z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
     v_c_dot = signals.time_derivative(v_c)
     x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
     qd_r, qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
-    signals.describe_telemetry(
-        "singularity", unit="m²", doc="1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
-    )
-    signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
-    telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine}
-    telemetry |= {"singularity": inverse.ramp.distance, "damping": inverse.ramp.damping}
-    return _KinematicLoop(Lambda, qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
+    telemetry = {"pose_error": e.error, "orientation_cosine": e.cosine, **damping.telemetry}
+    return _KinematicLoop(Lambda, damping, qd_r, qdd_r, J.T @ (L.T @ (K_p * e.clipped)), telemetry)
 
 
 @dataclass(frozen=True)
@@ -178,9 +177,8 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     v_linear = reference.twist[:3] + Lambda[:3] * e_near
     if not with_orientation:
         return _PoseError(e_near, error, rotation.cosine), v_linear, SX.eye(3)
-    L_inverse = inverse_3x3(rotation.L)
-    feedback = limit_norm(L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
-    v_angular = L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
+    feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
+    v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
     L = ca.diagcat(SX.eye(3), rotation.L)
     return _PoseError(ca.vertcat(e_near, rotation.e), error, rotation.cosine), ca.vertcat(v_linear, v_angular), L
 
@@ -239,20 +237,6 @@ def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX,
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
     return k_n * (q_home - signals.q), -k_n * signals.qd
-
-
-def _damping_gains(signals: Signals) -> tuple[SX, SX]:
-    threshold = signals.gain(
-        "singularity_threshold",
-        default=1e-3,
-        bounds=(1e-9, 1.0),
-        unit="m²",
-        doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
-    )
-    maximum = signals.gain(
-        "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
-    )
-    return threshold, maximum
 
 
 def _task_rows(robot: RobotExpressions, task: str) -> int:

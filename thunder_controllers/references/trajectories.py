@@ -235,6 +235,47 @@ class PoseToPose:
         return rows
 
 
+class _Steps:
+    """Constant between times at which it jumps: rows of samples, shape (K, size), from times (K,) [s] on."""
+
+    period: float | None = None
+
+    def __init__(self, times: ArrayLike, rows: FloatArray) -> None:
+        self._times, self._rows = np.array(times, dtype=float), rows
+        if self._times.shape != (len(rows),) or self._times[0] != 0.0 or not (np.diff(self._times) > 0.0).all():
+            raise DimensionError(f"times {self._times.tolist()}", where="reference", valid="one per step, 0 and rising")
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), from 0 on, as rows."""
+        return np.array(self._rows[np.searchsorted(self._times, t, side="right") - 1])
+
+
+class PoseSteps(_Steps):
+    """Jumps from pose to pose: times (K,) [s], positions (K, 3) [m] and rotations (K, 3, 3), world frame.
+
+    Raises:
+        DimensionError: if times do not rise from 0, or an array has another shape or is not finite.
+    """
+
+    def __init__(self, times: ArrayLike, positions: ArrayLike, rotations: Sequence[ArrayLike]) -> None:
+        rows = [_cartesian_rows(1, as_rotation(rotation)) for rotation in rotations]
+        for row, position in zip(rows, np.asarray(positions), strict=True):
+            row[0, POSITION] = as_vector(position, 3, "position")
+        super().__init__(times, np.concatenate(rows))
+
+
+class JointSteps(_Steps):
+    """Jumps from joint positions to others: times (K,) [s], positions (K, n) [rad or m].
+
+    Raises:
+        DimensionError: if times do not rise from 0, or positions differ in number or are not finite.
+    """
+
+    def __init__(self, times: ArrayLike, positions: Sequence[ArrayLike]) -> None:
+        points = np.array([as_vector(point, np.size(positions[0]), "positions") for point in positions])
+        super().__init__(times, np.hstack([points, np.zeros((len(points), 2 * points.shape[1]))]))
+
+
 class JointLissajous(_Sinusoids):
     """q_d(t) = centre + A sin(2πft + phase) per joint, with exact derivatives.
 

@@ -62,6 +62,8 @@ def make_figures(traces: Traces, timings: Mapping[str, Timing]) -> dict[str, Fig
         figures = {"error_norm": error_norm(traces), "error_axes": error_axes(traces)}
         for name, trace in traces.items():
             figures[f"effort_{name}"] = efforts(name, trace)
+            if trace.fault_names.size:
+                figures[f"faults_{name}"] = faults(name, trace)
         for index, link in enumerate(next(iter(traces.values())).adapted_links):
             if all(len(trace.adapted_links) > index for trace in traces.values()):
                 figures[f"estimates_{str(link).replace('/', '_')}"] = estimates(str(link), index, traces)
@@ -111,6 +113,20 @@ def efforts(name: str, trace: Trace) -> Figure:
         _label(axis, str(trace.joint_names[joint]), "[N·m, N]")
     _hide(axes[n:])
     figure.suptitle(f"Effort, run {name} (dotted: limits)", fontsize=10)
+    return figure
+
+
+def faults(name: str, trace: Trace) -> Figure:
+    """When which fault of the plant was in force; one run."""
+    figure, axes = _grid(1, 1, height=0.6 + 0.3 * len(trace.fault_names))
+    ends = np.append(trace.t, trace.t[-1])
+    for row, steps in enumerate(trace.faults.T):
+        first, after = np.flatnonzero(np.diff(steps, prepend=False, append=False)).reshape(-1, 2).T
+        spans = np.column_stack((ends[first], ends[after] - ends[first])).tolist()
+        axes[0].broken_barh(spans, (row - 0.3, 0.6), color=COLOURS[0])
+    axes[0].set_yticks(range(len(trace.fault_names)), [str(label) for label in trace.fault_names])
+    axes[0].set(title=f"Faults, run {name}", xlabel="t [s]", xlim=(trace.t[0], trace.t[-1]))
+    axes[0].invert_yaxis()
     return figure
 
 

@@ -27,6 +27,7 @@ CAPTIONS = {
     "error_norm": "Norm of e = [p_d − p ; ½(n×n_d + s×s_d + a×a_d)] of the true end effector, or of q_d − q.",
     "error_axes": "Components of the error in the world frame.",
     "effort": "Commanded effort; the dotted lines are the limits in force.",
+    "faults": "When the faults of the simulated robot were in force.",
     "estimates": "Estimated parameters in the link frame; dashed: what the simulated robot really carries. "
     "What the motion does not excite keeps its first estimate.",
     "step_time": "Wall time of the control step inside the host, guards included.",
@@ -140,8 +141,9 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
         values = (f"{run['control_step_us'][quantile]:.2f}" for run in runs.values())
         rows.append([f"control step, {quantile} [µs]", *values])
     rows += _estimate_rows(runs)
-    acted = [", ".join(f"{name} {count}" for name, count in run["guards"].items() if count) for run in runs.values()]
-    rows.append(["guards that acted (steps)", *(text or "none" for text in acted)])
+    for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
+        acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
+        rows.append([label, *(text or "none" for text in acted)])
     return rows
 
 

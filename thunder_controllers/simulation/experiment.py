@@ -31,12 +31,13 @@ PROGRESS_STEPS = 50
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave."""
+    """What one run gave, and what the host noticed before it."""
 
     name: str
     trace: Trace
     timing: Timing
     metrics: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,11 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
     results, hashes = [], {}
     for run in scenario.runs:
         model, library = build_library(scenario, run)
-        trace, timing = run_once(prepare(scenario, run, model, library), run, progress)
+        setup = prepare(scenario, run, model, library)
+        trace, timing = run_once(setup, run, progress)
         trace.save(folder / f"{run.name}.npz")
         timing.save(folder / f"{run.name}_timing.npz")
-        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing)))
+        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing), tuple(setup.host.notes)))
         hashes[run.name] = library.hash
     metrics = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
     write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
@@ -105,17 +107,21 @@ def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
     host, plant, samples, dt = setup.host, setup.plant, setup.samples, setup.period
     times, q, qd = recorder.t.tolist(), recorder.q_measured, recorder.qd_measured
     true_q, true_qd, efforts = recorder.q, recorder.qd, recorder.effort
-    states, guards, step_ns = recorder.state, recorder.guards, recorder.step_ns
+    states, telemetry = recorder.state, recorder.telemetry
+    guards, step_ns, measurements = recorder.guards, recorder.step_ns, setup.measurements.items()
     measure, read, step, update = plant.measure, plant.read, plant.step, host.update
     set_reference = host.set_reference
     for k in range(first, last):
         effort = efforts[k]
         read(true_q[k], true_qd[k])
-        measure(q[k], qd[k])
+        age = measure(q[k], qd[k])
         set_reference(samples[k])
-        guards[k] = update(times[k], q[k], qd[k], dt, effort)
+        for name, read_measurement in measurements:
+            host.set_measurement(name, read_measurement(plant))
+        guards[k] = update(times[k - age], q[k], qd[k], dt, effort)
         step_ns[k] = host.last_step_ns
         states[k] = host.state_vector
+        telemetry[k] = host.telemetry_vector
         step(effort)
         if plant.payload_changes != recorder.payload_changes:
             recorder.note_truth(setup, times[k])
@@ -129,6 +135,7 @@ class _Recorder:
         self.t = np.arange(steps, dtype=np.float64) * setup.period
         self.q, self.qd, self.q_measured, self.qd_measured, self.effort = np.zeros((5, steps, n))
         self.state = np.zeros((steps, len(setup.host.state_vector)))
+        self.telemetry = np.zeros((steps, len(setup.host.telemetry_vector)))
         self.guards = np.zeros(steps, dtype=np.uint32)
         self.step_ns = np.zeros(steps, dtype=np.int64)
         self.truth: list[FloatArray] = []
@@ -147,7 +154,8 @@ class _Recorder:
         position, rotation = setup.plant.poses(self.q)
         samples, library = setup.samples, setup.library
         limits = Limits(library, setup.host.options)
-        cartesian = library.law(setup.host.law).reference_kind == "cartesian"
+        law = library.law(setup.host.law)
+        cartesian = law.reference_kind == "cartesian"
         error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q)
         return Trace(
             t=self.t,
@@ -161,10 +169,14 @@ class _Recorder:
             rotation=rotation,
             error=error,
             state=self.state,
+            telemetry=self.telemetry,
+            telemetry_names=np.array([e.name for e in law.telemetry for _ in range(e.size)], dtype=np.str_),
             estimates=self._estimates(setup),
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
             guards=self.guards,
+            faults=setup.plant.faults.in_force(self.t),
+            fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),
             joint_names=np.array(library.joint_names),

@@ -49,6 +49,7 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "effort_limit_hits": trace.guard_steps("effort_limited"),
         "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
         "guards": {str(name): trace.guard_steps(str(name)) for name in trace.guard_names},
+        "faults": {str(name): int(steps.sum()) for name, steps in zip(trace.fault_names, trace.faults.T, strict=True)},
         "max_effort": np.abs(trace.effort).max(axis=0).tolist(),
         "effort_limit": _finite(trace.effort_limit),
         "max_effort_rate": rate.max(axis=0).tolist() if len(rate) else None,

@@ -19,7 +19,7 @@ from lxml import etree
 from numpy.typing import ArrayLike
 
 from thunder_controllers.simulation.mujoco_model import compile_spec, set_inertia
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
@@ -33,7 +33,7 @@ def write_model_file(plant: MujocoPlant, path: Path, q_start: ArrayLike) -> None
     """Write a plant as it is now, payloads attached, to an .xml (MJCF) or .mjb file, whole or not at all.
 
     Args:
-        plant: Without what only the Python plant does: noise, delay, payloads of later times, collisions.
+        plant: Without what only the Python plant does: noise, delay, faults, payloads of later times, collisions.
         path: Replaced if it exists.
         q_start: Joint positions at the start, shape (n,), in the order of the plant's joints [rad or m].
 
@@ -62,7 +62,8 @@ def _check_options(plant: MujocoPlant) -> None:
         "noise": options.noise.acts,
         "differenced velocity": options.velocity != "exact",
         "torque_delay": options.torque_delay > 0.0,
-        "payloads of later times": any(payload.time > 0.0 for payload in options.payloads),
+        "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
+        "faults": bool(options.faults),
         "contacts": options.contacts,
     }
     for name, found in offending.items():
@@ -129,7 +130,14 @@ def _write_body(element: Any, body: Any) -> None:
 
 
 def _write_joint(element: Any, joint: Any, model: Any) -> None:
-    _set(element, pos=joint.pos, axis=joint.axis, damping=joint.damping, frictionloss=joint.frictionloss)
+    _set(
+        element,
+        pos=joint.pos,
+        axis=joint.axis,
+        damping=joint.damping,
+        frictionloss=joint.frictionloss,
+        armature=joint.armature,
+    )
     if model.jnt_limited[joint.id]:
         _set(element, range=joint.range)
     if model.jnt_actfrclimited[joint.id]:

@@ -1,46 +1,18 @@
-"""What a plant can be told: payloads, wrong models, friction, noise, delay, integration.
-
-Every class is a frozen pydantic model: unknown keys, wrong types, non-finite numbers and values out of range raise.
-"""
+"""What a plant can be told: payloads, wrong models, friction, noise, delay, faults, integration."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
+from thunder_controllers.simulation.faults.faults import FaultOptions, check_agreement
+from thunder_controllers.simulation.fields import NonNegative, PerJoint, Positive, Six, Strict, Vector3
 from thunder_dynamics.errors import InertiaError
 from thunder_dynamics.inertia import Inertia, symmetric_from_six
 
-Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
-Vector3 = tuple[Finite, Finite, Finite]
-Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
-PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
-"""One number for all joints, or one each."""
-
 VelocitySource = Literal["exact", "differences"]
-
-UNKNOWN_KEY = "unknown_key"
-"""Type of the error that an unknown key is."""
-
-
-class Strict(BaseModel):
-    """Frozen model that refuses unknown keys, naming the known ones."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _knows_all_keys(cls, data: Any) -> Any:
-        unknown = [key for key in data if key not in cls.model_fields] if isinstance(data, dict) else []
-        if unknown:
-            context = {"key": str(unknown[0]), "valid": ", ".join(cls.model_fields)}
-            raise PydanticCustomError(UNKNOWN_KEY, "unknown key '{key}' (valid: {valid})", context)
-        return data
 
 
 class Body(Strict):
@@ -64,10 +36,17 @@ class Body(Strict):
 
 
 class Payload(Body):
-    """A body fixed to `link` from simulated time `time` [s] on."""
+    """A body fixed to `link` from simulated time `time` [s] on, until `until`; None: for good."""
 
     link: str
     time: NonNegative = 0.0
+    until: Positive | None = None
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Payload:
+        if self.until is not None and self.until <= self.time:
+            raise ValueError(f"attached at {self.time:g} s until {self.until:g} s (valid: an end after the start)")
+        return self
 
 
 class Friction(Strict):
@@ -106,11 +85,13 @@ class PlantOptions(Strict):
         payloads: Bodies fixed to links.
         inertia: Links whose true inertia is another than the description says.
         friction: Replaces the friction of the description; None keeps it.
+        rotor_inertia: Of the motors, at the joints [kg·m² or kg].
         noise: On the measurements.
         velocity: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of
             measured positions through a first-order low-pass.
         velocity_cutoff: Of that low-pass [Hz].
         torque_delay: Time between command and effect [s], a whole number of integration steps.
+        faults: Of motors and sensors, and wrenches from outside, each in a window of time.
     """
 
     ee_link: str | None = None
@@ -121,13 +102,20 @@ class PlantOptions(Strict):
     payloads: tuple[Payload, ...] = ()
     inertia: dict[str, Body] = Field(default_factory=dict)
     friction: Friction | None = None
+    rotor_inertia: PerJoint = 0.0
     noise: Noise = Noise()
     velocity: VelocitySource = "exact"
     velocity_cutoff: Positive = 100.0
     torque_delay: NonNegative = 0.0
+    faults: tuple[FaultOptions, ...] = ()
 
     @model_validator(mode="after")
     def _has_one_source_of_velocity_noise(self) -> PlantOptions:
         if self.velocity == "differences" and (np.any(self.noise.qd_std) or np.any(self.noise.qd_resolution)):
             raise ValueError("noise of velocities beside velocity: differences (valid: noise of q, or velocity: exact)")
+        return self
+
+    @model_validator(mode="after")
+    def _has_faults_that_agree(self) -> PlantOptions:
+        check_agreement(self.faults)
         return self

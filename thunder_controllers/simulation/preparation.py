@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Library, Options
+from thunder_controllers.host import Controller, Law, Library, Options
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
+from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Body
-from thunder_controllers.simulation.plant import MujocoPlant, per_joint
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
 from thunder_dynamics.errors import ScenarioError
@@ -36,6 +39,9 @@ KINEMATIC_TOLERANCE = 1e-6
 MEASUREMENT_TIMEOUT = 0.01
 """Default of the host [s]; two periods where that is longer."""
 
+MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
+"""Further measurements that the plant can feed, and how."""
+
 GAP_LIMIT = 0.2
 """Default of the host [s]; twenty periods where that is longer."""
 
@@ -52,15 +58,17 @@ class Setup:
         samples: Its value at every step, shape (N, 24) or (N, 3·n), C-contiguous.
         adapted_links: Names, in the order of the estimates; empty if the law has none.
         period: Of the control [s].
+        measurements: What the law measures beside joint states, and what reads it from the plant.
     """
 
     library: Library
-    plant: MujocoPlant
+    plant: Plant
     host: Controller
     reference: Reference
     samples: FloatArray
     adapted_links: tuple[str, ...]
     period: float
+    measurements: Mapping[str, Callable[[Plant], FloatArray]]
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
@@ -79,7 +87,9 @@ def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
     return model, Library(folder / f"lib{model.name}.so")
 
 
-def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | None = None) -> Setup:
+def prepare(
+    scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | RobotModel | None = None
+) -> Setup:
     """Set a run up.
 
     Args:
@@ -95,20 +105,14 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
     """
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
-    plant = MujocoPlant(
-        description or read_description(scenario, config),
-        library.joint_names,
-        period,
-        config.plant,
-        seed=config.seed,
-        gravity_compensated=config.host.gravity_compensated_by_robot,
-        where=str(scenario.resolve(config.plant.urdf)),
-    )
+    plant = _plant(scenario, config, library, description or read_description(scenario, config))
     reference = config.reference.build()
     samples = _samples(reference, library, config, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
+    law = library.law(config.law.name)
+    _check_feeds(law, config, samples.shape[1], where)
     links = adapted_links(model, library, config)
     host = Controller()
     host.configure(
@@ -119,15 +123,32 @@ def prepare(scenario: Scenario, run: Run, model: RobotModel, library: Library, d
         options=_host_options(config, library.n_joints, where),
     )
     host.set_reference(samples[0])
+    for name, values in config.reference.further.items():
+        host.set_reference_entry(name, values)
     host.freeze_adaptation(not run.adaptation)
     host.activate(q, qd, plant.holding_effort())
-    return Setup(library, plant, host, reference, samples, links, period)
+    measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
+    return Setup(library, plant, host, reference, samples, links, period, measurements)
 
 
-def read_description(scenario: Scenario, config: RunConfig) -> str:
-    """Read the plant's URDF, expanded if it is a xacro file."""
+def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
+    """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
     path = scenario.resolve(config.plant.urdf)
+    if config.plant.engine == "model":
+        return load_model(path, **config.robot_options)
     return expand_xacro(path, config.plant.xacro_args) if path.suffix == ".xacro" else read_text(path)
+
+
+def _plant(scenario: Scenario, config: RunConfig, library: Library, description: str | RobotModel) -> Plant:
+    common: dict[str, Any] = {
+        "joints": library.joint_names,
+        "period": 1.0 / config.rate,
+        "options": config.plant,
+        "seed": config.seed,
+        "gravity_compensated": config.host.gravity_compensated_by_robot,
+        "where": str(scenario.resolve(config.plant.urdf)),
+    }
+    return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
 
 
 def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
@@ -143,6 +164,19 @@ def _samples(reference: Reference, library: Library, config: RunConfig, where: s
     return samples
 
 
+def _check_feeds(law: Law, config: RunConfig, standard: int, where: str) -> None:
+    """Raise unless the plant measures what the law asks for, and the law has what the scenario writes."""
+    further = [entry.name for entry in law.reference if entry.offset >= standard]
+    law.check_feeds(measurements=list(MEASUREMENTS), references=further, where=f"{where}: plant")
+    unknown = [name for name in config.reference.further if name not in further]
+    if unknown:
+        raise ScenarioError(
+            f"law {law.name} has no further reference '{unknown[0]}'",
+            where=f"{where}: reference.further",
+            valid=", ".join(further) or "none",
+        )
+
+
 def _start(library: Library, config: RunConfig, samples: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
     q, n = np.array(config.start.q), library.n_joints
     if q.shape != (n,):
@@ -155,7 +189,7 @@ def _start(library: Library, config: RunConfig, samples: FloatArray, where: str)
     return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()
 
 
-def _check_same_robot(library: Library, plant: MujocoPlant, q: FloatArray, where: str) -> None:
+def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str) -> None:
     """Raise unless controller and plant agree on where the end effector is."""
     T = library.evaluate("T_0_ee", q)
     position, rotation = plant.pose(q)

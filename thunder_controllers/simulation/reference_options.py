@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from thunder_controllers.references import trajectories
-from thunder_controllers.simulation.options import Finite, NonNegative, Positive, Strict, Vector3
+from thunder_controllers.references.excitation import Excitation, JointExcitation
+from thunder_controllers.simulation.fields import Finite, NonNegative, Positive, Strict, Vector3
 from thunder_dynamics.spatial import rotation_from_ypr
 
 Values = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
@@ -18,6 +19,14 @@ Axes = Finite | Vector3
 NonNegativeAxes = NonNegative | tuple[NonNegative, NonNegative, NonNegative]
 JointPosition = Annotated[tuple[Finite, ...], Field(min_length=1)]
 Bounds = tuple[Positive, Positive, Positive]
+Count = Annotated[int, Field(strict=True, ge=1, le=100)]
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
+
+
+class _Options(Strict):
+    """What all references have: `further` entries of the law's reference beside the standard ones, constant."""
+
+    further: dict[str, Values] = Field(default_factory=dict)
 
 
 class PoseOptions(Strict):
@@ -32,7 +41,7 @@ class PoseOptions(Strict):
         return np.array(rotation_from_ypr(*self.ypr))
 
 
-class LissajousOptions(Strict):
+class LissajousOptions(_Options):
     """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase, ypr and swing [rad]."""
 
     type: Literal["lissajous"]
@@ -52,7 +61,7 @@ class LissajousOptions(Strict):
         return trajectories.Lissajous(*motion, rotation_from_ypr(*self.ypr), *swing)
 
 
-class HoldOptions(PoseOptions):
+class HoldOptions(PoseOptions, _Options):
     """`trajectories.Hold`: a constant pose."""
 
     type: Literal["hold"]
@@ -62,7 +71,7 @@ class HoldOptions(PoseOptions):
         return trajectories.Hold(self.position, self.rotation)
 
 
-class PosesOptions(Strict):
+class PosesOptions(_Options):
     """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
 
     type: Literal["poses"]
@@ -77,7 +86,41 @@ class PosesOptions(Strict):
         return trajectories.PoseToPose(positions, rotations, self.linear, self.angular, self.dwell)
 
 
-class JointLissajousOptions(Strict):
+class PoseStep(PoseOptions):
+    """A pose from `time` [s] on."""
+
+    time: NonNegative
+
+
+class StepsOptions(_Options):
+    """`trajectories.PoseSteps`: poses from a time on, the first from 0."""
+
+    type: Literal["steps"]
+    steps: Annotated[tuple[PoseStep, ...], Field(min_length=1)]
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        times, positions, rotations = zip(*((s.time, s.position, s.rotation) for s in self.steps), strict=True)
+        return trajectories.PoseSteps(times, positions, rotations)
+
+
+class ExcitationOptions(PoseOptions, _Options):
+    """`excitation.Excitation` about a pose: amplitudes `linear` [m] and `angular` [rad], base frequency [Hz]."""
+
+    type: Literal["excitation"]
+    linear: NonNegativeAxes
+    angular: NonNegativeAxes
+    frequency: Positive = 0.1
+    harmonics: Count = 3
+    seed: Seed = 0
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        place = (self.position, self.rotation, self.linear, self.angular)
+        return Excitation(*place, self.frequency, self.harmonics, self.seed)
+
+
+class JointLissajousOptions(_Options):
     """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
 
     type: Literal["joint_lissajous"]
@@ -91,7 +134,7 @@ class JointLissajousOptions(Strict):
         return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
 
 
-class JointPathOptions(Strict):
+class JointPathOptions(_Options):
     """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
 
     type: Literal["joint_path"]
@@ -106,7 +149,48 @@ class JointPathOptions(Strict):
         return trajectories.JointPath(self.positions, self.velocity, self.acceleration, self.jerk, self.dwell)
 
 
+class JointStep(Strict):
+    """Joint positions `q` [rad or m] from `time` [s] on."""
+
+    time: NonNegative
+    q: JointPosition
+
+
+class JointStepsOptions(_Options):
+    """`trajectories.JointSteps`: positions from a time on, the first from 0."""
+
+    type: Literal["joint_steps"]
+    steps: Annotated[tuple[JointStep, ...], Field(min_length=1)]
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return trajectories.JointSteps([step.time for step in self.steps], [step.q for step in self.steps])
+
+
+class JointExcitationOptions(_Options):
+    """`excitation.JointExcitation`: centre and amplitude [rad or m], base frequency [Hz]."""
+
+    type: Literal["joint_excitation"]
+    centre: JointPosition
+    amplitude: Values
+    frequency: Positive = 0.1
+    harmonics: Count = 3
+    seed: Seed = 0
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return JointExcitation(self.centre, self.amplitude, self.frequency, self.harmonics, self.seed)
+
+
 ReferenceOptions = Annotated[
-    LissajousOptions | HoldOptions | PosesOptions | JointLissajousOptions | JointPathOptions,
+    LissajousOptions
+    | HoldOptions
+    | PosesOptions
+    | StepsOptions
+    | ExcitationOptions
+    | JointLissajousOptions
+    | JointPathOptions
+    | JointStepsOptions
+    | JointExcitationOptions,
     Field(discriminator="type"),
 ]

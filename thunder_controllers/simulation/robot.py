@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.simulation.mujoco_model import strip_geometry
 from thunder_controllers.simulation.options import Payload, PlantOptions
-from thunder_controllers.simulation.plant import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro import expand_xacro

@@ -10,19 +10,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
-from thunder_controllers.simulation.options import (
-    UNKNOWN_KEY,
-    Body,
-    Finite,
-    PlantOptions,
-    Positive,
-    Strict,
-    VelocitySource,
-)
+from thunder_controllers.simulation.faults.faults import FaultOptions
+from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
+from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions
 from thunder_dynamics.errors import RobotFileError, ScenarioError
 from thunder_dynamics.readers.source import read_text
@@ -39,11 +33,13 @@ MAX_STEPS = 10_000_000
 
 
 class PlantSection(PlantOptions):
-    """`PlantOptions` and where the plant's description lies: URDF or xacro, relative to the scenario's file.
+    """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
+    MuJoCo takes URDF or xacro; the engine `model` takes any robot file, read under `robot_options` as `robot` is.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 
+    engine: Literal["mujoco", "model"] = "mujoco"
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
     velocity: VelocitySource = "differences"
@@ -235,9 +231,9 @@ def _scenario_error(error: ValidationError, document: YamlDocument, prefix: KeyP
     if kind == "missing":
         return ScenarioError(f"missing key '{own[-1]}'", where=document.where(path), valid="a value for it")
     if kind == "union_tag_not_found":
-        return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags())
+        return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags(own))
     if kind == "union_tag_invalid":
-        return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags())
+        return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags(own))
     if kind == "value_error":
         what, _, valid = str(context["error"]).partition(" (valid: ")
         return ScenarioError(what, where=document.where(path), valid=valid[:-1] or None)
@@ -259,8 +255,10 @@ def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _tags() -> str:
-    return "hold, joint_lissajous, joint_path, lissajous, poses"
+def _tags(location: KeyPath) -> str:
+    """Types there are at the place of a union."""
+    kinds = get_args(get_args(FaultOptions if "faults" in location else ReferenceOptions)[0])
+    return ", ".join(sorted(get_args(kind.model_fields["type"].annotation)[0] for kind in kinds))
 
 
 def _check_files(file: Path, run: Run, document: YamlDocument) -> None:

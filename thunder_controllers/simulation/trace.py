@@ -31,11 +31,15 @@ class Trace:
         rotation: True rotation of the end effector, (N, 3, 3).
         error: [p_d − p ; ½ Σ n×n_d], (N, 6), or q_d − q, (N, n), of the true plant.
         state: Of the law, after the step, (N, states).
+        telemetry: Of the law's last step, (N, values).
+        telemetry_names: Name of the entry that each column of it belongs to, (values,).
         estimates: Adapted parameters π̂ after the step, REG order, (N, links, 10).
         truth: True parameters from the time of the same row of `truth_time` on, (E, links, 10).
         truth_time: [s], (E,).
         guards: Bits of the guards that acted, (N,).
         guard_names: Name of each bit.
+        faults: Which faults of the plant were in force, (N, F).
+        fault_names: What each one is, and when, (F,).
         adapted_links: Names of the links of `estimates`.
         joint_names: In order.
         effort_limit: [N·m or N], (n,).
@@ -54,11 +58,15 @@ class Trace:
     rotation: FloatArray
     error: FloatArray
     state: FloatArray
+    telemetry: FloatArray
+    telemetry_names: NDArray[np.str_]
     estimates: FloatArray
     truth: FloatArray
     truth_time: FloatArray
     guards: NDArray[np.uint32]
     guard_names: NDArray[np.str_]
+    faults: NDArray[np.bool_]
+    fault_names: NDArray[np.str_]
     adapted_links: NDArray[np.str_]
     joint_names: NDArray[np.str_]
     effort_limit: FloatArray

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.text import c_array, c_string, template
-from thunder_dynamics.law import Entry, Law, make_entry
+from thunder_dynamics.entries import Entry, make_entry
+from thunder_dynamics.law import SIGNALS, Law
 from thunder_dynamics.version import __version__
 
 PREFIX = "thunder__"
@@ -93,11 +94,12 @@ def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> 
 
 
 def _law(constants: _Constants, package: Package, law: Law) -> str:
-    kinds = ("reference", "state", "gains", "telemetry")
-    signals = [constants.signal(f"{PREFIX}{law.name}_{kind}", getattr(law, kind)) for kind in kinds]
-    symbol = package.law_symbol(law)
+    signals = [constants.signal(f"{PREFIX}{law.name}_{kind}", getattr(law, kind)) for kind in SIGNALS]
+    symbols = package.law_functions(law)
+    work = max(package.core.work_sizes[symbol] for symbol in symbols)
+    step, initial = (*symbols, "NULL")[:2]
     head = f"{c_string(law.name)}, {c_string(law.description)}, {law.reference_kind.value}"
-    return f"{{{head}, {', '.join(signals)}, {symbol}, 0, {package.core.work_sizes[symbol]}}}"
+    return f"{{{head}, {', '.join(signals)}, {step}, {initial}, 0, {work}}}"
 
 
 def _table(kind: str, name: str, rows: Sequence[str]) -> str:

@@ -10,8 +10,9 @@ import casadi as ca
 import numpy as np
 
 from thunder_dynamics.codegen.c_core import CCore, generate_c_core
+from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Entry, Law, make_entry
+from thunder_dynamics.law import Law
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,17 @@ class Package:
             result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector, function))
         return tuple(result)
 
-    def law_symbol(self, law: Law) -> str:
-        """C symbol of a law's step."""
-        return f"{self.name}_law_{law.name}"
+    def law_functions(self, law: Law) -> Mapping[str, ca.Function]:
+        """A law's step, and `initial` if it has one, by their C symbols."""
+        functions = [function for function in (law.step, law.initial) if function is not None]
+        return {f"{self.name}_{function.name()}": function for function in functions}
 
     @cached_property
     def core(self) -> CCore:
         """The C core of functions and laws."""
         table = {f.symbol: f.function for f in self.functions}
-        table |= {self.law_symbol(law): law.step for law in self.laws}
+        for law in self.laws:
+            table |= self.law_functions(law)
         return generate_c_core(self.name, table)
 
     @cached_property

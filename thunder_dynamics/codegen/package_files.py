@@ -9,7 +9,7 @@ import numpy as np
 from thunder_dynamics.codegen import cpp_class, library_metadata, python_module
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import comment_text, template
-from thunder_dynamics.law import Law
+from thunder_dynamics.law import SIGNALS, Law
 from thunder_dynamics.version import __version__
 
 
@@ -75,7 +75,7 @@ def readme_text(package: Package) -> str:
 
 def _law_table(law: Law) -> str:
     rows = ["| signal | entry | shape | unit | default | meaning |", "|---|---|---|---|---|---|"]
-    for kind in ("reference", "state", "gains", "telemetry"):
+    for kind in SIGNALS:
         for entry in getattr(law, kind):
             values = np.unique(entry.default)
             default = f"{values[0]:g}" if values.size == 1 else "per element"

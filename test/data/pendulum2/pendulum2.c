@@ -133,8 +133,8 @@ static double clamp(double value, double lower, double upper) {
 /* tau = Y_g pi_hat + K_d s,  s = qd_d + Lambda (q_d - q) - qd,  d/dt pi_hat = Gamma Y_g^T s. */
 static int step_joint_adaptive(const double** arg, double** res, long long* iw, double* w, int mem) {
   (void)iw, (void)mem;
-  const double *q = arg[0], *qd = arg[1], *reference = arg[2], *state = arg[3], *gains = arg[4];
-  const double dt = *arg[5];
+  const double *q = arg[0], *qd = arg[1], *reference = arg[4], *state = arg[5], *gains = arg[6];
+  const double dt = *arg[7];
   double *s = w, *y = w + N;
   gravity_regressor(q, y);
   double squared = 0;
@@ -156,7 +156,7 @@ static int step_joint_adaptive(const double** arg, double** res, long long* iw, 
 /* tau = J^T K_p (p_d - p) - D qd + G(q). */
 static int step_cartesian_spring(const double** arg, double** res, long long* iw, double* w, int mem) {
   (void)iw, (void)w, (void)mem;
-  const double *q = arg[0], *qd = arg[1], *reference = arg[2], *gains = arg[4];
+  const double *q = arg[0], *qd = arg[1], *reference = arg[4], *gains = arg[6];
   double s1, c1, s12, c12;
   positions(q, &s1, &c1, &s12, &c12);
   const double e[3] = {reference[0] - (L1 * s1 + L2 * s12), reference[1], reference[2] + L1 * c1 + L2 * c12};
@@ -164,7 +164,7 @@ static int step_cartesian_spring(const double** arg, double** res, long long* iw
   gravity(q, masses, res[0]);
   res[0][0] += (L1 * c1 + L2 * c12) * f[0] + (L1 * s1 + L2 * s12) * f[2] - gains[3] * qd[0];
   res[0][1] += L2 * c12 * f[0] + L2 * s12 * f[2] - gains[3] * qd[1];
-  res[1][0] = arg[3][0] + *arg[5];
+  res[1][0] = arg[5][0] + *arg[7];
   res[2][0] = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
   return 0;
 }
@@ -231,14 +231,15 @@ static const thunder_entry cartesian_telemetry[] = {
 };
 
 #define SIGNAL(size, entries) {size, COUNT(entries), entries}
+#define NOTHING {0, 0, NULL}
 
 static const thunder_law laws[] = {
-    {"joint_adaptive", "Adaptive gravity compensation.", THUNDER_REFERENCE_JOINT, SIGNAL(3 * N, joint_reference),
-     SIGNAL(2 * N, joint_state), SIGNAL(2 * N + 1, joint_gains), SIGNAL(N + 1, joint_telemetry), step_joint_adaptive, 0,
-     3 * N},
-    {"cartesian_spring", "A spring at the tip.", THUNDER_REFERENCE_CARTESIAN, SIGNAL(24, cartesian_reference),
-     SIGNAL(1, cartesian_state), SIGNAL(4, cartesian_gains), SIGNAL(1, cartesian_telemetry),
-     step_cartesian_spring, 0, 0},
+    {"joint_adaptive", "Adaptive gravity compensation.", THUNDER_REFERENCE_JOINT, NOTHING,
+     SIGNAL(3 * N, joint_reference), SIGNAL(2 * N, joint_state), SIGNAL(2 * N + 1, joint_gains),
+     SIGNAL(N + 1, joint_telemetry), step_joint_adaptive, NULL, 0, 3 * N},
+    {"cartesian_spring", "A spring at the tip.", THUNDER_REFERENCE_CARTESIAN, NOTHING,
+     SIGNAL(24, cartesian_reference), SIGNAL(1, cartesian_state), SIGNAL(4, cartesian_gains),
+     SIGNAL(1, cartesian_telemetry), step_cartesian_spring, NULL, 0, 0},
 };
 
 static const char* const joint_names[] = {"shoulder", "elbow"};

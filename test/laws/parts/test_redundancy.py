@@ -1,19 +1,27 @@
-"""Damped pseudo-inverse: LDLᵀ factors, the ramp of the damping, the exact derivative."""
+"""Damped pseudo-inverse: LDLᵀ factors, the exact derivative, and a damping that follows the singularities."""
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
 import pytest
-from evaluation import numeric
+from evaluation import evaluate, load_robot, numeric
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import packed, step
 
-from thunder_controllers.laws.parts.redundancy import SMALLEST_PIVOT, PseudoInverse, factor_ldl, singularity_ramp
+from thunder_controllers.laws.parts.redundancy import (
+    DAMPING_LAG,
+    SMALLEST_PIVOT,
+    PseudoInverse,
+    SingularityDamping,
+    factor_ldl,
+)
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind, Signals
 
 seeds = st.integers(0, 2**32 - 1)
 ROWS, COLS = 3, 5
-THRESHOLD, MAXIMUM = 0.05, 0.02
 
 t = ca.SX.sym("t")
 J0, J1, J2 = (ca.SX.sym(name, ROWS, COLS) for name in ("J0", "J1", "J2"))
@@ -21,15 +29,13 @@ J = J0 + J1 * ca.sin(t) + J2 * t**2
 J_DOT = J1 * ca.cos(t) + 2 * J2 * t
 c = ca.vertcat(ca.sin(t), ca.cos(2 * t), t)
 c_dot = ca.vertcat(ca.cos(t), -2 * ca.sin(2 * t), 1)
-INVERSE = PseudoInverse(J, J_DOT, ca.SX(THRESHOLD), ca.SX(MAXIMUM))
-X, X_DOT = INVERSE.apply(c, c_dot)
-MOTION = ca.Function(
-    "motion", [t, J0, J1, J2], [X, X_DOT, INVERSE.ramp.damping, INVERSE.ramp.damping_dot, INVERSE.ramp.distance, J, c]
-)
+d0, d1 = ca.SX.sym("d0"), ca.SX.sym("d1")
+X, X_DOT = PseudoInverse(J, J_DOT, d0 + d1 * t, d1).apply(c, c_dot)
+MOTION = ca.Function("motion", [t, J0, J1, J2, d0, d1], [X, X_DOT, J, c])
 
 
-def motion(time: float, coefficients: list[np.ndarray]) -> list[np.ndarray]:
-    return [np.asarray(v) for v in MOTION(time, *coefficients)]
+def motion(time: float, coefficients: list[np.ndarray], damping: float, rate: float = 0.0) -> list[np.ndarray]:
+    return [np.asarray(v) for v in MOTION(time, *coefficients, damping, rate)]
 
 
 def coefficients(seed: int, depth: float) -> list[np.ndarray]:
@@ -69,50 +75,74 @@ def test_pivots_of_a_singular_matrix_are_kept_positive() -> None:
 
 
 @given(seeds)
-def test_away_from_singularities_it_is_the_pseudo_inverse_without_damping(seed: int) -> None:
-    values = coefficients(seed, 5.0)
-    x, _, damping, rate, pivot, J_now, c_now = motion(0.2, values)
-    if pivot.item() <= THRESHOLD:  # a random matrix that happens to lie in the ramp
-        assert damping.item() > 0.0 or pivot.item() == THRESHOLD
-        return
-    assert damping.item() == 0.0 and rate.item() == 0.0
-    # A = JJᵀ has a condition number of up to 1e4 here
-    np.testing.assert_allclose(x, np.linalg.pinv(J_now) @ c_now, rtol=0, atol=1e-9 * max(1.0, np.abs(x).max()))
+def test_without_damping_it_is_the_pseudo_inverse(seed: int) -> None:
+    x, _, J_now, c_now = motion(0.2, coefficients(seed, 5.0), 0.0)
+    # A = JJᵀ has a condition number of up to 1e5 here
+    np.testing.assert_allclose(x, np.linalg.pinv(J_now) @ c_now, rtol=0, atol=1e-8 * max(1.0, np.abs(x).max()))
 
 
-@pytest.mark.parametrize("depth", [3.0, 0.1, 0.06, 0.03])
-@pytest.mark.parametrize("seed", range(4))
-def test_its_derivative_is_the_slope_along_the_trajectory(seed: int, depth: float) -> None:
-    values, h = coefficients(seed, depth), 1e-6
-    _, x_dot, damping, damping_dot, pivot, _, _ = motion(0.2, values)
-    assert (damping.item() > 0.0) == (pivot.item() < THRESHOLD)
-    ahead, behind = motion(0.2 + h, values), motion(0.2 - h, values)
-    # rounding of 1e-16·cond/h is the larger part of the error of these central differences
-    np.testing.assert_allclose(x_dot, (ahead[0] - behind[0]) / (2 * h), rtol=1e-5, atol=1e-5)
-    assert damping_dot.item() == pytest.approx(((ahead[2] - behind[2]) / (2 * h)).item(), rel=1e-5, abs=1e-8)
-
-
-def test_the_cases_above_lie_on_both_sides_of_the_ramp() -> None:
-    dampings = {depth: [motion(0.2, coefficients(s, depth))[2].item() for s in range(4)] for depth in (3.0, 0.03)}
-    assert max(dampings[3.0]) == 0.0 < min(dampings[0.03])
-
-
-def test_the_damping_grows_smoothly_to_its_maximum() -> None:
-    A, threshold = ca.SX.sym("A", 2, 2), 0.3
-    J_any = ca.SX.eye(2)
-    ramp = singularity_ramp(J_any, J_any, A, ca.SX(threshold), ca.SX(2.0))
-    depths = np.linspace(0.0, 1.0, 101)
-    damping = np.array([numeric([A], ramp.damping, np.diag([1.0, d])).item() for d in depths])
-    distance = depths / (1.0 + depths)  # 1/(1 + 1/depth)
-    expected = 2.0 * np.clip(1 - distance / threshold, 0, None) ** 2
-    np.testing.assert_allclose(damping, expected, rtol=0, atol=2e-11)  # 4e-12/threshold: the floor of the pivots
-    assert damping[0] == pytest.approx(2.0) and not damping[distance >= threshold].any()
-
-
-@given(seeds, st.floats(0.0, 0.02))
-def test_close_to_a_singularity_the_result_stays_bounded(seed: int, depth: float) -> None:
-    values = coefficients(seed, depth)
-    x, x_dot, damping, *_ = motion(0.0, values)
-    assert np.isfinite(x).all() and np.isfinite(x_dot).all()
+@given(seeds, st.floats(0.0, 0.02), st.floats(1e-4, 1.0))
+def test_damped_it_is_bounded_and_that_of_least_squares(seed: int, depth: float, damping: float) -> None:
+    x, x_dot, J_now, c_now = motion(0.0, coefficients(seed, depth), damping)
+    assert np.isfinite(x_dot).all()
     # ‖Jᵀ(JJᵀ + λ²)⁻¹‖ ≤ 1/(2λ); ‖c‖ = 1 at t = 0
-    assert np.linalg.norm(x) <= 1.0 / (2.0 * np.sqrt(damping.item())) * (1 + 1e-6)
+    assert np.linalg.norm(x) <= 1.0 / (2.0 * np.sqrt(damping)) * (1 + 1e-6)
+    stacked = np.vstack([J_now, np.sqrt(damping) * np.eye(COLS)])
+    expected = np.linalg.lstsq(stacked, np.vstack([c_now, np.zeros((COLS, 1))]), rcond=None)[0]
+    np.testing.assert_allclose(x, expected, rtol=0, atol=1e-9 / damping)
+
+
+@pytest.mark.parametrize(("depth", "damping", "rate"), [(3.0, 0.0, 0.0), (0.1, 0.01, 0.1), (0.03, 0.02, -0.05)])
+@pytest.mark.parametrize("seed", range(4))
+def test_its_derivative_is_the_slope_along_the_trajectory(seed: int, depth: float, damping: float, rate: float) -> None:
+    values, h = coefficients(seed, depth), 1e-6
+    ahead, behind = motion(0.2 + h, values, damping, rate), motion(0.2 - h, values, damping, rate)
+    # rounding of 1e-16·cond/h is the larger part of the error of these central differences
+    expected = (ahead[0] - behind[0]) / (2 * h)
+    np.testing.assert_allclose(motion(0.2, values, damping, rate)[1], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def law() -> Law:
+    """The damping of a planar arm's position, alone."""
+    robot = RobotExpressions(load_robot("planar3r"))
+    signals = Signals(robot, ReferenceKind.JOINT)
+    damping = SingularityDamping(signals, robot.jacobian(signals.q)[[0, 2], :])
+    signals.describe_telemetry("posture", size=2, unit="1", doc="ν and its derivative.")
+    telemetry = {**damping.telemetry, "posture": ca.vertcat(damping.posture, damping.posture_rate)}
+    return signals.law("damping", "Damping.", ca.SX.zeros(3), {"damping": damping.next}, telemetry)
+
+
+GAINS = {"singularity_threshold": 0.05, "damping_max": 0.05}
+
+
+def first_damping(law: Law, q: np.ndarray) -> float:
+    """Where the state starts at a posture."""
+    assert law.initial is not None
+    return float(law.initial(q, np.zeros(3), packed(law.gains, GAINS)))
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.1, 0.4, 2.0])
+def test_the_damping_starts_where_the_distance_to_a_singularity_wants_it(law: Law, bend: float) -> None:
+    q = np.array([0.3, bend, -bend])
+    J = evaluate(RobotExpressions(load_robot("planar3r")), "J_ee", {"q": q})[[0, 2]]
+    mu = 0.0 if bend == 0.0 else 1.0 / np.trace(np.linalg.inv(J @ J.T))
+    first = first_damping(law, q)
+    # the floor of the pivots, 1e-12, over the threshold
+    assert first == pytest.approx(0.05 * max(1.0 - mu / 0.05, 0.0) ** 2, abs=1e-11)
+    assert bend != 2.0 or first == 0.0
+
+
+def test_it_follows_with_its_lag_and_the_posture_with_it(law: Law) -> None:
+    q, dt, damping, reference = np.array([0.3, 0.1, -0.1]), 1e-3, 0.0, dict.fromkeys(("q", "qd", "qdd"), np.zeros(3))
+    wanted = first_damping(law, q)
+    for _ in range(int(5.0 * DAMPING_LAG / dt)):
+        _, state, telemetry = step(law, q, np.zeros(3), reference, {"damping": damping}, GAINS, dt)
+        posture, rate = telemetry["posture"]
+        damping, before = state["damping"].item(), damping
+        assert posture == pytest.approx((1.0 - before / 0.05) ** 4, rel=1e-12)
+        slope = 4.0 * (1.0 - before / 0.05) ** 3 * (before - damping) / 0.05 / dt
+        assert rate == pytest.approx(slope, rel=1e-9)
+        assert before < damping < wanted
+    # a lag of DAMPING_LAG + dt: (1 + 0.1)⁻⁵⁰ of the way is left
+    assert wanted - damping == pytest.approx(wanted * (1.0 + dt / DAMPING_LAG) ** -50, rel=1e-9)

@@ -57,7 +57,7 @@ def test_the_bend_is_smooth() -> None:
     curvature = ca.jacobian(slope, m)
     below, above = (numeric([m], curvature, EXACT_SHARE + d).item() for d in (-1e-9, 1e-9))
     assert below == 0.0 and abs(above) < 1e-6
-    assert numeric([m], phi, 1e6).item() == 1.0
+    assert 1.0 - 1e-12 < numeric([m], phi, 1e6).item() <= 1.0
 
 
 @given(seeds, st.floats(-3.0, 3.0))

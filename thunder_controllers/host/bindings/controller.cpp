@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
+#include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder::python {
 namespace {
@@ -197,6 +198,28 @@ void configure(Controller& controller, const PyLibrary& library, const std::stri
                        named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
 }
 
+std::optional<FeedbackMargin> margin_of(const PyLibrary& library, const std::string& law, const NamedArrays& gains,
+                                        const NamedArrays& initial_state, const Options& options) {
+  const thunder_law& found = library.get()->law(law);
+  return feedback_margin(library.get(), law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
+                         named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
+}
+
+void bind_feedback_margin(py::module_& module) {
+  py::class_<FeedbackMargin>(module, "FeedbackMargin", "The velocity feedback of a law at rest, where it is fastest.")
+      .def_readonly("share", &FeedbackMargin::share,
+                    "[1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.")
+      .def_readonly("joint", &FeedbackMargin::joint, "Index of the joint that does most of it.")
+      .def_property_readonly("q", [](const FeedbackMargin& m) { return vector_of(m.q); }, "[rad or m] The pose.");
+  module.attr("LARGEST_FEEDBACK_SHARE") = kLargestFeedbackShare;
+  module.def("feedback_margin", &margin_of, py::arg("library"), py::kw_only(), py::arg("law"),
+             py::arg("gains") = py::dict(), py::arg("initial_state") = py::dict(),
+             py::arg_v("options", Options(), "Options()"),
+             "Look at 20 poses within the joint limits, always the same, each held at rest (q_home is the pose).\n\n"
+             "With a delay of two periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without\n"
+             "friction. None if the step is finite at no pose. Raises as `Controller.configure` does.");
+}
+
 void activate(Controller& controller, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& held_effort) {
   const int n = controller.library()->n_joints();
   const Vector position = joint_vector(q, n, "activate: q");
@@ -249,7 +272,7 @@ void bind_references(py::class_<Controller>& bound) {
           "set_reference",
           [](Controller& c, const Numbers& values) { c.set_reference(values.data(), static_cast<int>(values.size())); },
           py::arg("values"),
-          "Write the whole flat reference; the next update uses it.\n\n"
+          "Write the whole flat reference, or its standard entries alone; the next update uses it.\n\n"
           "Raises DimensionError for a wrong number of values, LawError where one is not finite or out of bounds, or\n"
           "the rotation is none.")
       .def(
@@ -259,7 +282,7 @@ void bind_references(py::class_<Controller>& bound) {
             c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), where));
           },
           py::arg("name"), py::arg("values"),
-          "Write one entry; entries that were not written since the last hold keep holding.\n\n"
+          "Write one entry; standard ones that were not written since the last hold keep holding.\n\n"
           "Raises as `set_reference` does, and NameNotFoundError.")
       .def("hold_reference", &Controller::hold_reference,
            "Hold the place where the next update finds the robot: q, or the pose of the end effector.");
@@ -267,6 +290,15 @@ void bind_references(py::class_<Controller>& bound) {
 
 void bind_adaptation(py::class_<Controller>& bound) {
   bound
+      .def(
+          "set_measurement",
+          [](Controller& c, const std::string& name, const ArrayLike& values) {
+            c.set_measurement(name, numbers_from(values, name.c_str()));
+          },
+          py::arg("name"), py::arg("values"),
+          "Write one further measurement of the law, flat; it stays until it is written again.\n\n"
+          "A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong\n"
+          "number of values.")
       .def(
           "set_gain",
           [](Controller& c, const std::string& name, const ArrayLike& values) {
@@ -312,6 +344,9 @@ void bind_lifecycle(py::class_<Controller>& bound) {
                              "Whether a stop has reached the safe effort and the joints rest: commanding may end.")
       .def_property_readonly("law", [](const Controller& c) { return c.law().name; }, "Name of what runs.")
       .def_property_readonly("options", [](const Controller& c) { return c.options(); }, "As configured.")
+      .def_property_readonly("notes", &Controller::notes,
+                             "What configure has noticed, a sentence each: those of `Limits`, and where gains, rate\n"
+                             "and bounds of the estimates leave no margin, see `feedback_margin`.")
       .def_property_readonly("lifecycle", [](const Controller& c) { return name_of(c.lifecycle()); }, "See the class.")
       .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); },
                              "[ns] Duration of the last update inside C++.")
@@ -328,6 +363,7 @@ void bind_lifecycle(py::class_<Controller>& bound) {
 void bind_controller(py::module_& module) {
   bind_options(module);
   bind_limits(module);
+  bind_feedback_margin(module);
   bind_status(module);
   py::class_<Controller> bound(
       module, "Controller",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
+#include "thunder/host/law/measurement_port.hpp"
 
 namespace thunder::python {
 namespace {
@@ -112,6 +113,8 @@ void bind_entry(py::module_& module) {
       .def_property_readonly("flags", [](const Entry& e) { return e.data->flags; }, "Bits THUNDER_ENTRY_… of the ABI.")
       .def_property_readonly("is_adapted", [](const Entry& e) { return e.has(THUNDER_ENTRY_ADAPTED); },
                              "State: an estimate, kept while adaptation is frozen.")
+      .def_property_readonly("starts_measured", [](const Entry& e) { return e.has(THUNDER_ENTRY_INITIAL); },
+                             "State: starts from what is measured at activation, unless configured.")
       .def_property_readonly("guards_activation", [](const Entry& e) { return e.has(THUNDER_ENTRY_ACTIVATION); },
                              "Telemetry: activation is refused while it lies outside [lower, upper].")
       .def_property_readonly("defaults", [](const Entry& e) { return e.values(e.data->defaults); },
@@ -129,8 +132,20 @@ void bind_metadata(py::module_& module) {
       .def_property_readonly("name", [](const PyLaw& l) { return l.data->name; }, "As `Library.law` takes it.")
       .def_property_readonly("description", [](const PyLaw& l) { return l.data->description; }, "What it does.")
       .def_property_readonly("reference_kind", &reference_kind, "What it follows.")
+      .def_property_readonly("measurements",
+                             [](const PyLaw& l) { return entries_of(l.library, l.data->measurements); },
+                             "Entries of the flat further measurements.")
       .def_property_readonly("reference", [](const PyLaw& l) { return entries_of(l.library, l.data->reference); },
                              "Entries of the flat reference.")
+      .def(
+          "check_feeds",
+          [](const PyLaw& l, const std::vector<std::string>& measurements, const std::vector<std::string>& references,
+             const std::string& where) {
+            check_feeds(*l.data, l.library->n_joints(), {measurements, references}, where);
+          },
+          py::kw_only(), py::arg("measurements"), py::arg("references"), py::arg("where"),
+          "Raises LawError unless all further measurements and references of the law are among these names.\n\n"
+          "`where` says what knows how to feed them.")
       .def_property_readonly("state", [](const PyLaw& l) { return entries_of(l.library, l.data->state); },
                              "Entries of the flat state, estimates included.")
       .def_property_readonly("gains", [](const PyLaw& l) { return entries_of(l.library, l.data->gains); },

@@ -46,7 +46,8 @@ void bind_reading(py::module_& module) {
              return ReferenceReader(configuration, {base, ee});
            }),
            py::arg("configuration"), py::arg("base_frame"), py::arg("ee_frame"),
-           "Names of the frames that poses are given in, and of.")
+           "Names of the frames that poses are given in, and of.\n\n"
+           "Raises LawError if the law asks for something that no message says.")
       .def("sample", &read_sample<PosePoint>, py::arg("point"),
            "A streamed point as a flat sample of a cartesian law, SI units.\n\n"
            "One transform, at most one velocity and one acceleration, zero where there is none. A quaternion's norm\n"
@@ -59,7 +60,14 @@ void bind_reading(py::module_& module) {
       .def("poses", &ReferenceReader::poses, py::arg("frame"), py::arg("names"), py::arg("points"),
            "Poses of the end effector at times; `frame` must be the base's, `names` hold its own, or nothing.")
       .def("joints", &ReferenceReader::joints, py::arg("names"), py::arg("points"),
-           "Joint positions at times, in the library's order; names and values may have any order.");
+           "Joint positions at times, in the library's order; names and values may have any order.")
+      .def(
+          "wrench",
+          [](const ReferenceReader& r, const std::string& frame, const TwistNumbers& wrench, const std::string& topic) {
+            return vector_of(r.wrench(frame, wrench, topic));
+          },
+          py::arg("frame"), py::arg("wrench"), py::arg("topic"),
+          "A wrench [N, N·m], linear part first, shape (6,); `frame` must be the base's.");
 }
 
 }  // namespace thunder::python

@@ -160,7 +160,8 @@ void bind_updates(py::class_<ControlSession>& bound) {
                              "Whether a stop, or a fault, has brought the arm to rest.")
       .def_property_readonly("fault", &ControlSession::fault,
                              "The fault found since activation, for people: the arm is stopped. None if there is none.")
-      .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.");
+      .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.")
+      .def_property_readonly("notes", &ControlSession::notes, "See `Controller.notes`.");
 }
 
 void bind_references(py::class_<ControlSession>& bound) {
@@ -173,6 +174,20 @@ void bind_references(py::class_<ControlSession>& bound) {
           py::arg("sample"),
           "Follow a flat sample from the next update on, or from activation on; passed over while stopping.\n\n"
           "Raises as `Controller.set_reference` does; what was followed before goes on.")
+      .def(
+          "set_further_reference",
+          [](ControlSession& s, const std::string& name, const Numbers& values) {
+            s.set_further_reference(name, {values.data(), values.data() + values.size()});
+          },
+          py::arg("name"), py::arg("values"),
+          "Write an entry of the reference beside the standard ones; what is followed otherwise goes on.\n\n"
+          "Raises as `Controller.set_reference_entry` does, and LawError for a standard entry.")
+      .def(
+          "set_measurement",
+          [](ControlSession& s, const std::string& name, const Numbers& values) {
+            s.set_measurement(name, {values.data(), values.data() + values.size()});
+          },
+          py::arg("name"), py::arg("values"), "See `Controller.set_measurement`.")
       .def_property_readonly("is_streamed", &ControlSession::is_streamed,
                              "Whether a stream is followed; while inactive, whether one would be now.")
       .def("hold_reference", &ControlSession::hold_reference, "Hold the place where the next update finds the robot.")

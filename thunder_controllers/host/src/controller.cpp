@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder {
 namespace {
@@ -51,6 +52,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       options(checked(chosen, library->n_joints())),
       limits(limits_of(options, library->data())),
       gains(library->law(law_name), gain_values),
+      measurements(library->law(law_name)),
       reference(library, library->law(law_name), options, limits),
       law(library, library->law(law_name), initial_state),
       monitor(options, limits),
@@ -59,11 +61,16 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       shortfall(limits.effort),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
+      notes(limits.notes),
       longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
+      robot_effort(safe_effort),
+      applied_effort(safe_effort),
       braked_effort(safe_effort),
-      bias(safe_effort),
-      wanted_effort(safe_effort) {}
+      wanted_effort(safe_effort) {
+  const auto more = feedback_notes(library, law_name, gain_values, initial_state, options);
+  notes.insert(notes.end(), more.begin(), more.end());
+}
 
 Controller::Parts& Controller::parts(const char* what) const {
   if (!parts_) throw HostError(ErrorKind::law, "the controller is unconfigured", what, "configure first");
@@ -109,31 +116,62 @@ void Controller::check_start(const double* q, const double* qd, const double* he
   check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, "activate: held_effort");
 }
 
-void Controller::try_step(const double* q, const double* qd) {
+/// What the arm is held with: as given, as commanded last, or safely.
+const double* Controller::held_effort(const double* given) const noexcept {
+  if (given) return given;
+  return has_commanded_ ? parts_->limiter.previous().data() : parts_->safe_effort.data();
+}
+
+/// G(q), the robot's part or the command's. False if it is not finite: the last one, which was, then stays.
+bool Controller::find_gravity(const double* q) noexcept {
+  Parts& p = *parts_;
+  if (!p.gravity.evaluate(q)) return false;
+  std::vector<double>& part = p.options.gravity_compensated_by_robot ? p.robot_effort : p.safe_effort;
+  std::copy_n(p.gravity.result(), part.size(), part.begin());
+  return true;
+}
+
+void Controller::note_applied(const double* effort) noexcept {
+  Parts& p = *parts_;
+  for (std::size_t i = 0; i < p.applied_effort.size(); ++i) p.applied_effort[i] = effort[i] + p.robot_effort[i];
+}
+
+bool Controller::step_law(const double* q, const double* qd, double dt) noexcept {
+  Parts& p = *parts_;
+  return p.law.step({q, qd, p.applied_effort.data(), p.measurements.values(), p.reference.values().data(),
+                     p.gains.refresh(), dt});
+}
+
+void Controller::try_step(const double* q, const double* qd, const double* held) {
   Parts& p = *parts_;
   const std::string name = p.law.law().name;
-  if (!p.gravity.evaluate(q) || !p.reference.restart(q)) {
+  p.measurements.refresh();
+  if (!p.measurements.is_finite()) {
+    throw HostError(ErrorKind::law, "a measurement is not finite", "activate: " + name + ".measurements", "numbers");
+  }
+  if (!find_gravity(q) || !p.reference.restart(q)) {
     throw HostError(ErrorKind::law, "gravity torque or pose is not finite here", "activate: q");
   }
+  note_applied(held_effort(held));
   p.law.reset(true);
-  if (!p.law.step(q, qd, p.reference.values().data(), p.gains.refresh(), p.options.nominal_dt)) {
+  if (!step_law(q, qd, p.options.nominal_dt)) {
     throw HostError(ErrorKind::law, "a trial step gives values that are not finite", "activate: " + name,
                     "another position, reference or gains");
   }
   p.law.check_activation();
 }
 
-void Controller::activate(const double* q, const double* qd, const double* held_effort) {
+void Controller::activate(const double* q, const double* qd, const double* held) {
   require(Lifecycle::inactive, "activate");
-  check_start(q, qd, held_effort);
+  check_start(q, qd, held);
   const std::vector<double> rest(static_cast<std::size_t>(parts_->library->n_joints()), 0.0);
   apply_reset();
-  try_step(q, qd ? qd : rest.data());
+  try_step(q, qd ? qd : rest.data(), held);
   Parts& p = *parts_;
-  if (!p.options.gravity_compensated_by_robot) std::copy_n(p.gravity.result(), rest.size(), p.safe_effort.begin());
   p.monitor.restart(q);
   p.shortfall.restart();
-  if (held_effort || !has_commanded_) p.limiter.restart(held_effort ? held_effort : p.safe_effort.data());
+  p.limiter.restart(held_effort(held));
+  note_applied(p.limiter.previous().data());
   has_commanded_ = true;
   stopping_ = has_stopped_ = false;
   faults_ = guards_ = 0;
@@ -152,6 +190,10 @@ void Controller::deactivate() {
 void Controller::begin_stop() {
   require(Lifecycle::active, "begin_stop");
   stopping_.store(true, std::memory_order_relaxed);
+}
+
+void Controller::set_measurement(const std::string& name, const std::vector<double>& values) {
+  parts("set_measurement").measurements.write(name, values);
 }
 
 void Controller::set_reference(const double* values, int size) { parts("set_reference").reference.write(values, size); }
@@ -240,7 +282,8 @@ GuardBits Controller::run(double t, const double* q, const double* qd, double dt
 
 GuardBits Controller::begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
   Parts& p = *parts_;
-  GuardBits guards = p.monitor.check(t, q, qd, dt, elapsed);
+  p.measurements.refresh();
+  GuardBits guards = p.monitor.check(t, q, qd, p.measurements.is_finite(), dt, elapsed);
   if (stopping_.load(std::memory_order_relaxed)) guards |= kStopping;
   if (lifecycle() != Lifecycle::active) guards |= kNotActive;
   // Only a law can run away; where an arm is moved by others is not for this controller to stop.
@@ -261,7 +304,7 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   if (p.reference.is_limited()) guards |= kReferenceLimited;
   if (p.reference.is_given_up()) guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
-  if (!p.law.step(q, qd, p.reference.values().data(), p.gains.refresh(), dt)) return guards | kResultNonFinite;
+  if (!step_law(q, qd, dt)) return guards | kResultNonFinite;
   if (p.monitor.resumes() && !p.law.may_activate()) {
     faults_ |= kMeasurementLost;
     return guards | faults_ | kStopping;
@@ -269,6 +312,7 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   const GuardBits shaped = shape_effort(q, qd);
   if ((shaped & kResultNonFinite) != 0) return guards | shaped;
   const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
+  note_applied(effort);
   const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt) && limited != 0;
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (falls_short && p.options.saturation_freezes_adaptation));
@@ -280,27 +324,20 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
 GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
   Parts& p = *parts_;
   const int n = p.library->n_joints();
-  if (!p.gravity.evaluate(q)) return kResultNonFinite;
-  std::fill(p.bias.begin(), p.bias.end(), 0.0);
-  if (!p.options.gravity_compensated_by_robot) {
-    std::copy_n(p.gravity.result(), n, p.bias.begin());
-  } else {
-    for (int i = 0; i < n; ++i) p.law.effort()[i] -= p.gravity.result()[i];
-    if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
-  }
+  if (!find_gravity(q)) return kResultNonFinite;
+  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
+  if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
   std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
-  return p.stops.apply(q, qd, p.bias.data(), p.law.effort());
+  return p.stops.apply(q, qd, p.safe_effort.data(), p.law.effort());
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
                                            double* effort) noexcept {
   Parts& p = *parts_;
   // A gravity torque that cannot be computed leaves the last one, which was finite, as the target.
-  if (!p.options.gravity_compensated_by_robot && p.gravity.evaluate(p.monitor.position())) {
-    std::copy_n(p.gravity.result(), p.safe_effort.size(), p.safe_effort.begin());
-  }
+  find_gravity(p.monitor.position());
   // A velocity that is not known cannot be braked, nor can one whose effort nobody corrects after a deactivation.
-  const bool brakes = (guards & (kMeasurementNonFinite | kMeasurementStale | kNotActive)) == 0;
+  const bool brakes = p.monitor.is_known() && (guards & kNotActive) == 0;
   p.braked_effort = p.safe_effort;
   GuardBits limited = 0;
   if (brakes) {
@@ -308,6 +345,7 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
     limited = p.stops.apply(q, qd, p.safe_effort.data(), p.braked_effort.data());
   }
   limited |= p.limiter.apply(p.braked_effort.data(), std::min(elapsed, p.longest_ramp), effort);
+  note_applied(effort);
   const bool at_rest = !brakes || p.brake.is_at_rest(qd);
   has_stopped_ = (guards & kStopping) != 0 && (limited & kEffortRateLimited) == 0 && at_rest;
   return limited;

@@ -7,6 +7,7 @@
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 namespace {
@@ -195,6 +196,21 @@ void ControlSession::stream(const std::vector<double>& sample) {
   streamed_ = sample;
   streamed_at_ = Clock::now();
   has_stream_ = true;
+}
+
+void ControlSession::set_further_reference(const std::string& name, const std::vector<double>& values) {
+  const Lock lock(mutex_);
+  const thunder_law& law = configuration_.law_data();
+  const std::string where = configuration_.law + ".reference";
+  if (find_entry(law.reference, name, where).offset < SampleLayout(law, configuration_.library->n_joints()).standard) {
+    throw HostError(ErrorKind::law, "'" + name + "' is no further entry", where, "entries after the standard ones");
+  }
+  host_.set_reference_entry(name, values);
+}
+
+void ControlSession::set_measurement(const std::string& name, const std::vector<double>& values) {
+  const Lock lock(mutex_);
+  host_.set_measurement(name, values);
 }
 
 bool ControlSession::follows_stream() const {

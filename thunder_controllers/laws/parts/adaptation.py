@@ -14,6 +14,7 @@ from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -52,6 +53,18 @@ def check_options(law: str, options: Mapping[str, Any], known: Sequence[str]) ->
             raise NameNotFoundError(f"no option '{option}'", where=f"law {law}", valid=", ".join(known))
 
 
+def choose(law: str, options: Mapping[str, Any], name: str, *choices: str) -> str:
+    """Value of an option, one of `choices`; the first of them where it is not given.
+
+    Raises:
+        LawError: for any other value, with the choices.
+    """
+    value = options.get(name, choices[0])
+    if value not in choices:
+        raise LawError(f"{name} '{value}'", where=f"law {law}", valid=", ".join(choices))
+    return str(value)
+
+
 class AdaptationLimit:
     """Adaptation is an integral action of the gain YΓ⁻¹Yᵀ beside a damping K_d; with a delay it may not be too fast.
 
@@ -69,9 +82,13 @@ class AdaptationLimit:
             doc="Adaptation slows down where YΓ⁻¹Yᵀ Δ/K_d would exceed this, Δ the period.",
         )
 
+    def per_damping(self, K_d: SX) -> SX:
+        """Δ/K_d, shape of K_d, to weight Y² by before it is divided by Γ: few divisions, which are slow."""
+        return SX(self._dt * reciprocal(K_d + TINY))
+
     def share_kept(self, speed: SX) -> SX:
-        """Share ≤ 1 of YΓ⁻¹Yᵀ/K_d [1/s] that keeps Δ times it within the limit, shape of speed."""
-        return SX(ca.fmin(1.0, self._limit / (speed * self._dt + TINY)))
+        """Share ≤ 1 of adaptation that keeps its Δ YΓ⁻¹Yᵀ/K_d, `speed`, within the limit, shape of speed."""
+        return SX(ca.fmin(1.0, self._limit / (speed + TINY)))
 
 
 class BoundedAdaptation:
@@ -116,7 +133,7 @@ class BoundedAdaptation:
             )
         ]
         per_link = ca.vertcat(weights[0], ca.repmat(weights[1], 3), ca.repmat(weights[2], 6))
-        self._rates = 1.0 / ca.kron(gamma, per_link)
+        self._rates = reciprocal(ca.kron(gamma, per_link))
         self._lower = signals.gain(
             "pi_lower", size=size, default=lower, bounds=(-1e3, 1e3), unit=units, doc="Lower bounds of the estimates."
         )
@@ -141,19 +158,20 @@ class BoundedAdaptation:
         Args:
             regressor: Y of the adapted links, (n, 10 k).
             s: (n,).
-            K_d: The law's feedback on s, (n,).
+            K_d: The law's feedback on s, (n,) or one for all.
             Lambda: Bandwidths of the law's error, of any size [1/s].
         """
         dt = self._signals.dt
-        stiffness = SX(regressor * regressor) @ self._rates
-        kept = self.limit.share_kept(ca.sum1(stiffness / (K_d + TINY)))
+        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)  # K_d may be one for all
+        per_parameter = SX(regressor * regressor).T @ weights
+        kept = self.limit.share_kept(dot(per_parameter, self._rates))
         moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
-        bearable = BEARABLE / (ca.mmax(Lambda) * dt + TINY)
-        width = ca.vertcat(*(self._width(bearable * a) for a in ca.vertsplit(self._least_inertia, 3)))
+        root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * dt + TINY)))
+        width = ca.vertcat(*(self._width(link) for link in ca.vertsplit(root, 3)))
         lower, upper = ca.fmax(self._lower, self._nominal - width), ca.fmin(self._upper, self._nominal + width)
         return {"pi_hat": ca.fmin(ca.fmax(moved, lower), upper)}
 
     @staticmethod
-    def _width(a: SX) -> SX:
-        """How far the entries of one link's π̂ may leave their nominal values, REG order."""
-        return ca.vertcat(ca.repmat(SX(ca.inf), 4), *(ca.sqrt(a[p] * a[q]) for p in range(3) for q in range(p, 3)))
+    def _width(root: SX) -> SX:
+        """How far the entries of one link's π̂ may leave their nominal values, REG order: rootₚ root_q."""
+        return ca.vertcat(ca.repmat(SX(ca.inf), 4), *(root[p] * root[q] for p in range(3) for q in range(p, 3)))

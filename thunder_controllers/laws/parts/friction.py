@@ -5,10 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import TINY, AdaptationLimit
+from thunder_controllers.laws.parts.adaptation import AdaptationLimit
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -64,7 +65,7 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self._rates = ca.vertcat(*(ca.repmat(1.0 / gamma, n) for gamma in gammas))
+        self._rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
         self._dt = signals.dt
         self._n = n
         self._limit = limit
@@ -85,13 +86,13 @@ class FrictionAdaptation:
         basis = ca.horzcat(*self._basis(qd_r))
         rates = ca.reshape(self._rates, self._n, 2)
         gate = self._gate(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * (qd_r - s)))
-        kept = self._limit.share_kept(ca.sum2(basis * basis * rates) / (K_d + TINY))
+        kept = self._limit.share_kept(ca.sum2(basis * basis * rates) * self._limit.per_damping(K_d))
         moved = self.estimate + self._dt * ca.vec(rates * basis * ca.repmat(kept * gate * s, 1, 2))
         return {"friction_hat": ca.fmin(ca.fmax(moved, 0.0), self._upper)}
 
     def _gate(self, speed: SX) -> SX:
-        x = ca.fmin(ca.fmax(speed / self._speed - 1.0, 0.0), 1.0)
-        return x**2 * (3.0 - 2.0 * x)
+        x = ca.fmin(ca.fmax(speed * reciprocal(self._speed) - 1.0, 0.0), 1.0)
+        return SX(x**2 * (3.0 - 2.0 * x))
 
     @staticmethod
     def _basis(qd_r: SX) -> tuple[SX, SX]:

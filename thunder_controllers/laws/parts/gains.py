@@ -95,7 +95,8 @@ def _least_about_axes(model: RobotModel, link: int, apparent: FloatArray) -> Flo
     along = np.ones((len(joints), 3), dtype=bool)
     along[-1] = np.abs(joints[-1].axis) > 0.1
     reaches = along & np.array(turns)[:, None]
-    return np.where(reaches, apparent[list(model.path(link))][:, None], NO_LEAST_INERTIA).min(axis=0)
+    least = np.where(reaches, apparent[list(model.path(link))][:, None], NO_LEAST_INERTIA)
+    return np.asarray(least.min(axis=0))
 
 
 def damping_by_place(robot: RobotExpressions) -> FloatArray:
@@ -128,3 +129,52 @@ def _largest_eigenvalue(M: FloatArray, feedback: FloatArray) -> float:
 def _rounded(values: FloatArray) -> FloatArray:
     """To three digits, which are the same on every machine."""
     return np.array([float(f"{value:.3g}") for value in values])
+
+
+def joint_impedance_gains(robot: RobotExpressions, signals: Signals) -> tuple[ca.SX, ca.SX]:
+    """Declare K_p and K_d, stiffness and damping per joint, each (n,); by default K_d by inertia and K_p = 10 K_d."""
+    K_d = damping_by_inertia(robot)
+    K_p = signals.gain(
+        "K_p",
+        size=robot.n,
+        default=10.0 * K_d,
+        bounds=(0.0, 100.0 * LARGEST),
+        unit="N·m/rad",
+        doc="Stiffness on the position error, per joint.",
+    )
+    return K_p, signals.gain(
+        "K_d",
+        size=robot.n,
+        default=K_d,
+        bounds=(1e-3, LARGEST),
+        unit="N·m·s/rad",
+        doc="Damping of the position error, per joint; delay and sampling bound it.",
+    )
+
+
+def error_dynamics_gains(signals: Signals, size: int) -> tuple[ca.SX, ca.SX]:
+    """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,): accelerations, whatever the robot's inertia."""
+    R_0 = signals.gain(
+        "R_0", size=size, default=100.0, bounds=(0.0, 1e5), unit="1/s²", doc="Acceleration per error, each by itself."
+    )
+    return R_0, signals.gain(
+        "R_1", size=size, default=20.0, bounds=(0.0, 1e3), unit="1/s", doc="Acceleration per rate of the error."
+    )
+
+
+def mean_inertia(robot: RobotExpressions) -> float:
+    """Mean of tr(M)/n over poses [kg·m²]: the one inertia that stands for all joints."""
+    return float(np.mean([np.trace(M) / robot.n for M, _ in _poses(robot)]))
+
+
+def task_damping_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float]) -> FloatArray:
+    """D on the rows of the task [N·s/m, N·m·s/rad], shape (rows,): `most`, or less where the arm is too light for it.
+
+    Neither on the positions nor on the angles an eigenvalue of M⁻¹JᵀDJ exceeds half of the default profile's.
+    """
+    poses, damping = _poses(robot), []
+    for first in range(0, rows, 3):
+        part = slice(first, first + 3)
+        largest = max(_largest_eigenvalue(M, J[part].T @ J[part]) for M, J in poses)
+        damping += 3 * [min(most[first // 3], 0.5 * FASTEST["default"] / largest)]
+    return _rounded(np.array(damping))

@@ -1,9 +1,10 @@
 """Axis-angle pose error and its kinematics, as symbolic parts that Cartesian laws share.
 
 With R = [n s a] and R_d = [n_d s_d a_d]:  e_o = ½(n×n_d + s×s_d + a×a_d) = r sin θ, and L_o of theory.md §5, for which
-ė_o = L_oᵀ ω_d − L_o ω. Both follow from the one matrix Q = R_d Rᵀ, the rotation from actual to desired:
+ė_o = L_oᵀ ω_d − L_o ω. Q = R_d Rᵀ, the rotation from actual to desired, gives S(e_o) = ½(Q − Qᵀ) and c = cos θ. By
+Rodrigues' formula L_o = ½(tr(Q) 1 − Qᵀ) and its inverse are functions of the two:
 
-    S(e_o) = ½(Q − Qᵀ),   L_o = ½(tr(Q) 1 − Qᵀ).
+    L_o = ½((1 + c) 1 + S(e_o) − e_o e_oᵀ/(1 + c)),   L_o⁻¹ = 1 − S(e_o)/(1 + c) + e_o e_oᵀ/(c (1 + c)).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_dynamics.spatial import cos_sin, dot, matrix, skew, vee
+from thunder_dynamics.spatial import cos_sin, dot, reciprocal, skew, vee
 
 SX = ca.SX
 
@@ -22,10 +23,11 @@ TINY = 1e-24
 
 @dataclass(frozen=True)
 class OrientationError:
-    """Orientation error e_o (3,), its kinematics L_o (3, 3), and the cosine of the true angle between the frames."""
+    """Orientation error e_o (3,), its kinematics L_o and L_o⁻¹ (3, 3), and the cosine of the frames' true angle."""
 
     e: SX
     L: SX
+    L_inverse: SX
     cosine: SX
 
 
@@ -38,29 +40,16 @@ def orientation_error(R: SX, R_d: SX, safe_angle: float | SX) -> OrientationErro
     """
     Q = R_d @ R.T
     cosine = 0.5 * (ca.trace(Q) - 1.0)
+    least, sine = cos_sin(safe_angle)
     e = vee(Q)
-    c, s = cos_sin(safe_angle)
-    beyond = cosine < c
-    axis = e / ca.sqrt(dot(e, e) + TINY)
-    clipped = c * SX.eye(3) + s * SX(skew(axis)) + (1.0 - c) * (axis @ axis.T)
-    used = ca.if_else(beyond, clipped, Q)
-    return OrientationError(ca.if_else(beyond, s * axis, e), 0.5 * (ca.trace(used) * SX.eye(3) - used.T), cosine)
+    e = e * ca.if_else(cosine < least, sine / ca.sqrt(dot(e, e) + TINY), 1.0)
+    c = ca.fmax(cosine, least)
+    r = reciprocal(1.0 + c)
+    S, square = SX(skew(e)), r * (e @ e.T)
+    L = 0.5 * ((1.0 + c) * SX.eye(3) + S - square)
+    return OrientationError(e, L, SX.eye(3) - r * S + reciprocal(c) * square, cosine)
 
 
 def clipped_norm(e: SX, limit: SX) -> SX:
     """e, shortened to the length `limit` where it is longer, shape of e."""
     return SX(e * ca.fmin(1.0, limit / ca.sqrt(dot(e, e) + TINY)))
-
-
-def inverse_3x3(A: SX) -> SX:
-    """Inverse by cofactors, shape (3, 3); A must not be singular."""
-    cofactors = [
-        [
-            A[(i + 1) % 3, (j + 1) % 3] * A[(i + 2) % 3, (j + 2) % 3]
-            - A[(i + 1) % 3, (j + 2) % 3] * A[(i + 2) % 3, (j + 1) % 3]
-            for j in range(3)
-        ]
-        for i in range(3)
-    ]
-    scale = 1.0 / dot(A[0, :].T, ca.vertcat(*cofactors[0]))
-    return SX(matrix([[cofactors[j][i] * scale for j in range(3)] for i in range(3)]))

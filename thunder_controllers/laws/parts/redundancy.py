@@ -1,4 +1,4 @@
-"""Resolution of redundancy: the damped pseudo-inverse, its exact time derivative, and the ramp of the damping.
+"""Resolution of redundancy: the damped pseudo-inverse, its exact time derivative, and its damping.
 
 x = J⁺ c with J⁺ = Jᵀ(JJᵀ + λ²1)⁻¹, for J of full row rank or damped where it is not. λ² is zero where
 1/tr((JJᵀ)⁻¹), a lower bound of σ_min² and at least σ_min²/m, exceeds a threshold, and grows smoothly below it, so that
@@ -7,14 +7,17 @@ it costs no tracking elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_dynamics.spatial import matrix
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
+
+DAMPING_LAG = 0.01
+"""With which damping follows the distance to a singularity [s]."""
 
 SMALLEST_PIVOT = 1e-12
 """Floor of a pivot of JJᵀ [m²]; pivots of a useful pose are above 1e-4."""
@@ -44,16 +47,15 @@ class LdlFactors:
             x[i] = b[i] - _sum(self.lower[k][i] * x[k] for k in range(i + 1, n))
         return ca.vertcat(*x)
 
-    def inverse(self) -> SX:
-        """A⁻¹ = NᵀD⁻¹N with N = L⁻¹."""
+    def inverse_trace(self) -> SX:
+        """tr A⁻¹ = Σᵢ ‖rowᵢ of L⁻¹‖²/dᵢ."""
         n = len(self.pivots)
         N: list[list[SX]] = [[SX(0)] * n for _ in range(n)]
         for i in range(n):
             N[i][i] = SX(1)
             for j in range(i):
                 N[i][j] = -_sum(self.lower[i][k] * N[k][j] for k in range(j, i))
-        scaled = [[N[i][j] * self.reciprocals[i] for j in range(n)] for i in range(n)]
-        return _symmetric(n, lambda i, j: _sum(scaled[k][i] * N[k][j] for k in range(j, n)))
+        return _sum(self.reciprocals[i] * _sum(N[i][j] ** 2 for j in range(i + 1)) for i in range(n))
 
 
 def factor_ldl(A: SX) -> LdlFactors:
@@ -70,30 +72,56 @@ def factor_ldl(A: SX) -> LdlFactors:
             lower[i][k] = value * reciprocals[k]
         pivot = ca.fmax(A[i, i] - _sum(scaled[k] * lower[i][k] for k in range(i)), SMALLEST_PIVOT)
         pivots.append(pivot)
-        reciprocals.append(1.0 / pivot)
+        reciprocals.append(reciprocal(pivot))
     return LdlFactors(lower, pivots, reciprocals)
 
 
-@dataclass(frozen=True)
-class SingularityRamp:
-    """Damping λ² and its time derivative, and 1/tr((JJᵀ)⁻¹), which sets them; all in [m²]."""
+class SingularityDamping:
+    """λ² of J⁺, a state that follows μ = 1/tr((JJᵀ)⁻¹) with a lag, so that its derivative is known without that of μ.
 
-    damping: SX
-    damping_dot: SX
-    distance: SX
+        d/dt λ² = (maximum·(1 − x)² − λ²)/τ,   x = μ/threshold, at most 1,   τ = DAMPING_LAG and one period
 
+    Args:
+        signals: Where state `damping`, gains singularity_threshold, damping_max, and telemetry `singularity` and
+            `damping` are declared.
+        J: Jacobian (m, n), m ≤ n, an expression of q.
 
-def singularity_ramp(J: SX, J_dot: SX, A: SX, threshold: SX, maximum: SX) -> SingularityRamp:
-    """λ² = maximum·(1 − μ/threshold)² for μ below the threshold and 0 above, μ = 1/tr(A⁻¹), A = JJᵀ.
-
-    dμ/dt = −μ² d/dt tr(A⁻¹) = 2 μ² tr(A⁻² J̇Jᵀ).
+    Attributes:
+        value: λ² in use [m²].
+        rate: Its derivative.
+        next: Its next value, of the state `damping`.
+        posture: ν = (1 − λ²/maximum)⁴, the share of null-space motion that is left: damped, the projection on the null
+            space lets the rest of it through to the task.
+        posture_rate: Its derivative.
+        telemetry: What to report.
     """
-    inverse = factor_ldl(A).inverse()
-    square = _symmetric(A.shape[0], lambda i, j: ca.dot(inverse[:, i], inverse[:, j]))
-    distance = 1.0 / ca.trace(inverse)
-    distance_dot = 2.0 * distance**2 * ca.dot(J, square @ J_dot)
-    depth = ca.fmax(1.0 - distance / threshold, 0.0)
-    return SingularityRamp(maximum * depth**2, -2.0 * maximum * depth / threshold * distance_dot, distance)
+
+    def __init__(self, signals: Signals, J: SX) -> None:
+        threshold = signals.gain(
+            "singularity_threshold",
+            default=1e-3,
+            bounds=(1e-9, 1.0),
+            unit="m²",
+            doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
+        )
+        maximum = signals.gain(
+            "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
+        )
+        distance = reciprocal(factor_ldl(ca.mtimes(J, J.T)).inverse_trace())
+        depth = ca.fmax(1.0 - distance * reciprocal(threshold), 0.0)
+        wanted = maximum * depth**2
+        self.value = signals.state(
+            "damping", default=0.0, bounds=(0.0, 1.0), unit="m²", doc="λ² of the pseudo-inverse.", initial=wanted
+        )
+        self.rate = (wanted - self.value) / (DAMPING_LAG + signals.dt)
+        self.next = self.value + signals.dt * self.rate
+        left = 1.0 - self.value / maximum
+        cube = left * left * left
+        self.posture, self.posture_rate = left * cube, -4.0 * cube / maximum * self.rate
+        doc = "1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
+        signals.describe_telemetry("singularity", unit="m²", doc=doc)
+        signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
+        self.telemetry = {"singularity": distance, "damping": self.value}
 
 
 class PseudoInverse:
@@ -102,29 +130,21 @@ class PseudoInverse:
     Args:
         J: Jacobian (m, n), m ≤ n.
         J_dot: Its time derivative.
-        threshold: 1/tr((JJᵀ)⁻¹) below which damping starts [m²].
-        maximum: λ² at a singularity [m²].
+        damping: λ² [m²].
+        damping_rate: Its time derivative.
     """
 
-    def __init__(self, J: SX, J_dot: SX, threshold: SX, maximum: SX) -> None:
-        self.J, self.J_dot = J, J_dot
-        A = ca.mtimes(J, J.T)
-        self.ramp = singularity_ramp(J, J_dot, A, threshold, maximum)
-        self._factors = factor_ldl(A + self.ramp.damping * SX.eye(J.shape[0]))
+    def __init__(self, J: SX, J_dot: SX, damping: SX, damping_rate: SX) -> None:
+        self.J, self.J_dot, self._damping_rate = J, J_dot, damping_rate
+        self._factors = factor_ldl(ca.mtimes(J, J.T) + damping * SX.eye(J.shape[0]))
 
     def apply(self, c: SX, c_dot: SX) -> tuple[SX, SX]:
         """x = J⁺c and ẋ: with A y = c, x = Jᵀy, ẋ = J̇ᵀy + JᵀA⁻¹(ċ − J̇x − J(J̇ᵀy) − d(λ²)/dt y)."""
         y = self._factors.solve(c)
         x = self.J.T @ y
         drift = self.J_dot.T @ y
-        y_dot = self._factors.solve(c_dot - self.J_dot @ x - self.J @ drift - self.ramp.damping_dot * y)
+        y_dot = self._factors.solve(c_dot - self.J_dot @ x - self.J @ drift - self._damping_rate * y)
         return x, drift + self.J.T @ y_dot
-
-
-def _symmetric(n: int, entry: Callable[[int, int], SX]) -> SX:
-    """Matrix of entry(i, j), asked for i ≤ j only."""
-    upper = {(i, j): entry(i, j) for i in range(n) for j in range(i, n)}
-    return SX(matrix([[upper[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]))
 
 
 def _sum(terms: object) -> SX:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from thunder_dynamics.spatial import dot
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -16,14 +16,17 @@ TINY = 1e-16
 
 
 def saturate(m: SX) -> tuple[SX, SX]:
-    """φ(m) ≤ 1 and φ'(m), twice differentiable: m up to a = EXACT_SHARE, then a + (1 − a) tanh((m − a)/(1 − a)).
+    """φ(m) ≤ 1 and φ'(m), twice differentiable: m up to a = EXACT_SHARE, then a + (1 − a) t (1 + t)/(1 + t + t²).
+
+    t = (m − a)/(1 − a), of which the fraction is 1 − 1/(1 + t + t²).
 
     Args:
         m: Not negative.
     """
     a = EXACT_SHARE
-    bend = ca.tanh(ca.fmax(m - a, 0.0) / (1.0 - a))
-    return SX(ca.fmin(m, a) + (1.0 - a) * bend), SX(1.0 - bend * bend)
+    t = ca.fmax(m - a, 0.0) / (1.0 - a)
+    r = reciprocal(1.0 + t + t * t)
+    return SX(ca.fmin(m, a) + (1.0 - a) * (1.0 - r)), SX((1.0 + 2.0 * t) * r * r)
 
 
 def limit_joints(v: SX, v_dot: SX, limit: SX) -> tuple[SX, SX]:
@@ -34,19 +37,22 @@ def limit_joints(v: SX, v_dot: SX, limit: SX) -> tuple[SX, SX]:
         v_dot: Their time derivative.
         limit: Positive bounds, shape (n,).
     """
-    ratio = v / limit
+    share = reciprocal(limit)
+    ratio = v * share
     square = ratio * ratio
     seventh = square * square * square * ratio
     m_square = ca.sqrt(ca.sqrt(dot(seventh, ratio) + TINY))
     m = ca.sqrt(m_square)
-    m_dot = dot(seventh, v_dot / limit) / (m_square * m_square * m_square * m)
+    r = reciprocal(m)
+    square = r * r
+    m_dot = dot(seventh, v_dot * share) * (square * square * square * r)
     phi, slope = saturate(m)
-    scale = phi / m
-    scale_dot = (slope - scale) / m * m_dot
+    scale = ca.if_else(m < EXACT_SHARE, 1.0, phi * r)
+    scale_dot = (slope - scale) * r * m_dot
     return SX(scale * v), SX(scale * v_dot + scale_dot * v)
 
 
 def limit_norm(v: SX, limit: SX) -> SX:
     """κ v with ‖κ v‖ ≤ limit, shape of v: κ = φ(m)/m, m = ‖v‖/limit."""
     m = ca.sqrt(dot(v, v) + TINY) / limit
-    return SX(saturate(m)[0] / m * v)
+    return SX(ca.if_else(m < EXACT_SHARE, 1.0, saturate(m)[0] / m) * v)

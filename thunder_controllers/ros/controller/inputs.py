@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, Twist
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Twist, WrenchStamped
+from numpy.typing import NDArray
 from trajectory_msgs.msg import (
     JointTrajectory,
     JointTrajectoryPoint,
@@ -14,7 +16,9 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
-from thunder_controllers.host import Configuration, ControlSession, JointPoint, PosePoint, ReferenceReader
+from thunder_controllers.host import Configuration, ControlSession, Entry, JointPoint, PosePoint, ReferenceReader
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,30 @@ def target_inputs(configuration: Configuration, session: ControlSession, reader:
             Input(MultiDOFJointTrajectory, "~/trajectory", follow_poses),
         )
     return (Input(JointTrajectory, "~/joint_trajectory", follow_joints),)
+
+
+def wrench_inputs(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> tuple[Input, ...]:
+    """Wrenches that the law asks for: the wanted one, the measured one."""
+    law, name = configuration.law, "wrench"
+
+    def numbers(message: WrenchStamped, topic: str) -> FloatArray:
+        force, torque = message.wrench.force, message.wrench.torque
+        given = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
+        return reader.wrench(message.header.frame_id, given, topic)
+
+    def want(message: WrenchStamped) -> None:
+        session.set_further_reference(name, numbers(message, "reference_wrench"))
+
+    def measure(message: WrenchStamped) -> None:
+        session.set_measurement(name, numbers(message, "measured_wrench"))
+
+    wanted = [Input(WrenchStamped, "~/reference_wrench", want)] if _has(law.reference, name) else []
+    measured = [Input(WrenchStamped, "~/measured_wrench", measure)] if _has(law.measurements, name) else []
+    return (*wanted, *measured)
+
+
+def _has(entries: Iterable[Entry], name: str) -> bool:
+    return any(entry.name == name for entry in entries)
 
 
 def pose_point(message: MultiDOFJointTrajectoryPoint) -> PosePoint:

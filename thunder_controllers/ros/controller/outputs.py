@@ -126,7 +126,7 @@ def error_message(error: FloatArray, header: Header) -> TwistStamped:
 
 def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Header) -> JointState:
     """Write the error of a joint law: q_d − q [rad or m] and q̇_d − q̇."""
-    q_d, qd_d, _ = np.split(snapshot.reference_vector, 3)
+    q_d, qd_d, _ = _joint_reference(snapshot)
     position, velocity = (array.array("d", e.tobytes()) for e in (q_d - snapshot.q, qd_d - snapshot.qd))
     return JointState(header=header, name=list(joints), position=position, velocity=velocity)
 
@@ -135,7 +135,7 @@ def array_state(configuration: Configuration, snapshot: Snapshot, header: Header
     """Write a step as a table: rows position, velocity, effort, and the reference of joint laws."""
     rows = {"position": snapshot.q, "velocity": snapshot.qd, "effort": snapshot.effort}
     if not configuration.is_cartesian:
-        rows["reference_position"], rows["reference_velocity"], _ = np.split(snapshot.reference_vector, 3)
+        rows["reference_position"], rows["reference_velocity"], _ = _joint_reference(snapshot)
     return table_message(np.array(list(rows.values())), "quantity", list(rows), configuration.joints)
 
 
@@ -145,10 +145,15 @@ def control_message_state(kind: Any, configuration: Configuration, snapshot: Sna
     message.feedback = _point(snapshot.q, snapshot.qd)
     message.output = JointTrajectoryPoint(effort=snapshot.effort.tolist())
     if not configuration.is_cartesian:
-        q, qd, qdd = np.split(snapshot.reference_vector, 3)
+        q, qd, qdd = _joint_reference(snapshot)
         message.reference = _point(q, qd, qdd.tolist())
         message.error = _point(q - snapshot.q, qd - snapshot.qd)
     return message
+
+
+def _joint_reference(snapshot: Snapshot) -> list[FloatArray]:
+    """Positions, velocities and accelerations; further entries come after them."""
+    return np.split(snapshot.reference_vector[: 3 * len(snapshot.q)], 3)
 
 
 def _point(q: FloatArray, qd: FloatArray, qdd: Sequence[float] = ()) -> JointTrajectoryPoint:

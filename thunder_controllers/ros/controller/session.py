@@ -16,7 +16,7 @@ from thunder_controllers.ros.common.qos import REQUEST
 from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
 from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.controller.configuration import GAIN_PREFIX, gain_parameters, make_session, motion_limits
-from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs
+from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs, wrench_inputs
 from thunder_controllers.ros.controller.loop import ControlLoop
 from thunder_controllers.ros.controller.measurement import Verdict
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
@@ -79,7 +79,7 @@ class Session:
         self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
         self._closers.append(self._guard.close)
         self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
-        for note in self.control.limits.notes:
+        for note in self.control.notes:
             node.get_logger().warning(note)
         self._excitation = Excitation(configuration)
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
@@ -88,8 +88,9 @@ class Session:
         stream = stream_input(configuration, self.control, reader)
         self._loop = ControlLoop(node, parameters, configuration, self.control, stream)
         self._closers.append(self._loop.close)
-        for target in target_inputs(configuration, self.control, reader):
-            self._subscribe(target)
+        for make in (target_inputs, wrench_inputs):
+            for target in make(configuration, self.control, reader):
+                self._subscribe(target)
         self._loop.start()
         timer = node.create_timer(1.0 / parameters["publish_rate"], self._publish, clock=STEADY)
         self._closers.append(lambda: node.destroy_timer(timer))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inputs.hpp"
 
+#include <algorithm>
 #include <geometry_msgs/msg/pose_stamped.hpp>
+#include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <std_srvs/srv/set_bool.hpp>
 #include <std_srvs/srv/trigger.hpp>
 #include <trajectory_msgs/msg/joint_trajectory.hpp>
@@ -14,6 +16,7 @@ namespace thunder_controllers {
 namespace {
 
 using geometry_msgs::msg::PoseStamped;
+using geometry_msgs::msg::WrenchStamped;
 using rclcpp_lifecycle::LifecycleNode;
 using std_srvs::srv::SetBool;
 using std_srvs::srv::Trigger;
@@ -122,6 +125,31 @@ void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::Re
   });
 }
 
+thunder::TwistNumbers numbers(const WrenchStamped& message) {
+  const auto& [force, torque] = message.wrench;
+  return {force.x, force.y, force.z, torque.x, torque.y, torque.z};
+}
+
+bool has_wrench(const thunder_signal& signal) {
+  const auto is_wrench = [](const thunder_entry& entry) { return std::string(entry.name) == "wrench"; };
+  return std::any_of(signal.entries, signal.entries + signal.n_entries, is_wrench);
+}
+
+void follow_wrenches(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
+  const thunder_law& law = session->configuration().law_data();
+  if (has_wrench(law.reference)) {
+    node.subscribe<WrenchStamped>("~/reference_wrench", kRequest, [=](const WrenchStamped& message) {
+      const auto wanted = reader.wrench(message.header.frame_id, numbers(message), "reference_wrench");
+      session->set_further_reference("wrench", wanted);
+    });
+  }
+  if (has_wrench(law.measurements)) {
+    node.subscribe<WrenchStamped>("~/measured_wrench", kRequest, [=](const WrenchStamped& message) {
+      session->set_measurement("wrench", reader.wrench(message.header.frame_id, numbers(message), "measured_wrench"));
+    });
+  }
+}
+
 // --- services --------------------------------------------------------------------------------------------------------
 
 /// A service that does something, and answers with the text that this returns, or with the reason why it failed.
@@ -175,6 +203,7 @@ Handles open_inputs(LifecycleNode& node, const SessionPtr& session, const Listen
   } else {
     follow_joints(subscriber, session, reader);
   }
+  follow_wrenches(subscriber, session, reader);
   Handles handles = offer_services(node, session, listener);
   handles.insert(handles.end(), subscriber.handles.begin(), subscriber.handles.end());
   return handles;

@@ -12,13 +12,14 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 2
+#define THUNDER_ABI_VERSION 3
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
 #define THUNDER_ENTRY_ADAPTED 1   /* state: an estimate; a host keeps it constant while adaptation is frozen     */
 #define THUNDER_ENTRY_ACTIVATION 2 /* telemetry: a host refuses activation while it lies outside [lower, upper]  */
 #define THUNDER_ENTRY_UNUSED 4     /* reference: neither effort nor state depends on it                               */
+#define THUNDER_ENTRY_INITIAL 8    /* state: starts with what `initial` gives, unless a host is told otherwise        */
 
 /* One named, shaped, unit-bearing block of a flat vector. */
 typedef struct thunder_entry {
@@ -57,22 +58,27 @@ typedef struct thunder_signal {
   const thunder_entry* entries;
 } thunder_signal;
 
-/* What the reference of a law means. */
+/* What the reference of a law means: the entries that it begins with. Further ones are the law's own. */
 #define THUNDER_REFERENCE_JOINT 0     /* entries q (n), qd (n), qdd (n)                                            */
 #define THUNDER_REFERENCE_CARTESIAN 1 /* entries position (3), rotation (3x3, column-major), twist (6), acceleration
                                          (6), of the end effector in the world frame, linear part first            */
 
-/* A discrete-time controller: (effort, next_state, telemetry) = step(q, qd, reference, state, gains, dt). */
+/* A discrete-time controller:
+ *   (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
+ *   state = initial(q, qd, gains)
+ * applied_effort is that of the joints in the step before, after all limits, with G(q) where the robot adds it. */
 typedef struct thunder_law {
   const char* name;
   const char* description;
   int reference_kind;
+  thunder_signal measurements;
   thunder_signal reference;
   thunder_signal state;
   thunder_signal gains;
   thunder_signal telemetry;
-  thunder_eval step; /* arg: q, qd, reference, state, gains, dt; res: effort, next_state, telemetry; 6 in, 3 out  */
-  int size_iw;
+  thunder_eval step;
+  thunder_eval initial; /* NULL where no state starts from what is measured */
+  int size_iw;          /* enough for either */
   int size_w;
 } thunder_law;
 

@@ -3,19 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
 namespace {
-
-const thunder_entry* find_estimate(const thunder_law& law) noexcept {
-  for (int i = 0; i < law.state.n_entries; ++i) {
-    if (std::strcmp(law.state.entries[i].name, kEstimateEntry) == 0) return &law.state.entries[i];
-  }
-  return nullptr;
-}
 
 std::string stripped(const std::string& text, const char* characters) {
   const std::size_t first = text.find_first_not_of(characters);
@@ -46,7 +38,7 @@ bool is_link(const thunder_library& library, const std::string& name) {
 }  // namespace
 
 std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law) {
-  const thunder_entry* entry = find_estimate(law);
+  const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
   if (!entry || entry_size(*entry) % kInertialParameters != 0) return {};
   const auto count = static_cast<std::size_t>(entry_size(*entry) / kInertialParameters);
   std::vector<std::string> names = names_at_end(entry->description);

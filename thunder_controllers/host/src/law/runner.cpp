@@ -15,6 +15,16 @@ std::vector<double> initial_values(const thunder_law& law, const NamedValues& va
   return state;
 }
 
+/// Which entries start from what is measured: those that the law says, unless their values are given.
+std::vector<bool> measured_entries(const thunder_law& law, const NamedValues& given) {
+  std::vector<bool> starts(static_cast<std::size_t>(law.state.n_entries));
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const thunder_entry& entry = law.state.entries[i];
+    starts[i] = (entry.flags & THUNDER_ENTRY_INITIAL) != 0 && given.count(entry.name) == 0;
+  }
+  return starts;
+}
+
 bool has_adapted_entry(const thunder_signal& state) noexcept {
   return std::any_of(state.entries, state.entries + state.n_entries,
                      [](const thunder_entry& entry) { return (entry.flags & THUNDER_ENTRY_ADAPTED) != 0; });
@@ -26,6 +36,7 @@ LawRunner::LawRunner(std::shared_ptr<const Library> library, const thunder_law& 
     : library_(std::move(library)),
       law_(&law),
       adapts_(has_adapted_entry(law.state)),
+      starts_measured_(measured_entries(law, initial_state)),
       initial_state_(initial_values(law, initial_state)),
       state_(initial_state_),
       telemetry_(static_cast<std::size_t>(law.telemetry.size), 0.0),
@@ -35,9 +46,25 @@ LawRunner::LawRunner(std::shared_ptr<const Library> library, const thunder_law& 
       iw_(static_cast<std::size_t>(law.size_iw)),
       w_(static_cast<std::size_t>(law.size_w)) {}
 
-bool LawRunner::step(const double* q, const double* qd, const double* reference, const double* gains,
-                     double dt) noexcept {
-  const double* arguments[] = {q, qd, reference, state_.data(), gains, &dt};
+bool LawRunner::start(const LawInputs& inputs) noexcept {
+  const double* arguments[] = {inputs.q, inputs.qd, inputs.gains};
+  double* results[] = {next_state_.data()};
+  if (law_->initial(arguments, results, iw_.data(), w_.data(), 0) != 0) return false;
+  for (std::size_t i = 0; i < starts_measured_.size(); ++i) {
+    const thunder_entry& entry = law_->state.entries[i];
+    if (!starts_measured_[i]) continue;
+    const double* first = next_state_.data() + entry.offset;
+    if (!all_finite(first, entry_size(entry))) return false;
+    std::copy_n(first, entry_size(entry), state_.begin() + entry.offset);
+  }
+  return true;
+}
+
+bool LawRunner::step(const LawInputs& inputs) noexcept {
+  if (starts_ && law_->initial && !start(inputs)) return false;
+  starts_ = false;
+  const double* arguments[] = {inputs.q,         inputs.qd,     inputs.applied_effort, inputs.measurements,
+                               inputs.reference, state_.data(), inputs.gains,          &inputs.dt};
   double* results[] = {effort_.data(), next_state_.data(), next_telemetry_.data()};
   return law_->step(arguments, results, iw_.data(), w_.data(), 0) == 0 &&
          all_finite(effort_.data(), static_cast<int>(effort_.size())) &&
@@ -49,7 +76,10 @@ void LawRunner::commit(bool keep_adapted) noexcept {
   std::copy(next_telemetry_.begin(), next_telemetry_.end(), telemetry_.begin());
 }
 
-void LawRunner::reset(bool keep_adapted) noexcept { take_over(initial_state_, keep_adapted); }
+void LawRunner::reset(bool keep_adapted) noexcept {
+  take_over(initial_state_, keep_adapted);
+  starts_ = true;
+}
 
 void LawRunner::take_over(const std::vector<double>& source, bool keep_adapted) noexcept {
   for (int i = 0; i < law_->state.n_entries; ++i) {

@@ -13,6 +13,8 @@
 namespace thunder {
 namespace {
 
+constexpr int kMostReferenceEntries = 64;
+
 [[noreturn]] void refuse(const std::string& where, const std::string& wrong, const std::string& valid = {}) {
   throw HostError(ErrorKind::build, wrong, where, valid);
 }
@@ -78,29 +80,40 @@ void check_signal(const thunder_signal& signal, const std::string& where, bool c
   }
 }
 
-void check_reference_entry(const thunder_signal& signal, const char* name, int rows, int cols,
+void check_reference_entry(const thunder_signal& signal, int index, const char* name, int rows, int cols,
                            const std::string& where) {
-  for (int i = 0; i < signal.n_entries; ++i) {
-    const thunder_entry& entry = signal.entries[i];
+  if (index < signal.n_entries) {
+    const thunder_entry& entry = signal.entries[index];
     if (std::strcmp(entry.name, name) == 0 && entry.rows == rows && entry.cols == cols) return;
   }
   refuse(where, "the reference has no entry like the one expected",
          std::string(name) + " (" + std::to_string(rows) + "x" + std::to_string(cols) + ")");
 }
 
+/// The standard entries come first, in this order; entries are numbered by the bits of a word.
 void check_reference(const thunder_law& law, int n_joints, const std::string& where) {
   if (law.reference_kind == THUNDER_REFERENCE_JOINT) {
-    for (const char* name : {"q", "qd", "qdd"}) check_reference_entry(law.reference, name, n_joints, 1, where);
-    require(law.reference.n_entries == 3, where, "the reference has further entries", "q, qd, qdd");
+    int index = 0;
+    for (const char* name : {"q", "qd", "qdd"}) check_reference_entry(law.reference, index++, name, n_joints, 1, where);
   } else if (law.reference_kind == THUNDER_REFERENCE_CARTESIAN) {
-    check_reference_entry(law.reference, "position", 3, 1, where);
-    check_reference_entry(law.reference, "rotation", 3, 3, where);
-    for (const char* name : {"twist", "acceleration"}) check_reference_entry(law.reference, name, 6, 1, where);
-    require(law.reference.n_entries == 4, where, "the reference has further entries",
-            "position, rotation, twist, acceleration");
+    check_reference_entry(law.reference, 0, "position", 3, 1, where);
+    check_reference_entry(law.reference, 1, "rotation", 3, 3, where);
+    check_reference_entry(law.reference, 2, "twist", 6, 1, where);
+    check_reference_entry(law.reference, 3, "acceleration", 6, 1, where);
   } else {
     refuse(where, "the reference kind " + std::to_string(law.reference_kind) + " is unknown",
            "0 (joint), 1 (cartesian)");
+  }
+  require(law.reference.n_entries <= kMostReferenceEntries, where, "the reference has too many entries", "at most 64");
+}
+
+void check_initial(const thunder_law& law, const std::string& where) {
+  for (int i = 0; i < law.state.n_entries; ++i) {
+    const thunder_entry& entry = law.state.entries[i];
+    if ((entry.flags & THUNDER_ENTRY_INITIAL) == 0) continue;
+    const std::string here = where + ".state." + entry.name;
+    require(law.initial != nullptr, here, "it starts from what is measured, but the function is missing");
+    require((entry.flags & THUNDER_ENTRY_ADAPTED) == 0, here, "an estimate starts from what is measured");
   }
 }
 
@@ -108,11 +121,13 @@ void check_law(const thunder_law& law, int n_joints, const std::string& where) {
   check_text(law.description, where, "description");
   require(law.step != nullptr, where, "the step function is missing");
   require(law.size_iw >= 0 && law.size_w >= 0, where, "a work size is negative");
+  check_signal(law.measurements, where + ".measurements", true);
   check_signal(law.reference, where + ".reference", true);
   check_signal(law.state, where + ".state", true);
   check_signal(law.gains, where + ".gains", true);
   check_signal(law.telemetry, where + ".telemetry", false);
   check_reference(law, n_joints, where);
+  check_initial(law, where);
 }
 
 void check_arguments(const thunder_entry* entries, int count, const std::string& where, bool check_defaults) {

@@ -30,12 +30,17 @@ bool all_finite(const double* values, int count) noexcept {
 }
 
 const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where) {
+  if (const thunder_entry* entry = entry_if_any(signal, name)) return *entry;
   std::vector<std::string> names;
-  for (int i = 0; i < signal.n_entries; ++i) {
-    if (name == signal.entries[i].name) return signal.entries[i];
-    names.emplace_back(signal.entries[i].name);
-  }
+  for (int i = 0; i < signal.n_entries; ++i) names.emplace_back(signal.entries[i].name);
   throw HostError(ErrorKind::name_not_found, "there is no entry '" + name + "'", where, join(names));
+}
+
+const thunder_entry* entry_if_any(const thunder_signal& signal, const std::string& name) noexcept {
+  const thunder_entry* end = signal.entries + signal.n_entries;
+  const thunder_entry* found =
+      std::find_if(signal.entries, end, [&](const thunder_entry& entry) { return name == entry.name; });
+  return found == end ? nullptr : found;
 }
 
 std::vector<double> default_values(const thunder_signal& signal) {

@@ -24,6 +24,7 @@ bool uses_orientation(const thunder_law& law) {
 SampleLayout::SampleLayout(const thunder_law& law, int joints)
     : is_cartesian(law.reference_kind == THUNDER_REFERENCE_CARTESIAN),
       size(law.reference.size),
+      standard(is_cartesian ? 24 : 3 * joints),
       n_joints(joints),
       position(offset_of(law, is_cartesian ? "position" : "q")),
       rotation(is_cartesian ? offset_of(law, "rotation") : 0),

@@ -82,13 +82,14 @@ void ReferencePort::require_kind(bool is_cartesian, const char* what) const {
 }
 
 void ReferencePort::write(const double* values, int size) {
-  if (size != law_->reference.size) {
+  if (size != layout_.size && size != layout_.standard) {
+    const std::string standard = layout_.size == layout_.standard ? "" : std::to_string(layout_.standard) + " or ";
     throw HostError(ErrorKind::dimension, "got " + std::to_string(size) + " values",
-                    std::string(law_->name) + ".reference", std::to_string(law_->reference.size));
+                    std::string(law_->name) + ".reference", standard + std::to_string(layout_.size));
   }
   for (int i = 0; i < law_->reference.n_entries; ++i) {
     const thunder_entry& entry = law_->reference.entries[i];
-    check_entry(entry, values + entry.offset);
+    if (entry.offset < size) check_entry(entry, values + entry.offset);
   }
   std::copy_n(values, size, written_.values.begin());
   begin_request(Request::write);
@@ -102,9 +103,11 @@ void ReferencePort::write_entry(const std::string& name, const std::vector<doubl
   std::vector<double> candidate = written_.values;
   thunder::write_entry(entry, values, where, candidate);
   check_entry(entry, candidate.data() + entry.offset);
-  begin_request(Request::write);
+  if (entry.offset < layout_.standard) {
+    begin_request(Request::write);
+    written_.given |= std::uint64_t{1} << (&entry - law_->reference.entries);
+  }
   written_.values = std::move(candidate);
-  written_.given |= std::uint64_t{1} << (&entry - law_->reference.entries);
   publish();
 }
 
@@ -213,6 +216,14 @@ void ReferencePort::keep_place() noexcept {
   if (layout_.is_cartesian) std::copy_n(values_.begin() + layout_.rotation, 9, held_.begin() + layout_.rotation);
 }
 
+/// Further entries are as written, whatever else is followed.
+void ReferencePort::take_further() noexcept {
+  const std::vector<double>& written = buffer_.value().values;
+  for (std::vector<double>* values : {&held_, &wanted_, &values_}) {
+    std::copy(written.begin() + layout_.standard, written.end(), values->begin() + layout_.standard);
+  }
+}
+
 bool ReferencePort::take(const double* q) noexcept {
   const Message& message = buffer_.value();
   const bool is_sample = message.request == Request::write && message.given != 0;
@@ -299,6 +310,7 @@ void ReferencePort::move(double dt) noexcept {
 
 bool ReferencePort::restart(const double* q) noexcept {
   buffer_.fetch();
+  take_further();
   stamp_.reset();
   has_moved_ = is_given_up_ = is_limited_ = is_restless_ = false;
   if (!capture(q)) return false;
@@ -340,7 +352,7 @@ void ReferencePort::give_up(const double* q, double dt) noexcept {
 ReferenceState ReferencePort::refresh(double t, const double* q, const double* qd, double dt,
                                       double timeout) noexcept {
   std::copy(values_.begin(), values_.end(), next_.begin());
-  buffer_.fetch();
+  if (buffer_.fetch()) take_further();
   if (buffer_.value().number != taken_) {
     if (!take(q)) return ReferenceState::failed;
     stamp_ = t;

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 namespace {
@@ -60,7 +62,9 @@ std::vector<double> reordered(const std::vector<double>& values, const std::vect
 }  // namespace
 
 ReferenceReader::ReferenceReader(Configuration configuration, Frames frames)
-    : configuration_(std::move(configuration)), frames_(std::move(frames)) {}
+    : configuration_(std::move(configuration)), frames_(std::move(frames)) {
+  check_feeds(configuration_.law_data(), configuration_.library->n_joints(), {{"wrench"}, {"wrench"}}, "topics");
+}
 
 std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
   const std::string where = "reference";
@@ -71,7 +75,8 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
   }
   const TargetPose pose = read_pose(point.transforms[0], where);
   const thunder_signal& signal = configuration_.law_data().reference;
-  std::vector<double> sample(static_cast<std::size_t>(signal.size), 0.0);
+  const auto standard = static_cast<std::size_t>(SampleLayout(configuration_.law_data(), 0).standard);
+  std::vector<double> sample(standard, 0.0);
   const auto place = [&](const char* name) {
     return sample.data() + find_entry(signal, name, configuration_.law + ".reference").offset;
   };
@@ -135,6 +140,12 @@ std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const st
     if (!given.accelerations.empty()) point.acceleration = given.accelerations[0];
   }
   return read;
+}
+
+std::vector<double> ReferenceReader::wrench(const std::string& frame, const TwistNumbers& wrench,
+                                            const std::string& topic) const {
+  check_frame(frame, topic);
+  return {wrench.begin(), wrench.end()};
 }
 
 /// Where each of the robot's joints stands in the message.

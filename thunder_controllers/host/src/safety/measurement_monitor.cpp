@@ -68,7 +68,8 @@ void MeasurementMonitor::end_gap(double t, const double* q, double elapsed) noex
   }
 }
 
-GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
+GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, bool has_others, double dt,
+                                    double elapsed) noexcept {
   const int n = static_cast<int>(position_.size());
   GuardBits guards = is_valid_dt(dt) ? 0u : kTimeStepInvalid;
   resumes_ = false;
@@ -78,6 +79,8 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   } else if (is_stale(t)) {
     guards |= kMeasurementStale;
   }
+  is_known_ = (guards & (kMeasurementNonFinite | kMeasurementStale)) == 0;
+  if (!has_others) guards |= kMeasurementNonFinite;
   if ((guards & (kMeasurementNonFinite | kMeasurementStale)) != 0) {
     is_in_gap_ = true;
     gap_ += elapsed;

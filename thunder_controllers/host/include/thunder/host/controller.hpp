@@ -11,6 +11,7 @@
 #include "thunder/host/safety/brake.hpp"
 #include "thunder/host/safety/effort_limiter.hpp"
 #include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/safety/guards.hpp"
 #include "thunder/host/law/runner.hpp"
 #include "thunder/host/library/library.hpp"
@@ -65,6 +66,9 @@ class Controller {
   /// From now on updates approach the safe effort, without damping; the written reference is forgotten. Throws
   /// HostError(law) unless active.
   void deactivate();
+
+  /// One further measurement of the law, for the next update; see MeasurementPort. Throws HostError(law) while unconfigured.
+  void set_measurement(const std::string& name, const std::vector<double>& values);
 
   /// One control step; real-time safe: no allocation, lock, system call or look-up by name.
   ///
@@ -127,6 +131,8 @@ class Controller {
   const Options& options() const { return parts("options").options; }
   const std::shared_ptr<const Library>& library() const { return parts("library").library; }
   const Limits& limits() const { return parts("limits").limits; }
+  /// What configure has noticed, for people: notes of the limits, and see feedback_notes.
+  const std::vector<std::string>& notes() const { return parts("notes").notes; }
 
  private:
   /// Everything whose size depends on library and law; made anew by each configure.
@@ -138,6 +144,7 @@ class Controller {
     Options options;
     Limits limits;
     GainPort gains;
+    MeasurementPort measurements;
     ReferencePort reference;
     LawRunner law;
     MeasurementMonitor monitor;
@@ -146,17 +153,23 @@ class Controller {
     Shortfall shortfall;
     Brake brake;
     PositionFunction gravity;
+    std::vector<std::string> notes;
     double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
-    std::vector<double> safe_effort;
+    std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
+    std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two
+    std::vector<double> applied_effort;  ///< in the step before, what the robot adds included
     std::vector<double> braked_effort;
-    std::vector<double> bias;
     std::vector<double> wanted_effort;
   };
 
   Parts& parts(const char* what) const;
   void require(Lifecycle needed, const char* what) const;
   void check_start(const double* q, const double* qd, const double* held_effort) const;
-  void try_step(const double* q, const double* qd);
+  const double* held_effort(const double* given) const noexcept;
+  void try_step(const double* q, const double* qd, const double* held_effort);
+  bool step_law(const double* q, const double* qd, double dt) noexcept;
+  bool find_gravity(const double* q) noexcept;
+  void note_applied(const double* effort) noexcept;
 
   using Clock = std::chrono::steady_clock;
 

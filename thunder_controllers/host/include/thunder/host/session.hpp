@@ -38,6 +38,7 @@ class ControlSession {
   const Configuration& configuration() const noexcept { return configuration_; }
   const Options& options() const { return host_.options(); }
   const Limits& limits() const { return host_.limits(); }
+  const std::vector<std::string>& notes() const { return host_.notes(); }
 
   // --- updating thread ----------------------------------------------------------------------------------------------
 
@@ -80,6 +81,12 @@ class ControlSession {
   ///
   /// Throws as Controller::set_reference does; what was followed before goes on.
   void stream(const std::vector<double>& sample);
+  /// An entry beside the standard ones, from the next update on; what is followed otherwise goes on.
+  ///
+  /// Throws as Controller::set_reference_entry does, and HostError(law) for a standard one, which is streamed.
+  void set_further_reference(const std::string& name, const std::vector<double>& values);
+  /// A further measurement of the law, see MeasurementPort.
+  void set_measurement(const std::string& name, const std::vector<double>& values);
   /// Whether a stream is followed; while inactive, whether one would be now.
   bool is_streamed() const;
   /// Hold the place where the next update finds the robot: where a clock was set, the old reference means nothing.

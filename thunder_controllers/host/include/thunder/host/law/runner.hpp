@@ -10,9 +10,21 @@
 
 namespace thunder {
 
-/// Owns the state of one law and steps it: (effort, next_state, telemetry) = step(q, qd, reference, state, gains, dt).
+/// What one step of a law is given beside its own state; thunder_abi.h says what each is.
+struct LawInputs {
+  const double* q;
+  const double* qd;
+  const double* applied_effort;
+  const double* measurements;
+  const double* reference;
+  const double* gains;
+  double dt;
+};
+
+/// Owns the state of one law and steps it, see thunder_law.
 ///
-/// A step computes into scratch; only `commit` changes the state, so a step can be thrown away.
+/// A step computes into scratch; only `commit` changes the state, so a step can be thrown away. The first step after a
+/// reset begins with what the law's `initial` says of the entries that are not among the initial values given.
 class LawRunner {
  public:
   /// Throws as write_entries does, if the initial values do not fit the law's state.
@@ -23,7 +35,7 @@ class LawRunner {
   LawRunner& operator=(const LawRunner&) = delete;
 
   /// Compute a step. False unless it succeeded and effort, next state and telemetry are all finite.
-  bool step(const double* q, const double* qd, const double* reference, const double* gains, double dt) noexcept;
+  bool step(const LawInputs& inputs) noexcept;
 
   /// Take over the step's state and telemetry; adapted entries keep their value if asked for.
   void commit(bool keep_adapted) noexcept;
@@ -45,11 +57,14 @@ class LawRunner {
   const std::vector<double>& telemetry() const noexcept { return telemetry_; }
 
  private:
+  bool start(const LawInputs& inputs) noexcept;
   void take_over(const std::vector<double>& source, bool keep_adapted) noexcept;
 
   std::shared_ptr<const Library> library_;
   const thunder_law* law_;
   bool adapts_ = false;
+  std::vector<bool> starts_measured_;  ///< by entry of the state
+  bool starts_ = true;                 ///< the next step is the first one after a reset
   std::vector<double> initial_state_;
   std::vector<double> state_;
   std::vector<double> telemetry_;

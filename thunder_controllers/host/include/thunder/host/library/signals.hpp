@@ -26,6 +26,9 @@ bool all_finite(const double* values, int count) noexcept;
 /// The entry of that name. Throws HostError(name_not_found) that lists the names there are.
 const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where);
 
+/// The entry of that name, or null.
+const thunder_entry* entry_if_any(const thunder_signal& signal, const std::string& name) noexcept;
+
 /// The flat vector that holds every entry's defaults.
 std::vector<double> default_values(const thunder_signal& signal);
 

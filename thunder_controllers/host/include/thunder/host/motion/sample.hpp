@@ -19,6 +19,7 @@ struct SampleLayout {
 
   bool is_cartesian;
   int size;                ///< Of the flat reference.
+  int standard;            ///< Of its standard entries, which come first.
   int n_joints;
   int position;            ///< Entry q or position.
   int rotation;            ///< Entry rotation; none for joint laws.

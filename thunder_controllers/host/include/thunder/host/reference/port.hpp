@@ -32,7 +32,8 @@ enum class ReferenceState {
 ///
 /// Until something is written, and after `hold`, the reference is the place where the updating thread finds the robot:
 /// joint laws hold q, cartesian laws the pose T_0_ee(q); velocities and accelerations are zero. Entries written
-/// one by one after that replace their part; the others keep holding.
+/// one by one after that replace their part; the others keep holding. Further entries are apart from all that: each has
+/// what was written last, its default at first, and writing one changes nothing else.
 ///
 /// Motions begin at the sample in effect, continuous in position, velocity and acceleration, and end at rest; their end
 /// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
@@ -47,7 +48,7 @@ class ReferencePort {
   ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law, const Options& options,
                 const Limits& limits);
 
-  /// Configuring thread: the whole flat reference, law.reference.size values.
+  /// Configuring thread: the whole flat reference, law.reference.size values, or its standard entries alone.
   ///
   /// Throws HostError(dimension) for another size, HostError(law) for values that are not finite, out of bounds, or no
   /// rotation (RᵀR = 1 to 1e-6, det R > 0); the reference is then unchanged.
@@ -124,6 +125,7 @@ class ReferencePort {
   void begin_request(Request request) noexcept;
 
   bool capture(const double* q) noexcept;
+  void take_further() noexcept;
   bool take(const double* q) noexcept;
   void take_written(const Message& message) noexcept;
   void take_motion(const Message& message) noexcept;

@@ -46,9 +46,11 @@ struct TargetPose {
   std::array<double, 4> orientation;
 };
 
-/// Reads references for one configuration. All throw HostError(law), `where` naming the topic and field.
+/// Reads references, and measured wrenches, for one configuration. All throw HostError(law), `where` naming the topic
+/// and field.
 class ReferenceReader {
  public:
+  /// Throws HostError(law) if the law asks for something that no message says.
   ReferenceReader(Configuration configuration, Frames frames);
 
   /// A streamed point as a flat sample of a cartesian law: one transform, at most one velocity and one acceleration,
@@ -65,6 +67,8 @@ class ReferenceReader {
                                const std::vector<PosePoint>& points) const;
   /// Joint positions at times, in the library's order; the message may have the joints in any order.
   std::vector<TimedJoints> joints(const std::vector<std::string>& names, const std::vector<JointPoint>& points) const;
+  /// A wrench [N, N·m], given in a frame, which must be the base frame.
+  std::vector<double> wrench(const std::string& frame, const TwistNumbers& wrench, const std::string& topic) const;
 
  private:
   void check_frame(const std::string& frame, const std::string& where) const;

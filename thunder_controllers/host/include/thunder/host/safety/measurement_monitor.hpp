@@ -34,11 +34,11 @@ class MeasurementMonitor {
   void restart(const double* q) noexcept;
 
   /// The guards that the measurement sets off. A good one becomes the last good position. `elapsed` is the time that
-  /// has passed since the update before, whatever dt says [s].
+  /// has passed since the update before, whatever dt says [s]. `has_others`: what else the law measures is finite.
   ///
   /// A stamp that lies in the past by less than the timeout is an overtaken measurement, and later ones are still
   /// compared with the newest; one that lies further back means that the clock was set, and is the new start.
-  GuardBits check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
+  GuardBits check(double t, const double* q, const double* qd, bool has_others, double dt, double elapsed) noexcept;
 
   /// Whether some joint was faster than velocity_stop_ratio times its limit for longer than velocity_patience, or
   /// faster than its limit for longer than velocity_limit_patience, without a pause. A fifth of the patience is a pause;
@@ -51,6 +51,9 @@ class MeasurementMonitor {
 
   /// Whether the last measurement is the first good one after a gap.
   bool resumes() const noexcept { return resumes_; }
+
+  /// Whether the last measurement tells position and velocity, good or not in all else.
+  bool is_known() const noexcept { return is_known_; }
 
   /// Whether dt is one that laws are stepped with.
   bool is_valid_dt(double dt) const noexcept { return dt > 0.0 && dt <= max_dt_; }
@@ -79,6 +82,7 @@ class MeasurementMonitor {
   bool has_good_ = false;
   bool resumes_ = false;
   bool has_jumped_ = false;
+  bool is_known_ = false;
 };
 
 }  // namespace thunder

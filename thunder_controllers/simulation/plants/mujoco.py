@@ -1,4 +1,4 @@
-"""MujocoPlant: the true robot of a simulation, driven by joint torques at the rate of its controller."""
+"""MujocoPlant: the true robot of a simulation, integrated by MuJoCo."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.mujoco_model import (
     INTEGRATORS,
     body_inertia,
@@ -19,23 +21,17 @@ from thunder_controllers.simulation.mujoco_model import (
     set_inertia,
 )
 from thunder_controllers.simulation.options import Payload, PlantOptions
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
+from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
 
 FloatArray = NDArray[np.float64]
 
-NOISE_BLOCK = 1024
-"""Steps for which noise is drawn at once: one call of the generator costs as much as a thousand numbers."""
 
-DELAY_TOLERANCE = 1e-6
-"""How far a delay may be from a whole number of integration steps, in steps."""
+class MujocoPlant(Plant):
+    """A robot from URDF text with one torque motor per joint, gravity on; see `Plant`.
 
-
-class MujocoPlant:
-    """A robot from URDF text with one torque motor per joint, gravity on.
-
-    Positions [rad or m], velocities and efforts [N·m or N] are in the order of `joints`. The effort of a step acts,
-    constant, for one control period, after the torque delay. Effort limits of the description saturate the motors.
+    Effort limits of the description saturate the motors.
 
     Args:
         urdf: The description (expand xacro first).
@@ -62,13 +58,12 @@ class MujocoPlant:
         gravity_compensated: bool = False,
         where: str = "plant",
     ) -> None:
-        self.options = options or PlantOptions()
-        self.joints = tuple(joints)
-        self.n = len(self.joints)
-        self.period = period
-        self.where = where
+        super().__init__(joints, period, options or PlantOptions(), seed, where)
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
         self._set_integration()
+        rotors = per_joint(self.options.rotor_inertia, self.n, f"{where}: rotor_inertia")
+        for name, rotor in zip(self.joints, rotors, strict=True):
+            self._spec.joint(name).armature = rotor
         self._firmware = _Firmware(self._spec, self.joints, where) if gravity_compensated else None
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         body_named(self._spec, self.ee_link, f"{where}: ee_link")
@@ -76,21 +71,16 @@ class MujocoPlant:
             set_inertia(body_named(self._spec, link, f"{where}: inertia"), body.to_inertia())
         for payload in self.options.payloads:
             body_named(self._spec, payload.link, f"{where}: payloads")
+        for index, fault in enumerate(self.options.faults):
+            if isinstance(fault, Wrench):
+                body_named(self._spec, fault.link, f"{where}: faults.{index}")
         self._bind(*compile_spec(self._spec, where))
-        whole, self._late = divmod(self._delay_steps(), self.options.substeps)
-        self._delay = np.zeros((whole, self.n))
-        self._seed = seed
-        self._sensors = _Sensors(self.options, self.n, period, seed, where)
         self._own_inertia: dict[str, Inertia] = {}
-        self.effort = np.zeros(self.n)
-        """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
-        self.payload_changes = 0
-        """Times that a payload was attached: what a recorder of true parameters watches."""
         self.reset(np.zeros(self.n))
 
     def _set_integration(self) -> None:
         option = self._spec.option
-        option.timestep = self.period / self.options.substeps
+        option.timestep = self.timestep
         option.integrator = INTEGRATORS[self.options.integrator]
         option.gravity = self.options.gravity
 
@@ -107,54 +97,18 @@ class MujocoPlant:
         self._qpos, self._qvel, self._ctrl = data.qpos, data.qvel, data.ctrl
         self._kinematics = mujoco.MjData(model)
 
-    def _delay_steps(self) -> int:
-        step = self.period / self.options.substeps
-        steps = self.options.torque_delay / step
-        if abs(steps - round(steps)) > DELAY_TOLERANCE:
-            raise ScenarioError(
-                f"{self.options.torque_delay:g} s is not a whole number of integration steps",
-                where=f"{self.where}: torque_delay",
-                valid=f"a multiple of {step:g} s",
-            )
-        return round(steps)
-
-    @property
-    def q(self) -> FloatArray:
-        """True joint positions, a copy, shape (n,)."""
-        return np.array(self._qpos[self._order])
-
-    @property
-    def qd(self) -> FloatArray:
-        """True joint velocities, a copy, shape (n,)."""
-        return np.array(self._qvel[self._order])
-
     @property
     def time(self) -> float:
         """Simulated time [s]."""
         return float(self.data.time)
 
-    def reset(self, q: ArrayLike, qd: ArrayLike | None = None) -> None:
-        """Put the plant at (q, qd), time 0, payloads of later times detached, delayed efforts holding the arm still.
-
-        Raises:
-            DimensionError: if an array has another shape than (n,) or is not finite.
-        """
-        q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
-        self._pending = sorted(self.options.payloads, key=lambda payload: payload.time)
-        self.detach()
+    def _put(self, q: FloatArray, qd: FloatArray) -> None:
         mujoco.mj_resetData(self.model, self.data)
         self._qpos[self._order] = q
         self._qvel[self._order] = qd
-        self._slot = 0
-        self._sensors = _Sensors(self.options, self.n, self.period, self._seed, self.where)
-        self._attach_due(0.0)
-        self._delay[:] = self.effort = self.holding_effort()
 
-    def brake(self) -> None:
-        """Stop the joints where they are, delayed efforts holding the arm still from then on."""
+    def _stop(self) -> None:
         self._qvel[:] = 0.0
-        self._sensors.restart()
-        self._delay[:] = self.effort = self.holding_effort()
 
     def detach(self) -> None:
         """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
@@ -182,10 +136,6 @@ class MujocoPlant:
         """Copy what the plant is compiled from; friction of the options is in the compiled model alone."""
         return self._spec.copy()
 
-    def _attach_due(self, time: float) -> None:
-        while self._pending and self._pending[0].time <= time:
-            self.attach(self._pending.pop(0))
-
     def true_inertia(self, link: str) -> Inertia:
         """Inertia of a link now, with all that is fixed to it, in the link frame."""
         body_named(self._spec, link, self.where)
@@ -196,29 +146,29 @@ class MujocoPlant:
         self._qpos.take(self._order, out=q, mode="clip")  # clip: the default mode buffers `out`
         self._qvel.take(self._order, out=qd, mode="clip")
 
-    def measure(self, q: FloatArray, qd: FloatArray) -> None:
-        """Write what the sensors say into `q` and `qd`, shape (n,) each; once per step, as each call draws noise."""
-        self.read(q, qd)
-        if self._sensors.act:
-            self._sensors.corrupt(q, qd)
-
-    def step(self, effort: FloatArray) -> None:
-        """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
-        if self._pending:
-            self._attach_due(self.data.time + 0.5 * self.model.opt.timestep)
-        if len(self._delay):
-            effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
-            self._slot = (self._slot + 1) % len(self._delay)
-        if self._late:
-            self._integrate(self.effort, self._late)
-        self.effort[:] = effort
-        self._integrate(effort, self.options.substeps - self._late)
+    def _motor_effort(self, effort: FloatArray) -> FloatArray:
+        return effort if self._firmware is None else effort + self._firmware.gravity_effort(self.q)
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
-        if self._firmware is not None:
-            effort = effort + self._firmware.gravity_effort(self._qpos[self._order])
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
-        mujoco.mj_step(self.model, self.data, steps)
+        if self.faults.loads_joints:
+            step_under_load(self.model, self.data, steps, self.faults, self._order)
+        else:
+            mujoco.mj_step(self.model, self.data, steps)
+
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of wrenches, and forces applied in MuJoCo, not of contacts."""
+        effort = np.array(self.data.qfrc_applied)
+        for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
+            force, torque = np.split(self.data.xfrc_applied[body], 2)
+            mujoco.mj_applyFT(self.model, self.data, force, torque, self.data.xipos[body], body, effort)
+        return np.asarray(super().external_effort() + effort[self._order])
+
+    def _mechanics(self) -> MujocoMechanics:
+        data = self._kinematics
+        data.qpos[:], data.qvel[:], data.time = self._qpos, self._qvel, self.data.time
+        mujoco.mj_forward(self.model, data)
+        return MujocoMechanics(self.model, data, self._order)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
@@ -248,59 +198,6 @@ class MujocoPlant:
             positions[k], rotations[k] = xpos, xmat
         return positions, rotations.reshape(-1, 3, 3)
 
-    def _checked(self, value: ArrayLike, name: str) -> FloatArray:
-        array = np.array(value, dtype=float)
-        if array.shape != (self.n,) or not np.isfinite(array).all():
-            raise DimensionError(
-                f"{name} has shape {array.shape} or is not finite", where=self.where, valid=f"finite, ({self.n},)"
-            )
-        return array
-
-
-class _Sensors:
-    """White noise, then rounding to the encoder's resolution, of q and q̇; or q̇ from the differences of such q.
-
-    v_k = v_{k−1} + (1 − e^{−2πfΔ})((q_k − q_{k−1})/Δ − v_{k−1}), one call per control period Δ; f is the cut-off.
-    """
-
-    def __init__(self, options: PlantOptions, n: int, period: float, seed: int, where: str) -> None:
-        noise = options.noise
-        self._differences = options.velocity == "differences"
-        self.act = noise.acts or self._differences
-        self._n = n
-        self._period = period
-        self._weight = -np.expm1(-2.0 * np.pi * options.velocity_cutoff * period)
-        pairs = ((noise.q_std, noise.qd_std), (noise.q_resolution, noise.qd_resolution))
-        self._std, self._resolution = (
-            np.concatenate([per_joint(value, n, f"{where}: noise") for value in pair]) for pair in pairs
-        )
-        self._rounded = self._resolution > 0.0
-        self._rng = np.random.default_rng(seed)
-        self._block = np.empty((NOISE_BLOCK, 2 * n))
-        self._row = NOISE_BLOCK
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the filtered velocity: the next one is the true one, as of a filter that has long settled."""
-        self._last: tuple[FloatArray, FloatArray] | None = None
-
-    def corrupt(self, q: FloatArray, qd: FloatArray) -> None:
-        """Turn true q and q̇ into measured ones, in place."""
-        if self._row == NOISE_BLOCK:
-            self._rng.standard_normal(out=self._block)
-            self._row = 0
-        both = np.concatenate((q, qd)) + self._std * self._block[self._row]
-        self._row += 1
-        if self._rounded.any():
-            steps = self._resolution[self._rounded]
-            both[self._rounded] = np.round(both[self._rounded] / steps) * steps
-        q[:], qd[:] = both[: self._n], both[self._n :]
-        if self._differences:
-            if self._last is not None:
-                last_q, last_qd = self._last
-                qd[:] = last_qd + self._weight * ((q - last_q) / self._period - last_qd)
-            self._last = q.copy(), qd.copy()
-
 
 class _Firmware:
     """Gravity torque that the robot's own controller adds: of its description, not of what it really carries."""
@@ -317,15 +214,3 @@ class _Firmware:
         mujoco.mj_comPos(self._model, self._data)
         mujoco.mj_rne(self._model, self._data, 0, self._bias)
         return np.array(self._bias[self._order])
-
-
-def per_joint(value: float | tuple[float, ...], n: int, where: str) -> FloatArray:
-    """Expand one number or n numbers to shape (n,).
-
-    Raises:
-        ScenarioError: if there are neither one nor n.
-    """
-    array = np.atleast_1d(np.asarray(value, dtype=float))
-    if array.shape not in ((1,), (n,)):
-        raise ScenarioError(f"{len(array)} values", where=where, valid=f"one, or one per joint ({n})")
-    return np.broadcast_to(array, (n,)).copy()

@@ -13,12 +13,12 @@ from thunder_dynamics.law import Law, ReferenceKind, Signals
 from thunder_dynamics.spatial import vee
 
 
-def cartesian_impedance(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+def spring_and_damper(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """τ = Jᵀ(K e + D(ξ_d − J q̇)) − d q̇ + G,  e = [p_d − p; r sin θ]   [Hogan 1985, part II].
 
     At rest a wrench f on the end effector displaces it by e = −K⁻¹f.
     """
-    check_options("cartesian_impedance", options, ())
+    check_options("spring_and_damper", options, ())
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd, reference, rest = signals.q, signals.qd, signals.reference, ca.SX.zeros(robot.n)
     soft, doc = [600.0] * 3 + [40.0] * 3, "per axis of the world, linear first."
@@ -33,4 +33,4 @@ def cartesian_impedance(robot: RobotExpressions, options: Mapping[str, Any]) -> 
     e = ca.vertcat(reference.position - p, vee(reference.rotation @ R.T))
     wrench = K * e + D * (reference.twist - J @ qd)
     effort = J.T @ wrench - d * qd + robot.inverse_dynamics(q, rest, rest, rest)
-    return signals.law("cartesian_impedance", "Spring and damper at the end effector.", effort, {}, {"pose_error": e})
+    return signals.law("spring_and_damper", "Spring and damper at the end effector.", effort, {}, {"pose_error": e})

@@ -1,0 +1,228 @@
+"""What the host says of a law's velocity feedback when it is configured, against the analysis in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluation import load_robot
+from numpy.typing import ArrayLike, NDArray
+from pendulum2 import compile_pendulum2
+
+from thunder_controllers.analysis.feedback import RestingLaw
+from thunder_controllers.analysis.margin import STABLE, sample_poses
+from thunder_controllers.analysis.sampled_loop import Timing, arm_at
+from thunder_controllers.host import (
+    LARGEST_FEEDBACK_SHARE,
+    Configuration,
+    Controller,
+    ControlSession,
+    Library,
+    Limits,
+    Options,
+    feedback_margin,
+)
+from thunder_dynamics.build import build
+
+FloatArray = NDArray[np.float64]
+Gains = Mapping[str, ArrayLike]
+
+LAWS = ["cartesian_backstepping", "slotine_li"]
+PERIOD = 1e-3
+MASS_AND_MOMENTS = [0, 4, 7, 9]
+"""Of the ten parameters of a link."""
+
+
+@pytest.fixture(scope="module")
+def library(build_cache: Path) -> Library:
+    """The Panda, with both laws, adapting its last link."""
+    return Library(build(load_robot("panda"), LAWS, python=False) / "libpanda.so")
+
+
+@pytest.fixture(scope="module")
+def planar3r(build_cache: Path) -> Library:
+    return Library(build(load_robot("planar3r"), ["slotine_li"], python=False) / "libplanar3r.so")
+
+
+def notes(library: Library, law: str, gains: Gains | None = None, estimates: Gains | None = None) -> list[str]:
+    """What configure notices of the law; what it notices of the limits comes before."""
+    controller = Controller()
+    controller.configure(library, law=law, gains=gains or {}, initial_state=estimates or {})
+    of_limits = Limits(library).notes
+    assert controller.notes[: len(of_limits)] == of_limits
+    return controller.notes[len(of_limits) :]
+
+
+def share_of(library: Library, q: FloatArray, damping: FloatArray) -> float:
+    M = np.reshape(library.evaluate("M", q), damping.shape)
+    return float(np.linalg.eigvals(np.linalg.solve(M, damping)).real.max() * PERIOD)
+
+
+def analysed_share(library: Library, law: str, gains: Gains, q: FloatArray) -> float:
+    """The same number by the analysis in Python."""
+    resting = RestingLaw(library, law, gains, PERIOD)
+    resting.rest_at(q)
+    return share_of(library, q, -resting.feedback().velocity)
+
+
+def default(library: Library, law: str, gain: str) -> FloatArray:
+    controller = Controller()
+    controller.configure(library, law=law)
+    return np.array(controller.gain(gain))
+
+
+def number(pattern: str, note: str) -> float:
+    found = re.search(pattern, note)
+    assert found is not None, note
+    return float(found[1])
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_share_is_that_of_the_analysis(library: Library, law: str) -> None:
+    margin = feedback_margin(library, law=law)
+    assert margin is not None
+    assert margin.share == pytest.approx(analysed_share(library, law, {}, margin.q), rel=1e-4)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_no_pose_of_many_has_a_much_faster_feedback(library: Library, law: str) -> None:
+    margin = feedback_margin(library, law=law)
+    assert margin is not None
+    resting, fastest = RestingLaw(library, law, {}, PERIOD), 0.0
+    for q in sample_poses(library, 100, seed=1):
+        resting.rest_at(q)
+        fastest = max(fastest, share_of(library, q, -resting.feedback().velocity))
+    assert margin.share > 0.8 * fastest
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_joint_is_the_one_whose_gain_matters_most(library: Library, law: str) -> None:
+    margin = feedback_margin(library, law=law)
+    assert margin is not None
+    K_d = default(library, law, "K_d")
+    shares = [analysed_share(library, law, {"K_d": K_d * lower}, margin.q) for lower in 1.0 - 0.01 * np.eye(len(K_d))]
+    assert margin.joint == int(np.argmin(shares))
+
+
+def test_the_share_grows_with_the_period(library: Library) -> None:
+    at_1_kHz = feedback_margin(library, law="slotine_li")
+    options = Options(nominal_dt=0.004, measurement_timeout=0.02)
+    at_250_Hz = feedback_margin(library, law="slotine_li", options=options)
+    assert at_1_kHz is not None and at_250_Hz is not None
+    assert at_250_Hz.share == pytest.approx(4.0 * at_1_kHz.share, rel=1e-9)
+
+
+def test_the_default_gains_of_the_panda_are_slow_enough(library: Library) -> None:
+    """Also with estimates where the law itself bounds them."""
+    assert notes(library, "cartesian_backstepping") == []
+    upper = default(library, "cartesian_backstepping", "least_inertia") * 0.0 + 1e6
+    (note,) = notes(library, "cartesian_backstepping", {"least_inertia": upper})
+    assert note.startswith("the bounds of the estimates leave no margin")
+
+
+def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
+    law = "cartesian_backstepping"
+    K_d = 10.0 * default(library, law, "K_d")
+    margin = feedback_margin(library, law=law, gains={"K_d": K_d})
+    assert margin is not None
+    (note,) = notes(library, law, {"K_d": K_d})
+    assert note.startswith("the velocity feedback leaves no margin at 1000 Hz: it takes ")
+    assert number(r"takes (\S+) times", note) == pytest.approx(margin.share, rel=0.005)
+    assert f"the speed of {library.joint_names[margin.joint]} away" in note
+    assert "see thunder gains" in note
+    factor = number(r"by a factor of (\S+) or more", note)
+    assert factor == pytest.approx(margin.share / LARGEST_FEEDBACK_SHARE, rel=0.005)
+    lowered = feedback_margin(library, law=law, gains={"K_d": K_d / factor})
+    assert lowered is not None
+    assert lowered.share == pytest.approx(LARGEST_FEEDBACK_SHARE, rel=0.02)  # Λ acts on the velocity too
+
+
+def test_the_defaults_of_slotine_li_are_too_fast_for_a_ur5(build_cache: Path) -> None:
+    library = Library(build(load_robot("ur5"), ["slotine_li"], python=False) / "libur5.so")
+    (note,) = notes(library, "slotine_li")
+    assert note.startswith("the velocity feedback leaves no margin at 1000 Hz: it takes ")
+    assert "the speed of wrist_3_joint away" in note
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: Library, law: str) -> None:
+    """With a delay of two periods.
+
+    The share neglects the feedback of positions. At the border the loop swings by π/5 per period, ω = 628 rad/s; for
+    Λ = 10 1/s the lag Λ/ω of K_dΛ is 1 % of the π/2 that a delay may take.
+    """
+    K_d = default(library, law, "K_d")
+    for wanted, is_stable in ((0.97, True), (1.01, False)):
+        scale = 1.0
+        for _ in range(4):
+            margin = feedback_margin(library, law=law, gains={"K_d": scale * K_d})
+            assert margin is not None
+            scale *= wanted * LARGEST_FEEDBACK_SHARE / margin.share
+        resting = RestingLaw(library, law, {"K_d": scale * K_d}, PERIOD)
+        resting.rest_at(margin.q)
+        loop = arm_at(library, margin.q, Timing(delay=2.0 * PERIOD)).closed(resting.feedback())
+        radius = np.abs(np.linalg.eigvals(loop)).max()
+        assert bool(radius <= STABLE) == is_stable, (wanted, radius)
+
+
+def test_estimates_that_are_given_count(library: Library) -> None:
+    """An inertia of 0.8 kg·m² where 0.01 is true, which limit-cycles at 1 kHz."""
+    gains = {"K_d": 0.1 * default(library, "slotine_li", "K_d")}
+    assert not any("velocity feedback leaves" in note for note in notes(library, "slotine_li", gains))
+    estimate = np.array(library.law("slotine_li").state[0].defaults)
+    estimate[[4, 7, 9]] = 0.8
+    (note,) = notes(library, "slotine_li", gains, {"pi_hat": estimate})
+    assert note.startswith("the velocity feedback leaves no margin") and "panda_joint7" in note
+
+
+def test_bounds_of_the_estimates_count_where_the_inertia_acts_on_the_velocity(planar3r: Library) -> None:
+    """D = K_d + M̂ Λ for slotine_li, M̂ of the last link's estimate through the regressor of all links."""
+    K_d, Lambda, n = np.array([1.0, 0.5, 0.2]), 5.0, 3
+    gains = {"K_d": K_d, "Lambda": Lambda, "least_inertia": 1e6}  # pi_upper is the only bound
+    (note,) = notes(planar3r, "slotine_li", gains)
+    assert note.startswith("the bounds of the estimates leave no margin at 1000 Hz: with mass and moments of inertia")
+    assert "the speed of joint3 away" in note
+    estimate = np.array(planar3r.law("slotine_li").state[0].defaults)
+    upper = default(planar3r, "slotine_li", "pi_upper")
+    at_bounds = estimate.copy()
+    at_bounds[MASS_AND_MOMENTS] = upper[MASS_AND_MOMENTS]
+    margin = feedback_margin(planar3r, law="slotine_li", gains=gains, initial_state={"pi_hat": at_bounds})
+    assert margin is not None
+    assert number(r"takes (\S+) times", note) == pytest.approx(margin.share, rel=0.005)
+
+    def rows(qdd_r: FloatArray) -> FloatArray:
+        rest = np.zeros(n)
+        return np.reshape(planar3r.evaluate("Yr", margin.q, rest, rest, qdd_r), (n, 10 * n))
+
+    parameters = np.array(planar3r.pi)
+    parameters[-10:] = at_bounds
+    M_hat = np.column_stack([(rows(unit) - rows(np.zeros(n))) @ parameters for unit in np.eye(n)])
+    assert margin.share == pytest.approx(share_of(planar3r, margin.q, np.diag(K_d) + M_hat * Lambda), rel=1e-4)
+
+
+def test_bounds_as_near_as_the_note_says_are_silent(planar3r: Library) -> None:
+    gains = {"K_d": [1.0, 0.5, 0.2], "least_inertia": 1e6}  # pi_upper is the only bound
+    (note,) = notes(planar3r, "slotine_li", gains)
+    factor = number(r"by a factor of (\S+) or more", note)
+    estimate = np.array(planar3r.law("slotine_li").state[0].defaults)
+    upper = default(planar3r, "slotine_li", "pi_upper")
+    assert notes(planar3r, "slotine_li", gains | {"pi_upper": estimate + 1.1 * (upper - estimate) / factor})
+    assert notes(planar3r, "slotine_li", gains | {"pi_upper": estimate + (upper - estimate) / (1.01 * factor)}) == []
+
+
+def test_a_law_without_inertial_estimates_has_no_bounds_of_them(tmp_path: Path) -> None:
+    pendulum = Library(compile_pendulum2(tmp_path))
+    assert notes(pendulum, "joint_adaptive") == []
+    (note,) = notes(pendulum, "joint_adaptive", {"K_d": 100.0})
+    assert note.startswith("the velocity feedback leaves no margin at 1000 Hz")
+
+
+def test_a_session_says_what_its_controller_says(planar3r: Library) -> None:
+    controller = Controller()
+    controller.configure(planar3r, law="slotine_li")
+    session = ControlSession(Configuration(planar3r), Options())
+    assert session.notes == controller.notes
+    assert any("bounds of the estimates" in note for note in session.notes)

@@ -1,0 +1,255 @@
+"""Every installed law: compiled as symbolic, the fixed form of the adaptive ones, options, single properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluation import assert_close, evaluate, load_robot
+from laws import packed, step
+from robots import random_robot
+from scipy.spatial.transform import Rotation
+
+from thunder_controllers.host import Controller, Guard, Library, Options
+from thunder_dynamics.build import LawRequest, build, law_builders
+from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind
+from thunder_dynamics.model import RobotModel
+
+FIXED = {"adaptation": "none"}
+ADAPTIVE = ("slotine_li", "partially_known")
+
+
+def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:
+    return law_builders()[name].load()(robot, options)
+
+
+@pytest.fixture(scope="module")
+def panda() -> RobotExpressions:
+    return RobotExpressions(load_robot("panda"))
+
+
+@pytest.fixture(scope="module")
+def rpr() -> RobotExpressions:
+    return RobotExpressions(load_robot("rpr"))
+
+
+def joint_sample(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    q, qd, error, qd_d, qdd_d = rng.uniform(-1.0, 1.0, (5, n))
+    return q, qd, {"q": q + 0.1 * error, "qd": qd_d, "qdd": qdd_d}
+
+
+# --- compiled = symbolic ---------------------------------------------------------------------------------------------
+
+
+def requests(model: RobotModel) -> Iterator[LawRequest]:
+    """Every law that a robot can have."""
+    joints = len(model.path(model.ee_link))
+    for name in law_builders():
+        if not name.startswith("cartesian"):
+            yield name, {}
+        elif joints >= 3:
+            yield name, {} if joints >= 6 else {"task": "position"}
+
+
+MODELS = {name: load_robot(name) for name in ("panda", "ur5", "planar3r", "rpr", "sea2")}
+MODELS["random_robot"] = random_robot(8, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_every_law_compiled_is_the_symbolic_one(name: str, build_cache: Path) -> None:
+    model, rng = MODELS[name], np.random.default_rng(0)
+    laws = list(requests(model))
+    library = Library(build(model, laws=laws, python=False) / f"lib{model.name}.so")
+    for law_name, options in laws:
+        law = build_law(law_name, RobotExpressions(model), **options)
+        for _ in range(3):
+            q, qd = _inside(model, rng), rng.uniform(-0.3, 0.3, model.n)
+            _compare(library, law, q, qd, packed(law.reference, _near(library, law, q, rng)))
+
+
+def _inside(model: RobotModel, rng: np.random.Generator) -> np.ndarray:
+    limits = [link.joint.limits for link in model.links]
+    lower, upper = (np.clip([getattr(limit, end) for limit in limits], -1.0, 1.0) for end in ("lower", "upper"))
+    return np.asarray(lower + (upper - lower) * rng.uniform(0.4, 0.6, model.n))
+
+
+def _near(library: Library, law: Law, q: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    if law.reference_kind is ReferenceKind.JOINT:
+        qd, qdd = rng.uniform(-0.3, 0.3, (2, len(q)))
+        return {"q": q + rng.uniform(-0.02, 0.02, len(q)), "qd": qd, "qdd": qdd}
+    T = np.reshape(library.evaluate("T_0_ee", q), (4, 4))
+    R = Rotation.from_rotvec(rng.uniform(-0.2, 0.2, 3)).as_matrix() @ T[:3, :3]
+    twist, acceleration = rng.uniform(-0.3, 0.3, (2, 6))
+    position = T[:3, 3] + rng.uniform(-0.02, 0.02, 3)
+    return {"position": position, "rotation": R, "twist": twist, "acceleration": acceleration}
+
+
+def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, reference: np.ndarray) -> None:
+    """One update of the host, no guard acting, and one step of the graph."""
+    n, dt = len(q), 1e-3
+    options = Options(
+        effort_limit=np.full(n, 1e9),
+        effort_rate_limit=np.full(n, 1e12),
+        velocity_limit=np.full(n, np.inf),
+        approaches_jumps=False,
+    )
+    host = Controller()
+    host.configure(library, law=law.name, options=options)
+    host.set_reference(reference)
+    host.activate(q)
+    effort = np.zeros(n)
+    guards = Guard(host.update(0.0, q, qd, dt, effort))
+    assert guards == Guard(0), guards
+    gains = packed(law.gains)
+    state = packed(law.state) if law.initial is None else law.initial(q, np.zeros(n), gains)
+    found = law.step(q, qd, np.zeros(n), [], host.reference_vector, state, gains, dt)
+    expected = [np.asarray(value).ravel() for value in found]
+    assert_close(effort, expected[0], 1e-11)
+    assert_close(np.concatenate([host.state(entry.name).ravel() for entry in law.state] or [[]]), expected[1], 1e-11)
+    assert_close(host.telemetry_vector, expected[2], 1e-11)
+
+
+# --- the fixed form of adaptive laws ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+@pytest.mark.parametrize("adapted", [None, "all"])
+def test_an_adaptive_law_with_true_parameters_is_the_fixed_one(
+    panda: RobotExpressions, name: str, adapted: str | None
+) -> None:
+    adaptive = build_law(name, panda, **({} if adapted is None else {"adapted_links": adapted}))
+    fixed = build_law(name, panda, **FIXED)
+    assert fixed.state == () and "gamma" not in [gain.name for gain in fixed.gains]
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        q, qd, reference = joint_sample(rng, 7)
+        assert_close(step(adaptive, q, qd, reference)[0], step(fixed, q, qd, reference)[0], 1e-12)
+
+
+def test_partially_known_is_slotine_li_with_the_quotient_of_its_gains(panda: RobotExpressions) -> None:
+    rng = np.random.default_rng(2)
+    K_p, K_d = rng.uniform(50.0, 100.0, 7), rng.uniform(5.0, 20.0, 7)
+    one, other = (build_law(name, panda, adapted_links="all") for name in ADAPTIVE)
+    q, qd, reference = joint_sample(rng, 7)
+    slotine = step(one, q, qd, reference, gains={"Lambda": K_p / K_d, "K_d": K_d})
+    known = step(other, q, qd, reference, gains={"K_p": K_p, "K_d": K_d})
+    assert_close(known[0], slotine[0], 1e-12)
+    assert_close(known[1]["pi_hat"], slotine[1]["pi_hat"], 1e-12)
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", law_builders())
+def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, name: str) -> None:
+    with pytest.raises(NameNotFoundError, match=f"law {name}: no option 'colour'"):
+        build_law(name, panda, colour="red")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "valid"),
+    [
+        ("slotine_li", "adaptation", "gradient, none"),
+        ("partially_known", "adaptation", "gradient, none"),
+        ("computed_torque", "friction", "model, none"),
+        ("pd_plus", "friction", "model, none"),
+        ("variable_inertia", "friction", "model, none"),
+        ("cartesian_computed_torque", "friction", "model, none"),
+        ("cartesian_computed_torque", "task", "pose, position"),
+        ("cartesian_impedance", "task", "pose, position"),
+    ],
+)
+def test_values_that_an_option_does_not_have_are_refused(
+    panda: RobotExpressions, name: str, option: str, valid: str
+) -> None:
+    with pytest.raises(LawError, match=f"law {name}: {option} 'red'; valid: {valid}"):
+        build_law(name, panda, **{option: "red"})
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_links_to_adapt_without_adaptation_are_refused(panda: RobotExpressions, name: str) -> None:
+    with pytest.raises(LawError, match=f"law {name}: adapted_links with adaptation=none; valid: one of them"):
+        build_law(name, panda, **FIXED, adapted_links="all")
+
+
+def test_a_cartesian_law_that_inverts_says_how_many_joints_it_needs(rpr: RobotExpressions) -> None:
+    with pytest.raises(LawError, match="need as many joints, not 3; valid: task=position"):
+        build_law("cartesian_computed_torque", rpr)
+    with pytest.raises(LawError, match="not 2; valid: a robot of at least three joints"):
+        build_law("cartesian_computed_torque", RobotExpressions(load_robot("sea2")))
+    assert build_law("cartesian_impedance", rpr).step.size_out("effort") == (3, 1)  # nothing is inverted
+
+
+@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia"])
+def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressions, name: str) -> None:
+    """On a reference that the arm is on, the difference is the friction at its velocity."""
+    q, qd = np.array([0.3, 0.2, -0.4]), np.array([0.4, -0.3, 0.8])
+    reference = {"q": q, "qd": qd, "qdd": np.zeros(3)}
+    with_friction, without = (step(build_law(name, rpr, **o), q, qd, reference)[0] for o in ({}, {"friction": "none"}))
+    assert_close(with_friction - without, evaluate(rpr, "dl", {"dq": qd}).ravel(), 1e-12)
+
+
+# --- single properties -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", *ADAPTIVE])
+def test_on_its_reference_the_effort_is_inverse_dynamics(panda: RobotExpressions, name: str) -> None:
+    q, qd, reference = joint_sample(np.random.default_rng(3), 7)
+    reference |= {"q": q, "qd": qd}
+    M, C, G = (evaluate(panda, term, {"q": q, "dq": qd}) for term in ("M", "C", "G"))
+    expected = M @ reference["qdd"] + C @ qd + G.ravel()
+    assert_close(step(build_law(name, panda), q, qd, reference)[0], expected, 1e-12)
+
+
+def test_the_inertia_starts_at_the_mean_and_stays_between_the_eigenvalues(panda: RobotExpressions) -> None:
+    law, rng = build_law("variable_inertia", panda), np.random.default_rng(4)
+    gains = {"beta_lower": 1e-9}
+    for _ in range(5):
+        q, qd, reference = joint_sample(rng, 7)
+        M, C = (evaluate(panda, term, {"q": q, "dq": qd}) for term in ("M", "C"))
+        mean = np.asarray(law.initial(q, qd, packed(law.gains, gains))).item()
+        assert mean == pytest.approx(np.trace(M) / 7)
+        after = step(law, q, qd, reference, {"beta": mean}, gains)[1]["beta"]
+        settled = step(law, q, qd, reference, {"beta": mean}, gains, dt=1e3)[1]["beta"]
+        y = C @ qd
+        assert settled == pytest.approx(y @ M @ y / (y @ y))
+        eigenvalues = np.linalg.eigvalsh(M)
+        assert eigenvalues[0] <= settled <= eigenvalues[-1]
+        rate = 10.0 * np.linalg.norm(qd)
+        assert after == pytest.approx(settled + (mean - settled) * np.exp(-rate * 1e-3))
+
+
+def test_the_inertia_is_held_at_rest_and_above_its_bound(panda: RobotExpressions) -> None:
+    law = build_law("variable_inertia", panda)
+    q, _, reference = joint_sample(np.random.default_rng(5), 7)
+    assert step(law, q, np.zeros(7), reference, {"beta": 0.4}, dt=1e3)[1]["beta"] == 0.4
+    assert step(law, q, np.full(7, 0.5), reference, {"beta": 0.01}, {"beta_lower": 0.2})[2]["inertia"] == 0.2
+
+
+def test_the_end_effector_hangs_on_its_springs(panda: RobotExpressions) -> None:
+    """A small error e is answered by JᵀK e: along the world's axes, and about those of the desired frame."""
+    law, q = build_law("cartesian_impedance", panda), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
+    T, J, G = (evaluate(panda, name, {"q": q}) for name in ("T_0_ee", "J_ee", "G"))
+    K, small = np.array([100.0, 200.0, 300.0, 10.0, 20.0, 30.0]), 1e-5 * np.array([1.0, 2.0, -1.0, 2.0, -3.0, 1.0])
+    R_d = T[:3, :3] @ Rotation.from_rotvec(small[3:]).as_matrix()
+    reference = {"position": T[:3, 3] + small[:3], "rotation": R_d}
+    effort = step(law, q, np.zeros(7), reference, gains={"K": K})[0]
+    wrench = np.concatenate([K[:3] * small[:3], R_d @ (K[3:] * small[3:])])
+    assert_close(effort - G.ravel(), J.T @ wrench, 1e-4)
+
+
+def test_far_errors_are_shortened(panda: RobotExpressions) -> None:
+    law, q = build_law("cartesian_computed_torque", panda), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
+    T = evaluate(panda, "T_0_ee", {"q": q})
+    efforts = []
+    for distance, angle in ((0.1, np.arcsin(0.4)), (0.3, 1.2)):
+        turn = Rotation.from_rotvec([0.0, angle, 0.0]).as_matrix()
+        reference = {"position": T[:3, 3] + [0.0, distance, 0.0], "rotation": turn @ T[:3, :3]}
+        efforts.append(step(law, q, np.zeros(7), reference)[0])
+    assert_close(efforts[1], efforts[0], 1e-9)

@@ -1,0 +1,85 @@
+"""Faults of a scenario, end to end: the Panda under its law, what the host says to them, and what the run leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from thunder_controllers.host import Guard
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.experiment import RunResult, run_scenario
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_controllers.simulation.trace import Trace
+from thunder_dynamics.errors import ScenarioError
+
+pytestmark = pytest.mark.slow
+
+
+def _run(folder: Path, *faults: dict[str, Any], duration: float = 1.0, seed: int = 0) -> RunResult:
+    """The adaptive run of the scenario with a blocked joint, with other faults."""
+    document = yaml.safe_load(share("config/scenarios/panda_joint_block.yaml").read_text())
+    document["robot"] = str(share("config/robots/panda.yaml"))
+    document["plant"] = {"urdf": str(share("urdf/panda.urdf.xacro")), "velocity": "exact", "faults": list(faults)}
+    document |= {"duration": duration, "seed": seed, "runs": [{"name": "adaptation"}]}
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return run_scenario(load_scenario(path), folder / "out").runs[0]
+
+
+def _acts(trace: Trace, guard: Guard) -> list[int]:
+    """Steps at which a guard acted."""
+    bit = list(trace.guard_names).index(str(guard.name).lower())
+    return [int(step) for step in np.flatnonzero((trace.guards >> bit) & 1)]
+
+
+def test_a_blocked_joint_of_a_panda_stops_the_others_go_on(tmp_path: Path) -> None:
+    """q̇₁ decays as e^−λt from the step at which the block begins; the law keeps the arm near its path."""
+    block = {"type": "block", "joints": ["panda_joint1"], "rate": 10.0, "start": 0.5, "end": 1.5}
+    result = _run(tmp_path, block, duration=2.5)
+    trace = result.trace
+    expected = trace.qd[500, 0] * np.exp(-10.0 * (trace.t[500:1501] - trace.t[500]))
+    np.testing.assert_allclose(trace.qd[500:1501, 0], expected, rtol=1e-8)
+    assert abs(trace.qd[500, 0]) > 0.01 and np.ptp(trace.q[500:1500, 1]) > 0.02
+    assert result.metrics["faults"] == {"block panda_joint1, 0.5 s to 1.5 s": 1000}
+    np.testing.assert_array_equal(np.flatnonzero(trace.faults[:, 0])[[0, -1]], [500, 1499])
+    np.testing.assert_array_equal(Trace.load(tmp_path / "out/adaptation.npz").fault_names, trace.fault_names)
+    error = np.linalg.norm(trace.error, axis=1)
+    assert error[1400] > 5.0 * error[-1]  # and comes back to it
+
+
+def test_a_dropped_out_encoder_makes_the_host_hold_the_arm(tmp_path: Path) -> None:
+    """No step is made from a missing reading: the command goes to the gravity torque; then the path is found again."""
+    fault = {"type": "dropout", "joints": ["panda_joint4"], "start": 0.5, "end": 0.6}
+    trace = _run(tmp_path, fault, duration=1.5).trace
+    assert _acts(trace, Guard.MEASUREMENT_NON_FINITE) == list(range(500, 600))
+    assert np.isnan(trace.q_measured[500:600, 3]).all() and np.isfinite(trace.effort).all()
+    np.testing.assert_array_equal(trace.effort[590:600], np.tile(trace.effort[599], (10, 1)))
+    assert np.linalg.norm(trace.error[-1]) < 0.2 * np.linalg.norm(trace.error[500:700], axis=1).max()
+
+
+def test_repeated_samples_of_all_joints_are_stale_those_of_one_are_not(tmp_path: Path) -> None:
+    """So is the first one after them: it lies further from the last than the timeout of 10 ms."""
+    fault = {"type": "repeated_samples", "start": 0.5, "end": 0.55}
+    both = [_run(tmp_path, fault | joints).trace for joints in ({}, {"joints": ["panda_joint4"]})]
+    assert _acts(both[0], Guard.MEASUREMENT_STALE) == list(range(500, 551))
+    assert _acts(both[1], Guard.MEASUREMENT_STALE) == []
+    assert (both[1].q_measured[500:550, 3] == both[1].q_measured[499, 3]).all()
+
+
+def test_random_faults_repeat_with_their_seed(tmp_path: Path) -> None:
+    faults = ({"type": "effort_noise", "share": 0.05}, {"type": "repeated_samples", "probability": 0.1})
+    files = []
+    for seed in (3, 3, 4):
+        _run(tmp_path, *faults, duration=0.3, seed=seed)
+        files.append((tmp_path / "out/adaptation.npz").read_bytes())
+    assert files[0] == files[1] != files[2]
+
+
+def test_a_fault_of_a_joint_that_is_not_there_ends_the_run_before_it_starts(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="faults.0: the plant has no joint 'elbow'; valid: panda_joint1, "):
+        _run(tmp_path, {"type": "block", "joints": ["elbow"], "rate": 1.0})
+    assert not (tmp_path / "out/adaptation.npz").exists()

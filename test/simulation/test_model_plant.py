@@ -1,0 +1,265 @@
+"""The plant of the model's own equations: against MuJoCo, against point masses written down by hand, by its order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from plant_arms import ARM, ARM_JOINTS
+
+from thunder_controllers.host import Library
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.options import Body, Friction, Noise, Payload, PlantOptions
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_dynamics.build import build
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
+
+FloatArray = NDArray[np.float64]
+PERIOD = 1e-3
+BOX = Payload(link="l3", mass=1.2, com=(0.05, -0.02, 0.1), inertia=(0.004, 0.0, 0.0, 0.003, 0.0, 0.005))
+POINTS = share("config/robots/point_masses5.yaml")
+
+BLOCKS = tuple({"type": "block", "joints": [j], "rate": rate, "end": 0.1} for j, rate in (("j1", 5.0), ("j3", 20.0)))
+MOTORS = (
+    {"type": "effort_noise", "std": 1.0, "share": 0.05, "joints": ["j1"]},
+    {"type": "freeze", "joints": ["j2"], "start": 0.05, "end": 0.1},
+    {"type": "loss", "share": 0.5, "joints": ["j3"]},
+)
+SENSORS = (
+    {"type": "dropout", "joints": ["j1"], "probability": 0.2, "start": 0.05},
+    {"type": "late_samples", "joints": ["j2"], "steps": 3},
+)
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory: pytest.TempPathFactory) -> RobotModel:
+    """The test arm of three joints, whose model is read from the URDF that MuJoCo gets."""
+    path = tmp_path_factory.mktemp("arm") / "arm.urdf"
+    path.write_text(ARM)
+    return load_model(path)
+
+
+def _moved(plant: Plant, steps: int = 200) -> FloatArray:
+    """Measured states under torques that change every step, one row each."""
+    rng = np.random.default_rng(3)
+    plant.reset([0.2, -0.3, 0.1], [0.5, 0.3, -0.2])
+    states = np.empty((steps, 2, plant.n))
+    for state in states:
+        plant.measure(*state)
+        plant.step(plant.holding_effort() + rng.uniform(-3.0, 3.0, plant.n))
+    return states
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"payloads": (BOX,)},
+        {"payloads": (BOX.model_copy(update={"time": 0.05}),), "torque_delay": 0.002},
+        {"inertia": {"l2": Body(mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.01, 0.0, 0.0, 0.02, 0.0, 0.02))}},
+        {"friction": Friction(viscous=(0.5, 0.3, 2.0)), "gravity": (1.0, 2.0, -3.0)},
+        {"torque_delay": 0.0015, "substeps": 2},
+        {"noise": Noise(q_std=1e-3, q_resolution=1e-4), "velocity": "differences"},
+        {"payloads": (BOX.model_copy(update={"until": 0.1}),)},
+        {"rotor_inertia": (0.1, 0.2, 0.3), "faults": BLOCKS},
+        {"faults": ({"type": "wrench", "link": "l2", "force": (3.0, 5.0, -8.0), "torque": (1.0, 2.0, 3.0)},)},
+        {"faults": MOTORS},
+        {"faults": SENSORS},
+    ],
+    ids=[
+        *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "sensors"),
+        *("payload for a while", "rotors and blocks", "wrench", "motors", "samples"),
+    ],
+)
+def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str, Any]) -> None:
+    """Two integrators of order four of one motion differ by their truncation errors, some 1e-12 a step."""
+    ours, theirs = (
+        ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(**options), seed=4),
+        MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(**options), seed=4),
+    )
+    np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
+    assert ours.time == pytest.approx(theirs.time, rel=1e-12) and ours.payload_changes == theirs.payload_changes
+    np.testing.assert_allclose(ours.external_effort(), theirs.external_effort(), rtol=0, atol=1e-7)
+    for link in ("l1", "l2", "l3"):
+        np.testing.assert_allclose(ours.true_inertia(link).pi, theirs.true_inertia(link).pi, atol=1e-12)
+    for mine, other in zip(ours.poses(np.eye(3)), theirs.poses(np.eye(3)), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-12)
+
+
+def test_gravity_compensation_is_of_the_description(arm: RobotModel) -> None:
+    options = PlantOptions(payloads=(BOX,))
+    ours = ModelPlant(arm, ARM_JOINTS, PERIOD, options, gravity_compensated=True)
+    theirs = MujocoPlant(ARM, ARM_JOINTS, PERIOD, options, gravity_compensated=True)
+    np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
+    assert np.abs(theirs.holding_effort()).max() > 1.0
+
+
+def test_effort_limits_saturate_the_motors(arm: RobotModel) -> None:
+    ours, theirs = ModelPlant(arm, ARM_JOINTS, PERIOD), MujocoPlant(ARM, ARM_JOINTS, PERIOD)
+    for plant in (ours, theirs):
+        for _ in range(20):
+            plant.step(np.array([500.0, -500.0, 500.0]))
+    np.testing.assert_allclose(ours.qd, theirs.qd, rtol=0, atol=1e-8)
+
+
+def test_brakes_stop_it_where_it_is(arm: RobotModel) -> None:
+    plant = ModelPlant(arm, ARM_JOINTS, PERIOD)
+    plant.reset([0.2, -0.3, 0.1], [0.5, 0.3, -0.2])
+    plant.brake()
+    plant.step(plant.effort)
+    np.testing.assert_allclose(plant.qd, 0.0, atol=1e-12)
+    np.testing.assert_allclose(plant.q, [0.2, -0.3, 0.1], atol=1e-12)
+
+
+def _points(q: ca.SX) -> list[ca.SX]:
+    """Where the point masses are, from the lengths and rotations of the robot's description alone."""
+
+    def turned(axis: str, angle: ca.SX) -> ca.SX:
+        c, s = ca.cos(angle), ca.sin(angle)
+        rows = [[c, -s, 0], [s, c, 0], [0, 0, 1]] if axis == "z" else [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+        return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+
+    points = [(0, 0.2, 0.5), (0, 0, 0.5), (0, 0, 0.4), (0, 0.15, 0), (0, 0, 0.3)]
+    R, origin, found = ca.SX.eye(3), ca.SX.zeros(3), []
+    for k, axis in enumerate("zyyzy"):
+        R = R @ turned(axis, q[k])
+        if 1 <= k <= 3:
+            origin = found[k - 1]
+        found.append(origin + R @ ca.DM(points[k]))
+    return found
+
+
+def test_the_point_masses_move_as_their_positions_say() -> None:
+    """M = Σ m JᵀJ, G = ∂(Σ m g z)/∂q and C q̇ = Ṁ q̇ − ½ ∂(q̇ᵀM q̇)/∂q, by automatic differentiation."""
+    q, qd = ca.SX.sym("q", 5), ca.SX.sym("qd", 5)
+    points, masses = _points(q), (2.0, 1.0, 1.0, 0.3, 0.7)
+    M = sum(m * ca.jacobian(p, q).T @ ca.jacobian(p, q) for m, p in zip(masses, points, strict=True))
+    G = ca.gradient(sum(m * 9.81 * p[2] for m, p in zip(masses, points, strict=True)), q)
+    momentum = M @ qd
+    bias = ca.jacobian(momentum, q) @ qd - 0.5 * ca.gradient(ca.dot(qd, momentum), q)
+    expected = ca.Function("expected", [q, qd], [M, bias, G, points[-1]])
+    model = load_model(POINTS)
+    library = Library(build(model, python=False) / "libpoint_masses5.so")
+    assert [link.friction for link in model.links] == [(4.0,), (2.0,), (2.0,), (2.0,), (2.0,)]
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        angles, rates = rng.uniform(-np.pi, np.pi, 5), rng.uniform(-3.0, 3.0, 5)
+        M_ours = library.evaluate("M", angles)
+        bias_ours = library.evaluate("C", angles, rates) @ rates
+        found = (M_ours, bias_ours, library.evaluate("G", angles), library.evaluate("T_0_ee", angles)[:3, 3])
+        for mine, other in zip(found, expected(angles, rates), strict=True):
+            np.testing.assert_allclose(np.squeeze(mine), np.squeeze(np.array(other)), rtol=1e-10, atol=1e-10)
+
+
+def _points_plant(period: float, **options: Any) -> ModelPlant:
+    model = load_model(POINTS)
+    plant = ModelPlant(model, model.joint_names, period, PlantOptions(**options))
+    plant.reset([-1.5, 1.0, 1.2, 0.3, 0.5], [0.5, -0.3, 0.2, 0.4, -0.6])
+    return plant
+
+
+def test_the_integration_is_of_order_four() -> None:
+    """Halving the step divides the error by sixteen."""
+
+    def end(steps: int) -> FloatArray:
+        plant = _points_plant(0.4 / steps)
+        for _ in range(steps):
+            plant.step(np.array([1.0, 2.0, 0.5, -0.2, 0.1]))
+        return plant.q
+
+    exact = end(3200)
+    coarse, fine = (np.abs(end(steps) - exact).max() for steps in (200, 400))
+    assert 12.0 < coarse / fine < 20.0
+
+
+def test_point_masses_without_friction_keep_their_energy() -> None:
+    plant = _points_plant(1e-4, friction=Friction())
+    library, dyn = plant._library, np.array(plant.robot.parameters("par_DYN"))
+    height = ca.SX.sym("q", 5)
+    potential = ca.Function(
+        "V", [height], [sum(m * 9.81 * p[2] for m, p in zip((2, 1, 1, 0.3, 0.7), _points(height), strict=True))]
+    )
+
+    def energy() -> float:
+        return 0.5 * plant.qd @ library.evaluate("M", plant.q, dyn) @ plant.qd + float(potential(plant.q))
+
+    before, kinetic = energy(), []
+    for _ in range(3000):
+        plant.step(np.zeros(5))
+        kinetic.append(np.abs(plant.qd).max())
+    assert max(kinetic) > 1.0
+    assert energy() == pytest.approx(before, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"integrator": "euler"}, "with integrator euler; valid: rk4"),
+        ({"contacts": True}, "with contacts; valid: engine: mujoco"),
+        ({"friction": Friction(viscous=(1.0, 2.0))}, "friction: 2 values; valid: one, or one per joint"),
+        ({"torque_delay": 0.0005}, "0.0005 s is not a whole number of integration steps"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(arm: RobotModel, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(**options))
+
+
+def test_other_joints_links_and_elastic_joints_are_refused(arm: RobotModel) -> None:
+    with pytest.raises(ScenarioError, match="with joints j1, j2, j3; valid: j3, j1, j2"):
+        ModelPlant(arm, ("j3", "j1", "j2"), PERIOD)
+    with pytest.raises(NameNotFoundError, match="no link 'l9'"):
+        ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(payloads=(BOX.model_copy(update={"link": "l9"}),)))
+    elastic = load_model(share("config/robots/sea2.yaml"))
+    with pytest.raises(ScenarioError, match="with elastic joints; valid: rigid joints"):
+        ModelPlant(elastic, elastic.joint_names, PERIOD)
+
+
+def test_a_joint_that_moves_no_mass_is_named() -> None:
+    """The last point on the axis of its joint, where it has no lever."""
+    model = load_model(POINTS)
+    links = (*model.links[:-1], replace(model.links[-1], inertia=replace(model.links[-1].inertia, com=np.zeros(3))))
+    plant = ModelPlant(replace(model, links=links), model.joint_names, PERIOD)
+    with pytest.raises(ScenarioError, match="the mass matrix is singular at q ="):
+        plant.step(np.zeros(5))
+
+
+SCENARIO = f"""
+name: points
+robot: {POINTS}
+plant: {{engine: model, urdf: {POINTS}, velocity: exact, friction: {{viscous: 0.0}}}}
+law: {{name: slotine_li, options: {{adapted_links: [link5]}},
+      initial_estimates: {{link5: {{mass: 0.5, com: [0, -0.3, 0]}}}}}}
+reference: {{type: joint_lissajous, centre: [0, 0.8, 0.5, 0, 0.5], amplitude: [0.3, 0.2, 0.2, 0.3, 0.4],
+            frequency: [0.4, 0.5, 0.6, 0.5, 0.7], phase: [0, 0, 0, 0, 0]}}
+start: {{q: [0, 0.8, 0.5, 0, 0.5], velocity: reference}}
+duration: 4.0
+runs: [{{name: fixed, adaptation: false}}, {{name: adaptive}}]
+"""
+
+
+@pytest.mark.slow
+def test_a_scenario_runs_on_it(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    fixed, adaptive = run_scenario(load_scenario(path), tmp_path / "out").runs
+    errors = [np.linalg.norm(run.trace.error[-1000:], axis=1).mean() for run in (fixed, adaptive)]
+    assert errors[1] < 0.5 * errors[0] < 0.1
+
+
+def test_the_engine_is_one_of_two(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO.replace("engine: model", "engine: bullet"))
+    with pytest.raises(ScenarioError, match="plant.engine: 'bullet'; valid: input should be 'mujoco' or 'model'"):
+        load_scenario(path)

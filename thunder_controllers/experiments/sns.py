@@ -1,0 +1,328 @@
+"""`thunder experiment sns`: a planar arm of three unit links whose end effector keeps its velocity, joints bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import matplotlib.patches
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from thunder_controllers.experiments.experiment import Criterion, Experiment, Figures, Findings, Settings, Value
+from thunder_controllers.redundancy.acceleration_bounds import (
+    clip_pseudo_inverse,
+    fastest_stop,
+    saturate_in_null_space,
+    scale_to_bounds,
+    solve_within_bounds,
+)
+from thunder_controllers.report.figures import COLOURS, LIMIT, STYLE
+
+FloatArray = NDArray[np.float64]
+
+PI = np.pi
+BOUNDS = PI * np.array([15.0, 10.0, 10.0])
+"""U [rad/s²]."""
+
+STATES: dict[str, tuple[FloatArray, FloatArray]] = {
+    "A": (PI * np.array([0.0, 0.5, 0.5]), PI * np.array([1.0, 1.0, 0.0])),
+    "B": (PI * np.array([0.0, 0.5, 0.5]), PI * np.array([1.0, 1.0, -0.25])),
+    "C": (PI * np.array([0.0, 0.0, 1.0]), PI * np.array([0.5, -1.0, 0.5])),
+    "D": (PI * np.array([0.0, 1.0, -1.0]), PI * np.array([0.5, -1.0, 0.5])),
+}
+"""Where the arm is and how fast: q [rad] and q̇ [rad/s]; in the last two it is singular."""
+
+METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray | None]] = {
+    "clipped": clip_pseudo_inverse,
+    "SNS": saturate_in_null_space,
+    "exact": solve_within_bounds,
+    "scaled": lambda J, r, U: scale_to_bounds(J, r, U).u,
+}
+"""Joint accelerations of (J, r, U); None where the method finds none, and the arm stops as fast as it can."""
+
+DT = 2.5e-4
+"""Between two accelerations [s]; they are constant in between."""
+
+LONGEST = 0.5
+"""How long an end effector is watched that never leaves the reach of the arm [s]."""
+
+KEPT = 1e-6
+"""The task is kept while the end effector accelerates by less than this, relative to 1 + ‖J̇ q̇‖ [m/s²]."""
+
+REST = 1e-9
+"""A joint rests below this speed [rad/s]."""
+
+FLOOR = 1e-6
+"""Least deviation [m] and speed [rad/s] that figures show."""
+
+SNAPSHOTS = 7
+"""Arms drawn in a panel."""
+
+
+@dataclass(frozen=True)
+class Planar:
+    """The arm in one state: joints of the chain (4, 2) [m], J (2, 3), J̇ q̇ (2,) [m/s²]."""
+
+    chain: FloatArray
+    J: FloatArray
+    drift: FloatArray
+
+
+def planar_arm(q: FloatArray, qd: FloatArray) -> Planar:
+    """Kinematics of three unit links at angles φ = q_1 + … + q_k: p = Σ (cos φ, sin φ), J̇ q̇ = −Σ φ̇² (cos φ, sin φ)."""
+    angles, rates = np.cumsum(q), np.cumsum(qd)
+    links = np.column_stack((np.cos(angles), np.sin(angles)))
+    across = np.column_stack((-links[:, 1], links[:, 0]))
+    J = np.cumsum(across[::-1], axis=0)[::-1].T
+    return Planar(np.vstack((np.zeros(2), np.cumsum(links, axis=0))), J, -(rates**2) @ links)
+
+
+@dataclass
+class Motion:
+    """What became of the arm under one method, a value per step of `DT`.
+
+    Attributes:
+        chain: Joints of the arm, shape (N, 4, 2) [m].
+        deviation: Distance of the end effector from where its first velocity leads it [m].
+        ratio: u_i / U_i, shape (N, 3).
+        qd: Joint velocities, shape (N, 3) [rad/s].
+        kept: How long the task was kept [s]; None if to the end.
+    """
+
+    chain: list[FloatArray] = field(default_factory=list)
+    deviation: list[float] = field(default_factory=list)
+    ratio: list[FloatArray] = field(default_factory=list)
+    qd: list[FloatArray] = field(default_factory=list)
+    kept: float | None = None
+
+
+def within_reach(state: tuple[FloatArray, FloatArray]) -> float | None:
+    """How long the end effector of constant velocity stays within three links of the base [s]; None: for ever."""
+    arm = planar_arm(*state)
+    p, v = arm.chain[-1], arm.J @ state[1]
+    roots = np.roots([v @ v, 2.0 * p @ v, p @ p - 9.0]) if np.linalg.norm(v) > REST else np.array([])
+    return float(max(roots.real)) if len(roots) else None
+
+
+def keep_velocity(method: str, state: tuple[FloatArray, FloatArray]) -> Motion:
+    """Ask for no acceleration of the end effector until it would leave the reach of the arm."""
+    (q, qd), motion = state, Motion()
+    start = planar_arm(q, qd)
+    velocity, gave_up = start.J @ qd, False
+    for step in range(round((within_reach(state) or LONGEST) / DT)):
+        arm = planar_arm(q, qd)
+        u = None if gave_up else METHODS[method](arm.J, -arm.drift, BOUNDS)
+        gave_up = u is None
+        u = fastest_stop(qd, BOUNDS, DT) if u is None else u
+        missed = np.linalg.norm(arm.J @ u + arm.drift) > KEPT * (1.0 + np.linalg.norm(arm.drift))
+        if missed and motion.kept is None:
+            motion.kept = step * DT
+        motion.chain.append(arm.chain)
+        motion.deviation.append(float(np.linalg.norm(arm.chain[-1] - start.chain[-1] - step * DT * velocity)))
+        motion.ratio.append(u / BOUNDS)
+        motion.qd.append(qd)
+        q, qd = q + DT * qd + 0.5 * DT**2 * u, qd + DT * u
+    return motion
+
+
+def _instants(_: Settings) -> Findings:
+    rows: dict[str, dict[str, Value]] = {}
+    for name, state in STATES.items():
+        arm = planar_arm(*state)
+        plain = np.linalg.pinv(arm.J, rcond=KEPT) @ -arm.drift
+        values = {
+            "speed [m/s]": np.linalg.norm(arm.J @ state[1]),
+            "J̇ q̇ [m/s²]": np.linalg.norm(arm.drift),
+            "least singular value [m]": np.linalg.svd(arm.J, compute_uv=False)[-1],
+            "J⁺ asks / bound": (np.abs(plain) / BOUNDS).max(),
+            "feasible share": scale_to_bounds(arm.J, -arm.drift, BOUNDS).factor,
+        }
+        rows[name] = {column: round(float(value), 9) for column, value in values.items()}
+    return Findings("At the first instant", rows)
+
+
+def _motions(_: Settings) -> Findings:
+    motions = {name: {method: keep_velocity(method, state) for method in METHODS} for name, state in STATES.items()}
+    rows = {
+        f"{name}, {method}": _motion_row(within_reach(STATES[name]), motion)
+        for name, own in motions.items()
+        for method, motion in own.items()
+    }
+    criteria = tuple(
+        Criterion("kept [s]", 1.0, at_least=True, rows=(f"{name}, {better}",), times=f"{name}, {worse}")
+        for name in STATES
+        for worse, better in (("clipped", "SNS"), ("SNS", "exact"), ("exact", "scaled"))
+    )
+    return Findings("Then on", rows, criteria, _motion_figure(motions))
+
+
+def _motion_row(reach: float | None, motion: Motion) -> dict[str, Value]:
+    kept = len(motion.qd) * DT if motion.kept is None else motion.kept
+    then = min(round(kept / DT), len(motion.qd) - 1)
+    return {
+        "in reach [s]": reach,
+        "kept [s]": kept,
+        "deviation then [m]": motion.deviation[then],
+        "joint speed then [rad/s]": float(np.abs(motion.qd[then]).max()),
+        "deviation at the end [m]": motion.deviation[-1],
+    }
+
+
+def _random_states(settings: Settings) -> Findings:
+    """How often each method does the task at all, at random postures and velocities, under U and random bounds."""
+    rng = np.random.default_rng(settings.seed)
+    rows: dict[str, dict[str, Value]] = {}
+    for label, is_drawn in (("U", False), ("U drawn", True)):
+        done = dict.fromkeys(("J⁺ within bounds", "SNS", "exact"), 0)
+        for _ in range(settings.cases):
+            arm = planar_arm(rng.uniform(-PI, PI, 3), rng.uniform(-2.0 * PI, 2.0 * PI, 3))
+            J, r, U = arm.J, -arm.drift, PI * 30.0 ** rng.uniform(0.0, 1.0, 3) if is_drawn else BOUNDS
+            done["J⁺ within bounds"] += bool((np.abs(np.linalg.pinv(J) @ r) <= U).all())
+            done["SNS"] += saturate_in_null_space(J, r, U) is not None
+            done["exact"] += solve_within_bounds(J, r, U) is not None
+        for name, count in done.items():
+            given_up = (done["exact"] - count) / max(done["exact"], 1)
+            rows[f"{label}, {name}"] = {"share done": count / settings.cases, "given up of what can be done": given_up}
+    return Findings("At random states", rows, (Criterion("given up of what can be done", 0.0, at_least=True),))
+
+
+STOPS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "to zero": partial(fastest_stop, U=BOUNDS, dt=DT),
+    "sign alone": lambda qd: -BOUNDS * np.sign(qd),
+}
+"""u of the fastest stop: ended where the velocity reaches zero, and as its formula alone has it."""
+
+
+def stop(name: str, qd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Stop for twice the least time: velocities and accelerations, shape (N, 3) each."""
+    speeds, accelerations = [qd], []
+    for _ in range(round(2.0 * float((np.abs(qd) / BOUNDS).max()) / DT)):
+        accelerations.append(STOPS[name](speeds[-1]))
+        speeds.append(speeds[-1] + DT * accelerations[-1])
+    return np.array(speeds), np.array(accelerations)
+
+
+def _stops(_: Settings) -> Findings:
+    stops = {state: {name: stop(name, STATES[state][1]) for name in STOPS} for state in ("A", "B", "C")}
+    rows: dict[str, dict[str, Value]] = {}
+    for state, own in stops.items():
+        for name, (velocity, acceleration) in own.items():
+            moving = np.flatnonzero((np.abs(velocity) > REST).any(axis=1))[-1] + 1
+            rows[f"{state}, {name}"] = {
+                "least time [s]": float((np.abs(velocity[0]) / BOUNDS).max()),
+                "at rest after [s]": moving * DT if moving < len(velocity) else None,
+                "speed left [rad/s]": float(np.abs(velocity[-1]).max()),
+                "reversals": int((acceleration[1:] * acceleration[:-1] < 0.0).sum()),
+            }
+    ended = tuple(row for row in rows if row.endswith("to zero"))
+    criteria = (Criterion("reversals", 0.0, rows=ended), Criterion("speed left [rad/s]", REST, rows=ended))
+    return Findings("The fastest stop", rows, criteria, _stop_figure(stops))
+
+
+def _motion_figure(motions: Mapping[str, Mapping[str, Motion]]) -> Figures:
+    with matplotlib.style.context(STYLE):
+        figure = Figure(figsize=(13.0, 9.0), layout="constrained")
+        axes = figure.subplots(3, len(motions), height_ratios=(1.5, 1.0, 1.0))
+        for column, (name, own) in zip(axes.T, motions.items(), strict=True):
+            column[0].set_title(f"State {name}")
+            _draw_paths(column[0], own, STATES[name])
+            _draw_deviation(column[1], own)
+            _draw_ratios(column[2], own["exact"])
+        axes[1, 0].set_ylabel("deviation [m]")
+        axes[2, 0].set_ylabel("u / U, exact, then stop")
+        for row in (0, 2):
+            handles, labels = axes[row, 0].get_legend_handles_labels()
+            axes[row, 0].legend(handles, labels, loc="lower left", ncols=2 if row == 0 else 3)
+    return {"motion": figure}
+
+
+def _draw_paths(axis: Axes, own: Mapping[str, Motion], state: tuple[FloatArray, FloatArray]) -> None:
+    """The arm under the exact method, fading in, and the paths of the end effector; a cross where one gives up."""
+    arm = planar_arm(*state)
+    steps = len(own["exact"].chain)
+    ahead = np.array([arm.chain[-1], arm.chain[-1] + steps * DT * (arm.J @ state[1])])
+    axis.add_patch(matplotlib.patches.Circle((0.0, 0.0), 3.0, fill=False, **{**LIMIT, "zorder": 0}))
+    for place, step in enumerate(np.linspace(0, steps - 1, SNAPSHOTS).astype(int)):
+        shade = 0.15 + 0.75 * place / (SNAPSHOTS - 1)
+        axis.plot(*own["exact"].chain[step].T, color="#555555", alpha=shade, marker="o", markersize=2.5, linewidth=1.6)
+    axis.plot(*ahead.T, color="black", linestyle="--", linewidth=1.0)
+    for colour, width, (name, motion) in zip(COLOURS, (1.4, 4.0, 1.6, 1.0), own.items(), strict=False):
+        path = np.array(motion.chain)[:, -1]
+        axis.plot(*path.T, color=colour, linewidth=width, label=name, alpha=0.5 if name == "SNS" else 1.0)
+        if motion.kept is not None:
+            axis.plot(*path[round(motion.kept / DT)], "x", color=colour, markersize=8, markeredgewidth=1.6)
+    axis.set(xlim=(-3.4, 3.4), ylim=(-3.4, 3.4), aspect="equal")
+
+
+def _draw_deviation(axis: Axes, own: Mapping[str, Motion]) -> None:
+    for colour, width, (name, motion) in zip(COLOURS, (1.4, 4.0, 1.6, 1.0), own.items(), strict=False):
+        times = DT * np.arange(len(motion.deviation))
+        alpha = 0.5 if name == "SNS" else 1.0
+        axis.semilogy(times, np.maximum(motion.deviation, FLOOR), color=colour, linewidth=width, alpha=alpha)
+        if motion.kept is not None:
+            axis.axvline(motion.kept, color=colour, linestyle=":", linewidth=1.0)
+    axis.set_ylim(FLOOR, 10.0)
+
+
+def _draw_ratios(axis: Axes, motion: Motion) -> None:
+    times = DT * np.arange(len(motion.ratio))
+    for joint, (colour, ratio) in enumerate(zip(COLOURS, np.transpose(motion.ratio), strict=False), start=1):
+        axis.plot(times, ratio, color=colour, label=f"joint {joint}")
+    for bound in (-1.0, 1.0):
+        axis.axhline(bound, **LIMIT)
+    axis.set_ylim(-1.6, 1.2)
+    axis.set_xlabel("t [s]")
+
+
+def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]]) -> Figures:
+    """Velocities, and below them the last steps of the joint that rests last: with its end, and by the sign alone."""
+    with matplotlib.style.context(STYLE):
+        figure = Figure(figsize=(11.0, 5.0), layout="constrained")
+        axes = figure.subplots(2, len(stops), sharey="row")
+        for column, (name, own) in zip(axes.T, stops.items(), strict=True):
+            speeds = own["to zero"][0]
+            times = 1e3 * DT * np.arange(len(speeds))
+            for joint, colour in zip(range(3), COLOURS, strict=False):
+                column[0].plot(times, speeds[:, joint], color=colour, label=f"joint {joint + 1}")
+            last, middle = int(np.argmax(np.abs(speeds[0]) / BOUNDS)), len(speeds) // 2
+            near = slice(middle - 6, middle + 18)
+            for colour, style, (kind, (velocity, _)) in zip(COLOURS, ("o-", "s:"), own.items(), strict=False):
+                label = f"joint {last + 1}, {kind}"
+                column[1].plot(times[near], 1e3 * velocity[near, last], style, color=colour, markersize=3, label=label)
+            column[0].set_title(f"{name}: fastest stop")
+            column[1].set_xlabel("t [ms]")
+        axes[0, 0].set_ylabel("q̇ [rad/s]")
+        axes[1, 0].set_ylabel("q̇ [10⁻³ rad/s]")
+        for row in axes:
+            row[-1].legend()
+    return {"stop": figure}
+
+
+SETUP = """The task is that of studies of redundancy under acceleration bounds: a planar arm of three unit links,
+|u| ≤ U = (15π, 10π, 10π) rad/s², whose end effector shall have no acceleration. States A: q = (0, π/2, π/2),
+q̇ = (π, π, 0); B: the same q, q̇ = (π, π, −π/4); C and D, singular: q = (0, 0, π) and (0, π, −π), q̇ = (π/2, −π, π/2).
+The fastest stop is from their velocities.
+
+Left open there and chosen here: what the motion is after the first instant (the task is asked for again every 0.25 ms,
+until the end effector of constant velocity would be 3 m from the base, or for 0.5 s), what an arm does that finds no
+accelerations (it stops as fast as it can), and that nothing but the bounds holds it back: neither positions nor speeds
+have limits. Random states have any posture and joint speeds to 2π rad/s; U is drawn between π and 30π rad/s².
+
+Clipped: the pseudo-inverse, cut at the bounds. SNS: the component with the largest |u|/U is pinned and the rest solved
+again, until all are within bounds. Exact: the least accelerations of all that do the task. Scaled: the same, or the
+largest feasible share of what the task needs."""
+
+
+def sns() -> Experiment:
+    """Zero end-effector acceleration of a planar 3R arm within bounds on joint accelerations, and its fastest stop."""
+    return Experiment(
+        "How long a planar 3R arm keeps its end effector's velocity within bounds on joint accelerations, by method.",
+        {"instant": _instants, "motion": _motions, "random": _random_states, "stop": _stops},
+        SETUP,
+        cases=2000,
+    )

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/safety/feedback_margin.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "thunder/host/error.hpp"
+#include "thunder/host/law/estimates.hpp"
+#include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/law/runner.hpp"
+#include "thunder/host/library/evaluator.hpp"
+#include "thunder/host/reference/port.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr int kPoses = 20;
+constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
+constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
+constexpr const char* kPosture = "q_home";
+constexpr std::size_t kMassAndMoments[] = {0, 4, 7, 9};  // of a link's parameters: m, Ixx, Iyy, Izz
+
+/// A law that holds a pose.
+class RestingLaw {
+ public:
+  RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, const NamedValues& gains,
+             const NamedValues& initial_state, const Options& options)
+      : limits_(limits_of(options, library->data())),
+        dt_(options.nominal_dt),
+        gains_(changed_gains(library->law(law), default_values(library->law(law).gains), gains)),
+        posture_(entry_if_any(library->law(law).gains, kPosture)),
+        law_(library, library->law(law), initial_state),
+        reference_(library, library->law(law), options, limits_),
+        inertia_(library, "M", library->n_joints() * library->n_joints()),
+        qd_(limits_.effort.size(), 0.0),
+        applied_effort_(qd_),
+        measurements_(default_values(library->law(law).measurements)) {
+    if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
+  }
+
+  /// Additive recurrence with the powers of the root of xⁿ⁺¹ = x + 1: as even as chance is not, in any dimension.
+  std::vector<double> pose(int index) const {
+    const auto n = static_cast<double>(qd_.size());
+    double root = 1.0;
+    for (int i = 0; i < 50; ++i) root = std::pow(1.0 + root, 1.0 / (n + 1.0));
+    std::vector<double> q(qd_.size());
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const double step = std::pow(root, -static_cast<double>(i + 1));
+      const double place = std::fmod(0.5 + index * step, 1.0);
+      const double lower = std::isfinite(limits_.position_lower[i]) ? limits_.position_lower[i] : -EIGEN_PI;
+      const double upper = std::isfinite(limits_.position_upper[i]) ? limits_.position_upper[i] : EIGEN_PI;
+      q[i] = lower + (kInside + (1.0 - 2.0 * kInside) * place) * (upper - lower);
+    }
+    return q;
+  }
+
+  /// Look at a pose, if its feedback is faster than that of the others. False where it cannot be computed.
+  bool look(const std::vector<double>& q, FeedbackMargin& fastest) {
+    const auto n = static_cast<Eigen::Index>(q.size());
+    if (!inertia_.evaluate(q.data()) || !differentiate(q)) return false;
+    const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
+    if (factor.info() != Eigen::Success) return false;
+    const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(damping_));
+    Eigen::Index mode = 0;
+    const double share = dt_ * found.eigenvalues().real().maxCoeff(&mode);
+    if (found.info() != Eigen::Success || !std::isfinite(share)) return false;
+    if (share <= fastest.share) return true;
+    const Eigen::VectorXcd v = found.eigenvectors().col(mode);
+    Eigen::Index joint = 0;
+    v.conjugate().cwiseProduct(damping_ * v).real().maxCoeff(&joint);
+    fastest = {share, static_cast<int>(joint), q};
+    return true;
+  }
+
+  /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
+  bool adapt() {
+    const std::vector<double> q = pose(0);
+    if (!hold(q) || !step(q)) return false;
+    law_.commit(false);
+    return true;
+  }
+
+ private:
+  bool hold(const std::vector<double>& q) {
+    if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
+    law_.reset(true);
+    return reference_.restart(q.data());
+  }
+
+  bool step(const std::vector<double>& q) {
+    return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), reference_.values().data(),
+                      gains_.data(), dt_});
+  }
+
+  bool differentiate(const std::vector<double>& q) {
+    if (!hold(q)) return false;
+    const auto n = static_cast<Eigen::Index>(q.size());
+    damping_.setZero(n, n);
+    for (Eigen::Index joint = 0; joint < n; ++joint) {
+      for (const double sign : {-1.0, 1.0}) {
+        qd_[static_cast<std::size_t>(joint)] = sign * kDifference;
+        if (!step(q)) return false;
+        damping_.col(joint) -= sign / (2.0 * kDifference) * Eigen::Map<const Eigen::VectorXd>(law_.effort(), n);
+      }
+      qd_[static_cast<std::size_t>(joint)] = 0.0;
+    }
+    return true;
+  }
+
+  Limits limits_;
+  double dt_;
+  std::vector<double> gains_;
+  const thunder_entry* posture_;
+  LawRunner law_;
+  ReferencePort reference_;
+  PositionFunction inertia_;
+  std::vector<double> qd_;
+  std::vector<double> applied_effort_;
+  std::vector<double> measurements_;
+  Eigen::MatrixXd damping_;
+};
+
+/// The initial state, but for the estimates: mass and moments of inertia are at the state's upper bounds, where it has any.
+std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
+  const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
+  if (!entry || entry_size(*entry) % kInertialParameters != 0) return std::nullopt;
+  std::vector<double> state = default_values(law.state);
+  write_entries(law.state, initial_state, law.name, state);
+  std::vector<double> estimates = read_entry(*entry, state.data());
+  for (std::size_t link = 0; link < estimates.size(); link += kInertialParameters) {
+    for (const std::size_t i : kMassAndMoments) {
+      if (std::isfinite(entry->upper[link + i])) estimates[link + i] = entry->upper[link + i];
+    }
+  }
+  NamedValues changed = initial_state;
+  changed[kEstimateEntry] = estimates;
+  return changed;
+}
+
+std::optional<FeedbackMargin> find_fastest(RestingLaw& resting) {
+  FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
+  bool is_known = false;
+  for (int i = 0; i < kPoses; ++i) is_known = resting.look(resting.pose(i), fastest) || is_known;
+  return is_known ? std::optional<FeedbackMargin>(fastest) : std::nullopt;
+}
+
+std::optional<FeedbackMargin> margin_at_bounds(const std::shared_ptr<const Library>& library, const std::string& law,
+                                               const NamedValues& gains, const NamedValues& initial_state,
+                                               const Options& options) {
+  const std::optional<NamedValues> largest = with_largest_estimates(library->law(law), initial_state);
+  if (!largest) return std::nullopt;
+  RestingLaw resting(library, law, gains, *largest, options);
+  return resting.adapt() ? find_fastest(resting) : std::nullopt;
+}
+
+std::string three_digits(double value) {
+  std::ostringstream stream;
+  stream.precision(3);
+  stream << value;
+  return stream.str();
+}
+
+std::string finding(const FeedbackMargin& margin, const Library& library) {
+  return "takes " + three_digits(margin.share) + " times the speed of " + library.data().joint_names[margin.joint] +
+         " away in each period, and with a delay of two periods at most " + three_digits(kLargestFeedbackShare) +
+         " is stable";
+}
+
+}  // namespace
+
+std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Library>& library, const std::string& law,
+                                              const NamedValues& gains, const NamedValues& initial_state,
+                                              const Options& options) {
+  RestingLaw resting(library, law, gains, initial_state, options);
+  return find_fastest(resting);
+}
+
+std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
+                                        const NamedValues& gains, const NamedValues& initial_state,
+                                        const Options& options) {
+  const std::optional<FeedbackMargin> first = feedback_margin(library, law, gains, initial_state, options);
+  if (!first) return {};
+  const std::string rate = format(1.0 / options.nominal_dt) + " Hz";
+  if (first->share > kLargestFeedbackShare) {
+    return {"the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +
+            "; lower it (damping gains) by a factor of " + three_digits(first->share / kLargestFeedbackShare) +
+            " or more, see thunder gains"};
+  }
+  const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
+  if (!last || !(last->share > kLargestFeedbackShare)) return {};
+  const double nearer = (last->share - first->share) / (kLargestFeedbackShare - first->share);
+  return {"the bounds of the estimates leave no margin at " + rate + ": with mass and moments of inertia there, the " +
+          "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) " +
+          "nearer to the estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
+}
+
+}  // namespace thunder

@@ -1,0 +1,40 @@
+"""Gravity compensation: the arm floats, to be led by hand; a baseline without a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.adaptation import check_options
+from thunder_controllers.laws.parts.gains import LARGEST, damping_by_inertia
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+
+DAMPING_SHARE = 0.05
+"""Of the damping by inertia; without any, delayed compensation of gravity lets the arm swing."""
+
+
+def gravity_compensation(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """τ = G(q) − K_d q̇.
+
+    With an exact model the kinetic energy ½ q̇ᵀM q̇ falls at the rate −q̇ᵀK_d q̇: every pose is one of rest.
+
+    Args:
+        robot: Any robot.
+        options: None.
+    """
+    check_options("gravity_compensation", options, ())
+    signals = Signals(robot, ReferenceKind.JOINT)
+    K_d = signals.gain(
+        "K_d",
+        size=robot.n,
+        default=DAMPING_SHARE * damping_by_inertia(robot),
+        bounds=(0.0, LARGEST),
+        unit="N·m·s/rad",
+        doc="Damping of every joint, felt by whoever leads the arm.",
+    )
+    rest = ca.SX.zeros(robot.n)
+    effort = robot.inverse_dynamics(signals.q, rest, rest, rest) - K_d * signals.qd
+    return signals.law("gravity_compensation", "Gravity compensation with joint damping.", effort, {}, {})

@@ -1,0 +1,85 @@
+"""One inertia that stands for the whole arm and follows its motion (theory.md §6)."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.gains import mean_inertia
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot
+
+SX = ca.SX
+
+BANDWIDTH = 10.0
+"""Of the error dynamics by default, critically damped at the mean inertia [1/s]."""
+
+LOWEST_SHARE = 0.1
+"""Of the mean inertia, below which β does not fall by default: R_1/β is then 200 1/s, which 2 ms of delay bear."""
+
+RESTING = 1e-6
+"""‖y‖ below which the direction of y says nothing, and β is held [N·m]."""
+
+
+class ScalarInertia:
+    """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_1 ‖q̇‖; held while y vanishes.
+
+    Args:
+        signals: Where state `beta`, gains R_0, R_1, mu_1, beta_lower and telemetry `inertia` are declared.
+        M: Mass matrix at signals.q (n, n).
+
+    Attributes:
+        beta: Its value now [kg·m²]; at activation tr(M)/n.
+        telemetry: What to report of it.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, M: SX) -> None:
+        self._signals, self._M, self._mean = signals, M, float(f"{mean_inertia(robot):.3g}")
+        beta = signals.state(
+            "beta",
+            default=self._mean,
+            unit="kg·m²",
+            doc="Inertia β of the error.",
+            initial=ca.trace(M) / robot.n,
+        )
+        self._mu_1 = signals.gain(
+            "mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc="β tends to its value at the rate μ_1 ‖q̇‖."
+        )
+        self._lower = signals.gain(
+            "beta_lower",
+            default=LOWEST_SHARE * self._mean,
+            bounds=(1e-9, 1e4),
+            unit="kg·m²",
+            doc="β does not fall below it: R_1/β is a velocity feedback, which delay and sampling bound.",
+        )
+        signals.describe_telemetry("inertia", unit="kg·m²", doc="β in use.")
+        self.beta = ca.fmax(beta, self._lower)
+        self.telemetry = {"inertia": self.beta}
+
+    def feedback_gains(self) -> tuple[SX, SX]:
+        """Declare R_0 and R_1 of β ë + (Z + R_1) ė + R_0 e = 0, each (n,)."""
+        n = self._signals.robot.n
+        R_0 = self._signals.gain(
+            "R_0",
+            size=n,
+            default=BANDWIDTH**2 * self._mean,
+            bounds=(0.0, 1e5),
+            unit="N·m/rad",
+            doc="Stiffness of the error dynamics, per joint.",
+        )
+        return R_0, self._signals.gain(
+            "R_1",
+            size=n,
+            default=2.0 * BANDWIDTH * self._mean,
+            bounds=(0.0, 1e4),
+            unit="N·m·s/rad",
+            doc="Damping of the error dynamics, per joint.",
+        )
+
+    def step(self, y: SX) -> dict[str, SX]:
+        """Next state, exact for a quotient and a speed that are constant over the step."""
+        square, qd = dot(y, y), self._signals.qd
+        moves = square > RESTING**2
+        quotient = dot(y, self._M @ y) / ca.if_else(moves, square, 1.0)
+        share = 1.0 - ca.exp(-self._signals.dt * self._mu_1 * ca.sqrt(dot(qd, qd)))
+        return {"beta": self.beta + ca.if_else(moves, share * (quotient - self.beta), 0.0)}

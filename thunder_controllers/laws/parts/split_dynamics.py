@@ -1,0 +1,62 @@
+"""The model along a reference velocity, split into links that are adapted and links that are known (theory.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, choose
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+OPTIONS = ("adapted_links", "adaptation")
+"""Options of a law that has this part."""
+
+
+class SplitDynamics:
+    """τ = Y_u π̂ + Y_k π_k = M̂ q̈_r + Ĉ q̇_r + Ĝ, and π̂̇ = Γ⁻¹ Y_uᵀ s.
+
+    Args:
+        law: Its name, for errors.
+        signals: Where estimates and their gains are declared, if there are any.
+        qd_r: Reference velocity of the joints (n,).
+        qdd_r: Its exact derivative.
+        options: Of the law. `adaptation`, "gradient" (default) or "none", the fixed form, in which every link is known;
+            `adapted_links`, names of links or "all" (default: the link of the end effector).
+
+    Raises:
+        LawError: for another adaptation, or links to adapt without adaptation.
+    """
+
+    def __init__(
+        self,
+        law: str,
+        robot: RobotExpressions,
+        signals: Signals,
+        qd_r: SX,
+        qdd_r: SX,
+        options: Mapping[str, Any],
+    ) -> None:
+        named = options.get("adapted_links")
+        links: tuple[int, ...] = ()
+        if choose(law, options, "adaptation", "gradient", "none") == "gradient":
+            links = adapted_links(robot.model, named)
+        elif named is not None:
+            raise LawError("adapted_links with adaptation=none", where=f"law {law}", valid="one of them")
+        q, qd = signals.q, signals.qd
+        self.adapted_links = [robot.model.links[i].name for i in links]
+        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
+        self._adaptation: BoundedAdaptation | None = None
+        if links:
+            self._adaptation = BoundedAdaptation(robot, signals, links)
+            self._Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
+            self.effort += self._Y_u @ self._adaptation.estimate
+
+    def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
+        """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
+        return self._adaptation.step(self._Y_u, s, K_d, Lambda) if self._adaptation else {}

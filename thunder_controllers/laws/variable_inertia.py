@@ -1,0 +1,50 @@
+"""Variable-inertia computed torque: the inertia of the error dynamics follows the arm (theory.md §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.adaptation import check_options
+from thunder_controllers.laws.parts.friction_terms import FrictionTerms
+from thunder_controllers.laws.parts.joint_error import joint_error
+from thunder_controllers.laws.parts.scalar_inertia import ScalarInertia
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+
+
+def variable_inertia(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """τ = M(q̈_d + β⁻¹ Z q̇_d) + β⁻¹M(R_0 e + R_1 ė) + (1 − β⁻¹M) Z q̇ + G + F_C sign(q̇),  Z = C + F_V,  e = q_d − q.
+
+        μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_1 ‖q̇‖,  β(0) = tr(M)/n
+
+    With an exact model β ë + (Z + R_1) ė + R_0 e = 0. The quotient is the β that makes ‖(M − β)Z q̇‖ least, so that
+    little is compensated; it lies between the eigenvalues of M, and β with it, but for its lower bound.
+    V = ½ β ėᵀė + ½ eᵀR_0 e falls at the rate −ėᵀ(R_1 + F_V + ½ Ṁ − ½ β̇)ė.
+
+    Args:
+        robot: Any robot; with joints of both kinds the one inertia β stands for [kg·m²] and [kg] alike.
+        options: `friction`, "model" (default) or "none", which leaves its terms out.
+    """
+    check_options("variable_inertia", options, ("friction",))
+    signals = Signals(robot, ReferenceKind.JOINT)
+    q, qd, reference, rest = signals.q, signals.qd, signals.reference, ca.SX.zeros(robot.n)
+    e, e_dot = joint_error(signals)
+    friction = FrictionTerms("variable_inertia", robot, qd, options)
+    M, C = robot["M"], robot["C"]
+    gravity = robot.inverse_dynamics(q, rest, rest, rest)
+
+    y = C @ qd + friction.viscous * qd
+    inertia = ScalarInertia(robot, signals, M)
+    beta, (R_0, R_1) = inertia.beta, inertia.feedback_gains()
+    y_d = C @ reference.qd + friction.viscous * reference.qd
+    effort = M @ (reference.qdd + (y_d + R_0 * e + R_1 * e_dot - y) / beta) + y + gravity + friction.coulomb
+    return signals.law(
+        "variable_inertia",
+        "Computed torque with an inertia that follows the arm.",
+        effort=effort,
+        next_state=inertia.step(y),
+        telemetry={"joint_error": e, **inertia.telemetry},
+    )

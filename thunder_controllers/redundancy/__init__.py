@@ -1,0 +1,1 @@
+"""What a redundant arm does with its spare degrees of freedom, where that takes an iteration and is no compiled law."""

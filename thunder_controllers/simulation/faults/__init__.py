@@ -1,0 +1,1 @@
+"""Faults of a simulated robot: what goes wrong, at which joint or link, and when."""

@@ -1,0 +1,228 @@
+"""Plant: what the true robot of a simulation does whatever integrates it: sensors, delay, payloads of later times."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thunder_controllers.simulation.faults.faults import Faults
+from thunder_controllers.simulation.faults.load import Mechanics, compute_push
+from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.plants.sensors import Sensors
+from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.inertia import Inertia
+
+FloatArray = NDArray[np.float64]
+
+DELAY_TOLERANCE = 1e-6
+"""How far a delay may be from a whole number of integration steps, in steps."""
+
+
+class Plant(ABC):
+    """A robot driven by joint torques at the rate of its controller.
+
+    Positions [rad or m], velocities and efforts [N·m or N] are in the order of `joints`. The effort of a step acts,
+    constant, for one control period, after the torque delay.
+
+    Args:
+        joints: Names of the joints in the controller's order.
+        period: Of the controller [s].
+        options: Departures from the description.
+        seed: Of the measurement noise.
+        where: Named in errors.
+
+    Raises:
+        ScenarioError: if an option does not fit the robot.
+    """
+
+    ee_link: str
+    """Link whose frame is the end effector."""
+
+    def __init__(self, joints: Sequence[str], period: float, options: PlantOptions, seed: int, where: str) -> None:
+        self.options = options
+        self.joints = tuple(joints)
+        self.n = len(self.joints)
+        self.period = period
+        self.where = where
+        whole, self._late = divmod(self._delay_steps(), options.substeps)
+        self._delay = np.zeros((whole, self.n))
+        self._seed = seed
+        self._sensors = Sensors(options, self.n, period, seed, where)
+        self.faults = Faults(options.faults, joints, self.timestep, seed, where)
+        self._pending: list[tuple[float, bool, Payload]] = []
+        self._carried: list[Payload] = []
+        self.effort = np.zeros(self.n)
+        """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
+        self.payload_changes = 0
+        """Times that a payload was attached or taken off: what a recorder of true parameters watches."""
+
+    @property
+    def timestep(self) -> float:
+        """Of the integration [s]."""
+        return self.period / self.options.substeps
+
+    def _delay_steps(self) -> int:
+        steps = self.options.torque_delay / self.timestep
+        if abs(steps - round(steps)) > DELAY_TOLERANCE:
+            raise ScenarioError(
+                f"{self.options.torque_delay:g} s is not a whole number of integration steps",
+                where=f"{self.where}: torque_delay",
+                valid=f"a multiple of {self.timestep:g} s",
+            )
+        return round(steps)
+
+    @property
+    def q(self) -> FloatArray:
+        """True joint positions, a copy, shape (n,)."""
+        return self._state()[0]
+
+    @property
+    def qd(self) -> FloatArray:
+        """True joint velocities, a copy, shape (n,)."""
+        return self._state()[1]
+
+    def _state(self) -> tuple[FloatArray, FloatArray]:
+        q, qd = np.empty(self.n), np.empty(self.n)
+        self.read(q, qd)
+        return q, qd
+
+    def reset(self, q: ArrayLike, qd: ArrayLike | None = None) -> None:
+        """Put the plant at (q, qd), time 0, payloads of later times detached, delayed efforts holding the arm still.
+
+        Raises:
+            DimensionError: if an array has another shape than (n,) or is not finite.
+        """
+        q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
+        self._pending, self._carried = _payload_changes(self.options.payloads), []
+        self.detach()
+        self._put(q, qd)
+        self._slot = 0
+        self._sensors = Sensors(self.options, self.n, self.period, self._seed, self.where)
+        self._change_payloads(0.0)
+        self._delay[:] = self.effort = self.holding_effort()
+        self.faults.restart(self._motor_effort(self.effort))
+
+    def brake(self) -> None:
+        """Stop the joints where they are, delayed efforts holding the arm still from then on."""
+        self._stop()
+        self._sensors.restart()
+        self._delay[:] = self.effort = self.holding_effort()
+
+    def measure(self, q: FloatArray, qd: FloatArray) -> int:
+        """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
+
+        Once per step, as each call draws noise.
+        """
+        self.read(q, qd)
+        if self._sensors.act:
+            self._sensors.corrupt(q, qd)
+        return self.faults.report(self.time, q, qd) if self.options.faults else 0
+
+    def external_effort(self) -> FloatArray:
+        """Effort of each joint from outside, (n,): of the wrenches among the faults."""
+        wrenches = self.faults.wrenches(self.time)
+        return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
+
+    def step(self, effort: FloatArray) -> None:
+        """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
+        if self._pending:
+            self._change_payloads(self.time + 0.5 * self.timestep)
+        if len(self._delay):
+            effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
+            self._slot = (self._slot + 1) % len(self._delay)
+        if self._late:
+            self._drive(self.effort, self._late)
+        self.effort[:] = effort
+        self._drive(effort, self.options.substeps - self._late)
+
+    def _drive(self, effort: FloatArray, steps: int) -> None:
+        """Integrate under what the motors make of a command."""
+        motor = self._motor_effort(effort)
+        self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
+
+    def _motor_effort(self, effort: FloatArray) -> FloatArray:
+        """What is asked of the motors: the command, and what the robot itself adds, shape (n,)."""
+        return effort
+
+    def _change_payloads(self, time: float) -> None:
+        """Attach and take off what is due, keeping the others."""
+        while self._pending and self._pending[0][0] <= time:
+            _, attaches, payload = self._pending.pop(0)
+            if attaches:
+                self._carried.append(payload)
+                self.attach(payload)
+            else:
+                self._carried.remove(payload)
+                self.payload_changes += 1
+                self.detach()
+                for other in self._carried:
+                    self.attach(other)
+
+    def _checked(self, value: ArrayLike, name: str) -> FloatArray:
+        array = np.array(value, dtype=float)
+        if array.shape != (self.n,) or not np.isfinite(array).all():
+            raise DimensionError(
+                f"{name} has shape {array.shape} or is not finite", where=self.where, valid=f"finite, ({self.n},)"
+            )
+        return array
+
+    # --- what integrates the robot ----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def time(self) -> float:
+        """Simulated time [s]."""
+
+    @abstractmethod
+    def read(self, q: FloatArray, qd: FloatArray) -> None:
+        """Write the true state into `q` and `qd`, shape (n,) each."""
+
+    @abstractmethod
+    def _put(self, q: FloatArray, qd: FloatArray) -> None:
+        """Put the robot at (q, qd), time 0."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Set all velocities to zero."""
+
+    @abstractmethod
+    def _integrate(self, effort: FloatArray, steps: int) -> None:
+        """Advance by `steps` integration steps under a constant effort, shape (n,), and the load of `faults`."""
+
+    @abstractmethod
+    def _mechanics(self) -> Mechanics:
+        """The dynamics at the present state."""
+
+    @abstractmethod
+    def attach(self, payload: Payload) -> None:
+        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
+
+    @abstractmethod
+    def detach(self) -> None:
+        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
+
+    @abstractmethod
+    def true_inertia(self, link: str) -> Inertia:
+        """Inertia of a link now, with all that is fixed to it, in the link frame."""
+
+    @abstractmethod
+    def holding_effort(self) -> FloatArray:
+        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
+
+    @abstractmethod
+    def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
+
+    @abstractmethod
+    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+
+
+def _payload_changes(payloads: Sequence[Payload]) -> list[tuple[float, bool, Payload]]:
+    """When which payload comes (true) or goes, in order; those that go before those that come at the same time."""
+    changes = [(payload.time, True, payload) for payload in payloads]
+    changes += [(payload.until, False, payload) for payload in payloads if payload.until is not None]
+    return sorted(changes, key=lambda change: change[:2])
