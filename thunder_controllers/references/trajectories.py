@@ -258,9 +258,8 @@ class PoseSteps(_Steps):
     """
 
     def __init__(self, times: ArrayLike, positions: ArrayLike, rotations: Sequence[ArrayLike]) -> None:
-        rows = [_cartesian_rows(1, as_rotation(rotation)) for rotation in rotations]
-        for row, position in zip(rows, np.asarray(positions), strict=True):
-            row[0, POSITION] = as_vector(position, 3, "position")
+        poses = zip(np.asarray(positions), rotations, strict=True)
+        rows = [Hold(as_vector(position, 3, "position"), rotation).sample(np.zeros(1)) for position, rotation in poses]
         super().__init__(times, np.concatenate(rows))
 
 

@@ -23,7 +23,10 @@ PI_UPPER = np.array([20.0, 10.0, 10.0, 10.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0])
 """Widest bounds of one link's estimate, REG order: a heavy tool at arm's length [kg, kg·m, kg·m²]."""
 
 BEARABLE = 0.3
-"""Feedback of velocity over inertia and rate that a loop with a delay of two periods bears (theory.md §5)."""
+"""Feedback of velocity by an inertia that is estimated wrongly, over the true one and the rate.
+
+A loop with a delay of two periods bears 0.62 in all (theory.md §5), of which K_d has 0.23 at 1 kHz by default.
+"""
 
 TINY = 1e-9
 """Keeps quotients finite."""
