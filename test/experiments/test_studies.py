@@ -96,7 +96,10 @@ def test_the_experiments_are_listed_with_a_line_each() -> None:
     shown = {line.split()[0] for line in result.output.splitlines()[2:]}
     assert shown >= {"bad_day", *STUDIES}
     nothing = CliRunner().invoke(command, [])
-    assert nothing.exit_code == 2 and "no experiment is named; valid: adaptive_vs_fixed, bad_day" in nothing.output
+    assert (
+        nothing.exit_code == 2
+        and "no experiment is named; valid: adaptive_vs_fixed, bad_day, gain_study, sns" in nothing.output
+    )
 
 
 def test_computed_groups_need_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
