@@ -83,8 +83,8 @@ def _nested(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
 def make_plan(run: Run, laws: Sequence[LawRequest], grid: Grid, seeds: int) -> Plan:
     """Lay laws, gains and seeds out, and set every combination up once, so that nothing unknown is left to the runs.
 
-    The scenario's own law has the scenario's options where none are given. The scenario's gains and first estimates go to every
-    law that has such gains and adapts such links; `Plan.notes` says where they do not.
+    The scenario's own law has the scenario's options where none are given. The scenario's gains and first estimates go
+    to every law that has such gains and adapts such links; `Plan.notes` says where they do not.
 
     Raises:
         ThunderError: for an unknown law, option or gain, a size or value out of bounds, or parts that do not fit.
