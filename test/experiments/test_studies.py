@@ -53,7 +53,7 @@ def test_a_study_runs_and_reports(name: str, tmp_path: Path) -> None:
     assert study.setup in (tmp_path / "table.md").read_text()
 
 
-@pytest.mark.parametrize("build", STUDIES.values(), ids=str)
+@pytest.mark.parametrize("build", STUDIES.values(), ids=STUDIES)
 def test_every_criterion_names_a_row_and_a_column_that_are_there(build: Callable[[], Experiment]) -> None:
     for group in build().select((), Settings(cases=2)).values():
         assert isinstance(group, Group) and group.columns is not None and group.criteria
