@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "thunder/host/safety/brake.hpp"
@@ -19,6 +20,7 @@ constexpr double kFreeSpeedShare = 0.6;      // up to which there is all of it
 constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest; the description has no rotors
 constexpr double kShortestSwing = 4.0;       // in times of the bandwidth: a well damped approach
 constexpr double kFarMargins = 10.0;
+constexpr double kSamePlace = 2e-3;  // [rad or m] within which inertia changes by some thousandths only
 
 }  // namespace
 
@@ -33,7 +35,8 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
       inertia_(library, "M", library->n_joints() * library->n_joints()),
       factor_(lower_.size() * lower_.size(), 0.0),
       column_(lower_.size(), 0.0),
-      apparent_inertia_(lower_.size(), 0.0) {
+      apparent_inertia_(lower_.size(), 0.0),
+      known_at_(lower_.size(), std::numeric_limits<double>::infinity()) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     swing_.push_back(std::max(2.0 * effort_limit_[i] / rate_limit_[i], kShortestSwing / bandwidth_));
     is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
@@ -49,8 +52,16 @@ bool SoftStops::is_within(const double* q, double margins) const noexcept {
   return true;
 }
 
+bool SoftStops::has_moved(const double* q) const noexcept {
+  for (std::size_t i = 0; i < lower_.size(); ++i) {
+    if (!(std::abs(q[i] - known_at_[i]) <= kSamePlace)) return true;
+  }
+  return false;
+}
+
 /// (M⁻¹)_ii is the squared norm of column i of L⁻¹. Written out, for Eigen's triangular solver allocates.
 bool SoftStops::find_inertia(const double* q) noexcept {
+  known_at_[0] = std::numeric_limits<double>::infinity();
   if (!inertia_.evaluate(q)) return false;
   const std::size_t n = lower_.size();
   const double* M = inertia_.result();
@@ -72,6 +83,7 @@ bool SoftStops::find_inertia(const double* q) noexcept {
     }
     apparent_inertia_[i] = 1.0 / square;
   }
+  std::copy_n(q, n, known_at_.begin());
   return true;
 }
 
@@ -109,7 +121,7 @@ double SoftStops::speed_bound(std::size_t joint, double speed, double bias) cons
 
 GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, double* effort) noexcept {
   if (!is_needed_) return 0;
-  if (!find_inertia(q)) return kResultNonFinite;
+  if (has_moved(q) && !find_inertia(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);

@@ -46,6 +46,7 @@ class SoftStops {
 
  private:
   bool is_within(const double* q, double margins) const noexcept;
+  bool has_moved(const double* q) const noexcept;
   bool find_inertia(const double* q) noexcept;
   double speed_bound(std::size_t joint, double speed, double bias) const noexcept;
   double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
@@ -57,6 +58,7 @@ class SoftStops {
   std::vector<double> factor_;            ///< L of M = L Lᵀ, by rows
   std::vector<double> column_;            ///< of L⁻¹
   std::vector<double> apparent_inertia_;  ///< 1/(M⁻¹)_ii
+  std::vector<double> known_at_;          ///< q where these were found; they are found anew where it is left
 };
 
 }  // namespace thunder
