@@ -67,7 +67,7 @@ def simulate(probe: Probe, start_node: StartNode) -> Callable[..., Any]:
         with probe.listening(JointState, "/joint_states", STREAM) as states:
             process = start_node("simulation", {**SIMULATION, **parameters})
             robot = Robot(probe, states, process)
-            states.wait()
+            states.wait_new(50)  # the node may match the commands' publisher a little later than that matches it
             yield robot
             process.stop()
 
