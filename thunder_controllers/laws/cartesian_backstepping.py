@@ -20,6 +20,7 @@ from thunder_controllers.laws.parts.gains import (
 from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
+from thunder_controllers.laws.parts.task import describe_pose_errors, posture_gains
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
@@ -29,9 +30,6 @@ SX = ca.SX
 
 LARGEST_ORIENTATION_ERROR = float(np.deg2rad(80.0))
 """Widest bound of the clip [rad]: L_o is singular at 90°."""
-
-ACTIVATION_ANGLE = float(np.deg2rad(160.0))
-"""A host refuses to activate with a larger orientation error [rad]."""
 
 ACTIVATION_DISTANCE = 0.5
 """A host refuses to activate with a larger position error along any axis [m]."""
@@ -162,16 +160,7 @@ def _task_velocity(robot: RobotExpressions, signals: Signals, Lambda: SX, task: 
     with_orientation = task == "pose"
     largest = _orientation_error_limit(signals) if with_orientation else LARGEST_ORIENTATION_ERROR
     rotation = orientation_error(R, reference.rotation, largest)
-    distance = np.array([ACTIVATION_DISTANCE] * 3 + [np.inf] * 3)
-    signals.describe_telemetry(
-        "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-distance, distance)
-    )
-    signals.describe_telemetry(
-        "orientation_cosine",
-        unit="1",
-        doc="Cosine of the angle between the actual and the desired orientation.",
-        activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
-    )
+    describe_pose_errors(signals, ACTIVATION_DISTANCE, with_orientation=with_orientation)
     error = ca.vertcat(e_p, vee(reference.rotation @ R.T))
     e_near = clipped_norm(e_p, _position_error_limit(signals))
     v_linear = reference.twist[:3] + Lambda[:3] * e_near
@@ -227,15 +216,7 @@ def _speed_limit(robot: RobotExpressions, signals: Signals) -> SX:
 
 def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
     """z = k_n (q_home − q) and its derivative: the posture that the free joint motion tends to."""
-    k_n = signals.gain("k_n", default=1.0, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture.")
-    q_home = signals.gain(
-        "q_home",
-        size=robot.n,
-        default=_middle_of_range(robot),
-        bounds=(-1e3, 1e3),
-        unit="rad|m",
-        doc="Posture preferred in the null space; the middle of the joint ranges by default.",
-    )
+    k_n, q_home = posture_gains(robot, signals, 1.0)
     return k_n * (q_home - signals.q), -k_n * signals.qd
 
 
@@ -248,8 +229,3 @@ def _task_rows(robot: RobotExpressions, task: str) -> int:
         valid = "task=position" if joints >= rows["position"] else "a robot of at least three joints"
         raise LawError(f"a {task} task needs {rows[task]} joints, {robot.model.name} has {joints}", valid=valid)
     return rows[task]
-
-
-def _middle_of_range(robot: RobotExpressions) -> np.ndarray:
-    ranges = [(link.joint.limits.lower, link.joint.limits.upper) for link in robot.model.links]
-    return np.array([0.5 * (a + b) if np.isfinite([a, b]).all() else 0.0 for a, b in ranges])

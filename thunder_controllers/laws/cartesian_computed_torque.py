@@ -39,7 +39,7 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any
     task = task_error(law, robot, signals, options)
     require_joints(law, robot, task)
     R_0, R_1 = error_dynamics_gains(signals, task.rows)
-    k_n, q_home = posture_gains(robot, signals)
+    k_n, q_home = posture_gains(robot, signals, 2.0)
     friction = FrictionTerms(law, robot, qd, options)
 
     acceleration = signals.reference.acceleration[: task.rows] + R_1 * task.e_dot + R_0 * _near(signals, task)

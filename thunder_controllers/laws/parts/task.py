@@ -55,19 +55,29 @@ def task_error(law: str, robot: RobotExpressions, signals: Signals, options: Map
     reference, (R, p) = signals.reference, robot.pose(signals.q)
     Q = reference.rotation @ R.T
     e = ca.vertcat(reference.position - p, vee(Q))
-    distance = np.array([ACTIVATION_DISTANCE] * 3 + [np.inf] * 3)
+    describe_pose_errors(signals, ACTIVATION_DISTANCE, with_orientation=rows == 6)
+    telemetry = {"pose_error": e, "orientation_cosine": 0.5 * (ca.trace(Q) - 1.0)}
+    J = robot.jacobian(signals.q)[:rows, :]
+    return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
+
+
+def describe_pose_errors(signals: Signals, distance: float, *, with_orientation: bool) -> None:
+    """Declare the telemetry `pose_error` and `orientation_cosine`, which forbid activation far away.
+
+    Args:
+        distance: Largest position error along any axis [m].
+        with_orientation: The angle may not exceed ACTIVATION_ANGLE.
+    """
+    largest = np.array([distance] * 3 + [np.inf] * 3)
     signals.describe_telemetry(
-        "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-distance, distance)
+        "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-largest, largest)
     )
     signals.describe_telemetry(
         "orientation_cosine",
         unit="1",
         doc="Cosine of the angle between the actual and the desired orientation.",
-        activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if rows == 6 else -np.inf, np.inf),
+        activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
     )
-    telemetry = {"pose_error": e, "orientation_cosine": 0.5 * (ca.trace(Q) - 1.0)}
-    J = robot.jacobian(signals.q)[:rows, :]
-    return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
 
 
 def require_joints(law: str, robot: RobotExpressions, task: Task) -> None:
@@ -80,10 +90,12 @@ def require_joints(law: str, robot: RobotExpressions, task: Task) -> None:
         )
 
 
-def posture_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
-    """Declare k_n, a bandwidth, and q_home, shape (n,), the middle of the joint ranges by default."""
+def posture_gains(robot: RobotExpressions, signals: Signals, bandwidth: float) -> tuple[SX, SX]:
+    """Declare k_n, a bandwidth with that default, and q_home, shape (n,), the middle of the joint ranges by default."""
     ranges = [(link.joint.limits.lower, link.joint.limits.upper) for link in robot.model.links]
-    k_n = signals.gain("k_n", default=2.0, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture.")
+    k_n = signals.gain(
+        "k_n", default=bandwidth, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture."
+    )
     return k_n, signals.gain(
         "q_home",
         size=robot.n,
