@@ -155,8 +155,9 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
 @pytest.mark.parametrize(
     ("name", "option", "valid"),
     [
-        ("slotine_li", "adaptation", "gradient, none"),
-        ("partially_known", "adaptation", "gradient, none"),
+        ("cartesian_backstepping", "adaptation", "gradient, natural, none"),
+        ("slotine_li", "adaptation", "gradient, natural, none"),
+        ("partially_known", "adaptation", "gradient, natural, none"),
         ("computed_torque", "friction", "model, none"),
         ("pd_plus", "friction", "model, none"),
         ("variable_inertia", "friction", "model, none"),
