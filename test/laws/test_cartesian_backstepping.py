@@ -244,8 +244,8 @@ def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: 
 
 def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpressions) -> None:
     assert [(e.name, e.size, e.flags) for e in law.state] == [
-        ("pi_hat", 10, EntryFlag.ADAPTED),
         ("damping", 1, EntryFlag.INITIAL),
+        ("pi_hat", 10, EntryFlag.ADAPTED),
     ]
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import TINY, AdaptationLimit, Estimates
+from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     factor,
     force_matrix,
@@ -53,9 +54,10 @@ class NaturalAdaptation:
         signals: Where state and gains are declared, those of Estimates and AdaptationLimit, gain gamma and telemetry
             `consistency`.
         links: Indices of the adapted links, in the order of the columns of Y.
+        predicts: Add w Wᵀε of `PredictionError` to Yᵀs, divided by 1 + Δ w tr(W 𝓖 Wᵀ), which no w makes unstable.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], predicts: bool = False) -> None:
         self._signals, self._estimates = signals, Estimates(robot, signals, links)
         self.estimate = self._estimates.value
         self._rate = reciprocal(
@@ -74,6 +76,10 @@ class NaturalAdaptation:
             doc="Smallest pivot of the estimated pseudo-inertias, mass first; positive for bodies that exist.",
             activation_bounds=(LEAST_PIVOT, ca.inf),
         )
+        self._prediction: PredictionError | None = None
+        if predicts:
+            self._weight = prediction_weight(signals)
+            self._prediction = PredictionError(robot, signals, links, self.estimate)
         P = [pseudo_inertia(pi) for pi in ca.vertsplit(self.estimate, N_PARAMETERS)]
         self._factors = [factor(matrix) for matrix in P]
         pivots = [smallest_pivot(matrix) for matrix in P]
@@ -82,8 +88,13 @@ class NaturalAdaptation:
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""
         weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)
-        kept = self.limit.share_kept(self._rate * self._gain(regressor, weights))
-        return {"pi_hat": self._bounded(self._moved(kept * (regressor.T @ s)), Lambda)}
+        force = self.limit.share_kept(self._rate * self._gain(regressor, weights)) * (regressor.T @ s)
+        if self._prediction is None:
+            return {"pi_hat": self._bounded(self._moved(force), Lambda)}
+        W, weight = self._prediction.W, self._signals.dt * self._weight * SX.ones(regressor.shape[0])
+        share = reciprocal(1.0 + self._rate * self._gain(W, weight))
+        force += share * self._weight * (W.T @ self._prediction.error)
+        return {"pi_hat": self._bounded(self._moved(force), Lambda), **self._prediction.next_state}
 
     def _gain(self, regressor: SX, weights: SX) -> SX:
         """Σ_j w_j y_jᵀ 𝓖 y_j γ over the rows y_j of a regressor."""
@@ -118,3 +129,8 @@ class NaturalAdaptation:
         excess = ca.fabs(change) / (room + TINY)
         shares = [ca.repmat(1.0 / ca.fmax(1.0, ca.mmax(e)), N_PARAMETERS) for e in ca.vertsplit(excess, N_PARAMETERS)]
         return SX(estimates.nominal + ca.vertcat(*shares) * change)
+
+
+def natural_composite(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> NaturalAdaptation:
+    """Natural adaptation by the tracking error and the error of the predicted effort."""
+    return NaturalAdaptation(robot, signals, links, predicts=True)
