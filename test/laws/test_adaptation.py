@@ -64,7 +64,7 @@ def run(
     watch: Callable[[FloatArray, FloatArray, dict[str, FloatArray], dict[str, FloatArray]], None] | None = None,
     dt: float = 1e-3,
 ) -> dict[str, FloatArray]:
-    """Law and arm in steps of dt, the effort held over a step, the arm integrated by a midpoint rule; the last state."""
+    """Law and arm in steps of dt, the effort held over each, the arm by a midpoint rule; the last state."""
     function, vector = plant(model), packed(law.gains, gains)
     first = motion(0.0)
     q, qd = first["q"], first["qd"]

@@ -104,7 +104,6 @@ def test_natural_adaptation_does_not_start_from_a_point_mass(
 ) -> None:
     host, q = Controller(), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
     host.configure(other_schemes[0], law=name, initial_state={"pi_hat": [1.0] + 9 * [0.0]})
-    host.hold(q)
     with pytest.raises(HostError, match="consistency"):
         host.activate(q)
 

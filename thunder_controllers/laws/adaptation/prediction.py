@@ -42,7 +42,8 @@ class PredictionError:
     a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
 
     Args:
-        signals: Where states `filtered_regressor`, `momentum_rest` and `filtered_effort`, and gain prediction_bandwidth are declared.
+        signals: Where states `filtered_regressor`, `momentum_rest` and `filtered_effort`, and gain prediction_bandwidth
+            are declared.
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
 
