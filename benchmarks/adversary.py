@@ -28,6 +28,9 @@ from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
+ROBOTS = ("panda", "planar3r", "rpr", "sea2", "ur5")
+"""Not point_masses5: the program's plant inverts M, which is singular where those arms are stretched."""
+
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"task": "position"})
 """Of a law, in the order in which they are tried: a robot has the law with the first that it can have."""
 
@@ -47,8 +50,8 @@ def laws_of(model: RobotModel) -> list[LawRequest]:
 
 
 def build_libraries() -> list[Path]:
-    """Compile every robot of config/robots with every law that it can have."""
-    models = [load_model(path) for path in sorted((ROOT / "config/robots").glob("*.yaml"))]
+    """Compile the robots with every law that they can have."""
+    models = [load_model(ROOT / f"config/robots/{name}.yaml") for name in ROBOTS]
     return [build(model, laws_of(model), python=False) / f"lib{model.name}.so" for model in models]
 
 

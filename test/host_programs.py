@@ -1,4 +1,4 @@
-"""Compiles the C++ programs of test/cpp with the host; its sources once per set of flags and session."""
+"""Compiles the C++ programs of test/cpp with the host; once per set of flags and state of the sources."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -26,8 +27,8 @@ MAPPING_REFUSED = "ThreadSanitizer: unexpected memory mapping"
 def compile_program(
     name: str, cache: Path, *flags: str, sources: Sequence[Path] = (), libraries: Sequence[str] = ()
 ) -> Path:
-    """Compile test/cpp/<name>.cpp, with further sources and libraries; `cache` is the session's."""
-    folder = cache / "host_programs" / hashlib.sha256(" ".join(flags).encode()).hexdigest()[:12]
+    """Compile test/cpp/<name>.cpp, with further sources and libraries; `cache` may outlive the session."""
+    folder = cache / "host_programs" / hashlib.sha256(" ".join(flags).encode() + _state_of_sources()).hexdigest()[:12]
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / name
     if not program.exists():
@@ -38,6 +39,13 @@ def compile_program(
         _call(["c++", *OPTIONS, *flags, str(source), *map(str, sources), str(core), *link])
         os.replace(work / name, program)  # another process of this session may have made it meanwhile
     return program
+
+
+@lru_cache
+def _state_of_sources() -> bytes:
+    files = [path for root in (HOST, ABI_INCLUDE, REPOSITORY / "test/cpp") for path in sorted(root.rglob("*.[ch]pp"))]
+    files += sorted(ABI_INCLUDE.rglob("*.h"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
 
 
 def _core(folder: Path, flags: Sequence[str]) -> Path:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,16 +26,17 @@ inline Vector vector(const std::vector<double>& values) {
 class MatrixFunction {
  public:
   MatrixFunction(std::shared_ptr<const thunder::Library> library, const std::string& name)
-      : evaluator_(std::move(library), name), q_(evaluator_.input("q")) {
+      : evaluator_(std::move(library), name) {
     const thunder_function& function = evaluator_.function();
     rows_ = function.out[0].rows, cols_ = function.out[0].cols;
     for (int i = 0; i < function.n_in; ++i) {
+      if (std::string(function.in[i].name) == "q") q_ = i;
       if (std::string(function.in[i].name) == "dq") qd_ = i;
     }
   }
 
   Eigen::Map<const Eigen::MatrixXd> operator()(const Vector& q, const Vector& qd) {
-    evaluator_.set_input(q_, q.data());
+    if (q_ >= 0) evaluator_.set_input(q_, q.data());
     if (qd_ >= 0) evaluator_.set_input(qd_, qd.data());
     evaluator_.evaluate();
     return {evaluator_.result(0), rows_, cols_};
@@ -42,12 +44,13 @@ class MatrixFunction {
 
  private:
   thunder::Evaluator evaluator_;
-  int q_, qd_ = -1;
+  int q_ = -1, qd_ = -1;
   int rows_ = 0, cols_ = 0;
 };
 
-/// The arm. It differs from the model by a point mass at the end effector, by the inertia of its rotors, kRotor of the
-/// effort limit, and by viscous friction D, which takes kFriction of the effort limit at the velocity limit.
+/// The arm, with the model's friction. It differs from the model by a point mass at the end effector, by the inertia of
+/// its rotors, kRotor of the effort limit, and by more viscous friction, kFriction of the effort limit at the velocity
+/// limit.
 ///
 /// What keeps it an arm while nobody controls it: no joint is faster than kNoLoad times its velocity limit, as no motor
 /// is, and end stops without bounce lie beyond the position limits, where no check ever finds them.
@@ -66,6 +69,9 @@ class Plant {
         jacobian_(library, "J_ee"),
         jacobian_dot_(library, "J_ee_dot") {
     const thunder_library& data = library->data();
+    for (int i = 0; i < data.n_functions; ++i) {
+      if (std::string(data.functions[i].name) == "dl") model_friction_.emplace(library, "dl");
+    }
     friction_ = rotor_ = fastest_ = stop_lower = stop_upper = q = qd = Vector::Zero(n);
     for (int i = 0; i < n; ++i) {
       const double effort = std::isfinite(data.effort_limit[i]) ? data.effort_limit[i] : 50.0;
@@ -106,8 +112,16 @@ class Plant {
   Vector stop_lower, stop_upper;   ///< [rad or m]
 
  private:
+  /// D for which D q̇ is the friction now.
+  Vector friction() {
+    if (!model_friction_) return friction_;
+    const Vector speed = qd.cwiseAbs().cwiseMax(kSlow);
+    return friction_ + (*model_friction_)(q, speed).col(0).cwiseQuotient(speed);
+  }
+
   /// q̇⁺ = q̇ + h (M + h D)⁻¹ (τ − C q̇ − G − D q̇), q⁺ = q + h (q̇ + q̇⁺)/2: friction is that of the end of the step.
   void step(const Vector& torque, double h) {
+    const Vector D = friction();
     Eigen::MatrixXd M = inertia(q);
     Vector bias = coriolis_(q, qd) * qd + gravity_(q, qd).col(0);
     if (load > 0.0) {
@@ -116,8 +130,8 @@ class Plant {
       acceleration.z() += 9.81;
       bias.noalias() += load * J.transpose() * acceleration;
     }
-    M.diagonal() += h * friction_;
-    const Vector change = h * M.llt().solve(torque - bias - friction_.cwiseProduct(qd));
+    M.diagonal() += h * D;
+    const Vector change = h * M.llt().solve(torque - bias - D.cwiseProduct(qd));
     const Vector next = (qd + change).cwiseMax(-fastest_).cwiseMin(fastest_);
     q += 0.5 * h * (qd + next);
     qd = next;
@@ -127,7 +141,10 @@ class Plant {
     }
   }
 
+  static constexpr double kSlow = 1e-4;  ///< [rad/s or m/s] below which friction is viscous
+
   MatrixFunction mass_, coriolis_, gravity_, jacobian_, jacobian_dot_;
+  std::optional<MatrixFunction> model_friction_;
   Vector friction_, rotor_, fastest_;
 };
 

@@ -68,11 +68,12 @@ def test_every_combination_has_every_seed_and_a_name(scenario: Scenario) -> None
         choose_run(scenario, "other")
 
 
-def test_options_are_laid_over_those_of_the_scenarios_own_law(tmp_path: Path) -> None:
+def test_the_scenarios_own_law_has_its_options_unless_others_are_given(tmp_path: Path) -> None:
     run = choose_run(load_scenario(_file(tmp_path, CARTESIAN)), None)
     plan = make_plan(run, [("cartesian_backstepping", {}), ("cartesian_backstepping", {"friction": "adapted"})], {}, 1)
     assert [case.row for case in plan.cases] == ["cartesian_backstepping", "cartesian_backstepping:friction=adapted"]
-    assert plan.cases[1].config.law.options == {"adapted_links": ["panda_link7"], "friction": "adapted"}
+    options = [case.config.law.options for case in plan.cases]
+    assert options == [{"adapted_links": ["panda_link7"]}, {"friction": "adapted"}]
     assert plan.notes == ()
 
 

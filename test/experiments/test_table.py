@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Outcome, Settings
-from thunder_controllers.experiments.table import Document, find, make_document, markdown, missed, tables
+from thunder_controllers.experiments.experiment import (
+    Case,
+    Criterion,
+    Experiment,
+    Findings,
+    Group,
+    Outcome,
+    Settings,
+    Spread,
+)
+from thunder_controllers.experiments.table import Document, find, make_document, markdown, missed, spread, tables
 from thunder_controllers.simulation.scenario import RunConfig
 
 CONFIG = RunConfig.model_validate(
@@ -66,3 +75,20 @@ def test_an_earlier_table_shows_where_it_differs() -> None:
     ((head, *rows),) = tables(now, before)
     column = head.index("runaways")
     assert [row[column] for row in rows] == ["1 → 0", "0", "0"]
+
+
+def test_a_spread_is_shown_whole_and_judged_by_its_mean() -> None:
+    assert spread([1.0, 3.0]) == Spread(2.0, pytest.approx(2.0**0.5)) and spread([1.0]) == Spread(1.0, 0.0)
+    rows = {"a": {"error": spread([1.0, 3.0])}, "b": {"error": spread([1.0])}}
+    criteria = (Criterion("error", 1.9), Criterion("error", 0.6, rows=("b",), times="a"))
+    document = make_document("test", Experiment("", {}), Settings(), {"group": Findings("Group", rows, criteria)})
+    assert missed(document) == ["Group, a: error ≤ 1.9 (is 2)"]
+    ((_, *body),) = tables(document)
+    assert [row[-1] for row in body] == ["2 ± 1.4", "1"]
+
+
+def test_groups_of_other_columns_have_a_table_of_their_own() -> None:
+    groups = {name: Findings(name, {"row": {name[0]: 1.0}}) for name in ("aa", "ab", "b")}
+    document = make_document("test", Experiment("", {}), Settings(), groups)
+    assert [[row[-1] for row in table] for table in tables(document)] == [["a", "1", "1"], ["b", "1"]]
+    assert markdown(document).count("| group | row |") == 2

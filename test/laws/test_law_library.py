@@ -13,7 +13,7 @@ from laws import packed, step
 from robots import random_robot
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.host import Controller, Guard, HostError, Library, Options
+from thunder_controllers.host import Controller, Guard, Library, Options
 from thunder_dynamics.build import LawRequest, build, law_builders
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
@@ -104,7 +104,7 @@ def test_natural_adaptation_does_not_start_from_a_point_mass(
 ) -> None:
     host, q = Controller(), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
     host.configure(other_schemes[0], law=name, initial_state={"pi_hat": [1.0] + 9 * [0.0]})
-    with pytest.raises(HostError, match="consistency"):
+    with pytest.raises(LawError, match="consistency"):
         host.activate(q)
 
 

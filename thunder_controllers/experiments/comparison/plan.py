@@ -12,7 +12,7 @@ from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.runner import load_robot, prepare_case
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import adapted_links
-from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, merged
+from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 LawRequest = tuple[str, Mapping[str, Any]]
@@ -83,8 +83,8 @@ def _nested(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
 def make_plan(run: Run, laws: Sequence[LawRequest], grid: Grid, seeds: int) -> Plan:
     """Lay laws, gains and seeds out, and set every combination up once, so that nothing unknown is left to the runs.
 
-    Of the scenario's own law the options given are laid over the scenario's. Its gains and first estimates go to every
-    law that has such gains and adapts such links; `Plan.notes` says where they do not.
+    The scenario's own law has the scenario's options where none are given. The scenario's gains and first estimates go
+    to every law that has such gains and adapts such links; `Plan.notes` says where they do not.
 
     Raises:
         ThunderError: for an unknown law, option or gain, a size or value out of bounds, or parts that do not fit.
@@ -118,8 +118,8 @@ def _under(config: RunConfig, request: LawRequest, label: str) -> tuple[RunConfi
     """The configuration under another law, the names of its gains, and what of the scenario does not apply to it."""
     name, options = request
     scenario, notes = config.law, []
-    if name == scenario.name:
-        options = merged(scenario.options, options)
+    if name == scenario.name and not options:
+        options = scenario.options
     law = scenario.model_copy(update={"name": name, "options": dict(options)})
     config = config.model_copy(update={"law": law})
     robot = load_robot(config)

@@ -30,6 +30,13 @@ LARGEST = 500.0
 NO_LEAST_INERTIA = 1e6
 """For links that no revolute joint moves [kg·m²]."""
 
+DRIVE = 3e-3
+"""Least inertia that a joint turns with its drive [kg·m²], which descriptions of robots leave out.
+
+A UR5 has 1.3e-4 at its last wrist without. Bound by that, 200 random references to one with drives ended in 47
+runaways; by this, in none.
+"""
+
 POSES = 300
 
 
@@ -83,10 +90,11 @@ def least_inertia(robot: RobotExpressions, links: Sequence[int]) -> FloatArray:
     """Least inertia that a revolute joint alone turns, per link and axis of the link's frame, shape (3 k,) [kg·m²].
 
     For every link and axis that is min 1/(M⁻¹)_jj over random poses and over the joints j that can turn the link about
-    the axis: those before its own about any, its own about its own.
+    the axis: those before its own about any, its own about its own. It is DRIVE at least.
     """
     apparent = np.min([1.0 / np.linalg.inv(M).diagonal() for M, _ in _poses(robot)], axis=0)
-    return _rounded(np.concatenate([_least_about_axes(robot.model, link, apparent) for link in links]))
+    least = np.concatenate([_least_about_axes(robot.model, link, apparent) for link in links])
+    return _rounded(np.maximum(least, DRIVE))
 
 
 def _least_about_axes(model: RobotModel, link: int, apparent: FloatArray) -> FloatArray:
