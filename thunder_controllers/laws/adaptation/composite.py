@@ -22,7 +22,7 @@ MOST_LINKS = 2
 
 
 class CompositeAdaptation:
-    """π̂̇ = G(κ Yᵀs + w Wᵀε),  Ġ = λ G − w G WᵀW G,  λ = λ_0 (1 − ‖Ĝ‖/‖1‖)   [Slotine & Li 1989, eqs. 21, 33].
+    """π̂̇ = G(κ Yᵀs + w Wᵀε),  Ġ = λ G − w G WᵀW G,  λ = λ_0 (1 − ‖Ĝ‖/‖1‖)   [Slotine & Li 1989].
 
     G starts from Γ⁻¹ = D², and Ĝ = D⁻¹GD⁻¹, without units, is the state: forgetting ends where its Frobenius norm is
     that of its start, so G is bounded without excitation. ε and its regressor W are of `PredictionError`.

@@ -36,7 +36,7 @@ LEAST_PIVOT = 1e-10
 class NaturalAdaptation:
     """Ṗ_i = κ γ⁻¹ P_i 𝓛_i P_i, P_i the pseudo-inertia of link i, tr(P(δπ) 𝓛_i) = δπᵀ Y_iᵀs for every δπ.
 
-    Instead of ½ π̃ᵀΓπ̃ the Bregman divergence of −log det P is in V [Lee, Kwon & Park 2018, eq. 24]. One gain for all,
+    Instead of ½ π̃ᵀΓπ̃ the Bregman divergence of −log det P is in V [Lee, Kwon & Park 2018]. One gain for all,
     whatever the frame and units; it is faster where much mass is, by P².
 
     In discrete time, exact for a constant 𝓛: d/dt P⁻¹ = −γ⁻¹𝓛, so P⁺ = (P⁻¹ − Δγ⁻¹𝓛)⁻¹ = R(1 − A)⁻¹Rᵀ with P = RRᵀ

@@ -31,7 +31,7 @@ class PredictionError:
     """ε = F[τ] − W π̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
 
     τ = d/dt(M q̇) − Cᵀq̇ + G + τ_f, as Ṁ = C + Cᵀ, so that only the momentum is differentiated, by the filter itself:
-    F[dp/dt] = ω(p − F[p]) [Slotine & Li 1989, eq. 10]. With Y_r(q, q̇, q̇_r, q̈_r) as it is,
+    F[dp/dt] = ω(p − F[p]) [Slotine & Li 1989]. With Y_r(q, q̇, q̇_r, q̈_r) as it is,
 
         P = Y_r(q, 0, 0, q̇) − Y_r(q, 0, 0, 0),    P π = M q̇,        N = Ṗ|_q̇ − Y_r(q, q̇, q̇, 0),    N π = Cᵀq̇ − G,
 
