@@ -251,7 +251,7 @@ def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpression
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
     assert guarded == ["pose_error", "orientation_cosine"]
     assert law.options == {"adapted_links": ["panda_link7"], "task": "pose"}
-    np.testing.assert_array_equal(law.state[0].default.ravel(), robot.model.pi[60:])
+    np.testing.assert_array_equal(law.state[1].default.ravel(), robot.model.pi[60:])
 
 
 def test_a_non_finite_estimate_is_not_clamped_into_a_finite_one(law: Law, robot: RobotExpressions) -> None:
