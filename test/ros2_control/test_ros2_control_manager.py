@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xacro
+from observer_law import build_planar
 
 from thunder_controllers.host import Library
 
@@ -54,6 +55,12 @@ pytestmark = [
     pytest.mark.xdist_group("packaging"),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]
+
+
+@pytest.fixture(scope="module")
+def pushing(build_cache: Path) -> Path:
+    """A library with a law that a wrench is asked for and measured by."""
+    return build_planar("pushing")
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +196,20 @@ def test_a_wrong_parameter_is_refused_with_one_reason(
     assert len(lines) == 1 and reason in lines[0], result.stderr
 
 
+def test_a_law_that_no_topic_can_feed_is_refused(prefix: Path, build_cache: Path) -> None:
+    result = run(prefix, "configure", f"library:={build_planar('observer')}", "law:=observer")
+    assert result.returncode == 1, result.stderr
+    assert "topics: the law observer needs the measurement 'external_effort'; valid: wrench" in result.stderr
+
+
+def test_feedback_that_leaves_no_margin_is_warned_of(prefix: Path, panda_folder: Path) -> None:
+    warning = "the velocity feedback leaves no margin at 1000 Hz"
+    result = run(prefix, "configure", f"library:={panda_folder}")
+    assert result.returncode == 0 and warning not in result.stderr, result.stderr
+    result = run(prefix, "configure", f"library:={panda_folder}", f"gains.K_d:={[50.0] * 7}")
+    assert result.returncode == 0 and warning in result.stderr, result.stderr
+
+
 @pytest.mark.parametrize(
     ("library", "reason"),
     [
@@ -257,16 +278,25 @@ def test_a_fault_ends_its_updates_and_is_told_in_the_diagnostics(
 )
 def test_it_survives_whatever_comes(prefix: Path, panda_folder: Path) -> None:
     """Its topics and services, attacked over DDS as those of the node are."""
+    run_beside(prefix, "attack_run.py", panda_folder / "libpanda.so", POSITIONS)
+
+
+def test_the_law_gets_the_wrenches_of_the_topics(prefix: Path, pushing: Path) -> None:
+    run_beside(prefix, "wrench_run.py", pushing, "law:=pushing", "q:=0.3,-0.5,0.4")
+
+
+def run_beside(prefix: Path, script: str, library: Path, *parameters: str) -> None:
+    """Run a script of this folder over DDS beside `plugin_cycle listen`; both must end well."""
     domain = "84"
     local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": domain}
-    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={panda_folder}", POSITIONS]
-    attack = [sys.executable, str(ROOT / "test/ros2_control/attack_run.py"), domain, str(panda_folder / "libpanda.so")]
+    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={library}", *parameters]
+    beside = [sys.executable, str(ROOT / "test/ros2_control" / script), domain, str(library)]
     path = os.pathsep.join((str(ROOT), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
     with (prefix / "listen.log").open("w") as log:
         plugin = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
         try:
             environ = {**local, "PYTHONPATH": path}
-            result = subprocess.run(attack, env=environ, capture_output=True, text=True, check=False, timeout=300)
+            result = subprocess.run(beside, env=environ, capture_output=True, text=True, check=False, timeout=300)
         finally:
             plugin.send_signal(signal.SIGINT)
             status = plugin.wait(30)
