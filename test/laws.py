@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import BoundedAdaptation
+from thunder_controllers.laws.adaptation.bounded import BoundedAdaptation
 from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals

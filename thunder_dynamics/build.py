@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -113,6 +113,12 @@ def law_builders() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="thunder.laws")}
 
 
+def law_modules(laws: Iterable[EntryPoint]) -> list[str]:
+    """Modules whose source determines laws: their own, and any adaptation scheme, which a law finds by its name."""
+    found = [entry.module for entry in laws]
+    return found and [*found, *(entry.module for entry in entry_points(group="thunder.adaptations"))]
+
+
 @dataclass(frozen=True)
 class _Request:
     """Everything that determines a build."""
@@ -139,8 +145,7 @@ class _Request:
                 "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
             )
         settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
-        modules = [entry.module for entry in self.law_entries()]
-        return content_hash(self.model, self.laws, modules, self.user_functions, settings)
+        return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
         from thunder_dynamics.expressions import RobotExpressions

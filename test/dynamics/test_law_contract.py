@@ -9,7 +9,7 @@ from evaluation import assert_close, evaluate, load_robot, numeric
 from laws import packed, slotine_li, step
 from robots import random_state
 
-from thunder_controllers.laws.parts.adaptation import adapted_links
+from thunder_controllers.laws.parts.options import adapted_links
 from thunder_dynamics.entries import EntryFlag, make_entry
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions

@@ -73,6 +73,41 @@ def test_every_law_compiled_is_the_symbolic_one(name: str, build_cache: Path) ->
             _compare(library, law, q, qd, packed(law.reference, _near(library, law, q, rng)))
 
 
+@pytest.fixture(scope="module")
+def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
+    """The adaptive laws with the schemes that are no default, compiled."""
+    laws: list[LawRequest] = [
+        ("cartesian_backstepping", {"adaptation": "natural"}),
+        ("slotine_li", {"adaptation": "natural_composite"}),
+        ("partially_known", {"adaptation": "composite"}),
+    ]
+    model = MODELS["panda"]
+    return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(3))
+def test_every_adaptation_scheme_compiled_is_the_symbolic_one(
+    other_schemes: tuple[Library, list[LawRequest]], panda: RobotExpressions, index: int
+) -> None:
+    library, (name, options) = other_schemes[0], other_schemes[1][index]
+    law, rng = build_law(name, panda, **options), np.random.default_rng(0)
+    for _ in range(3):
+        q, qd = _inside(panda.model, rng), rng.uniform(-0.3, 0.3, 7)
+        _compare(library, law, q, qd, packed(law.reference, _near(library, law, q, rng)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cartesian_backstepping", "slotine_li"])
+def test_natural_adaptation_does_not_start_from_a_point_mass(
+    other_schemes: tuple[Library, list[LawRequest]], name: str
+) -> None:
+    host, q = Controller(), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
+    host.configure(other_schemes[0], law=name, initial_state={"pi_hat": [1.0] + 9 * [0.0]})
+    with pytest.raises(LawError, match="consistency"):
+        host.activate(q)
+
+
 def _inside(model: RobotModel, rng: np.random.Generator) -> np.ndarray:
     limits = [link.joint.limits for link in model.links]
     lower, upper = (np.clip([getattr(limit, end) for limit in limits], -1.0, 1.0) for end in ("lower", "upper"))
@@ -108,7 +143,8 @@ def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, referenc
     assert guards == Guard(0), guards
     gains = packed(law.gains)
     state = packed(law.state) if law.initial is None else law.initial(q, np.zeros(n), gains)
-    found = law.step(q, qd, np.zeros(n), [], host.reference_vector, state, gains, dt)
+    held = np.ravel(library.evaluate("G", q))  # what the host takes the arm to have been held with
+    found = law.step(q, qd, held, [], host.reference_vector, state, gains, dt)
     expected = [np.asarray(value).ravel() for value in found]
     assert_close(effort, expected[0], 1e-11)
     assert_close(np.concatenate([host.state(entry.name).ravel() for entry in law.state] or [[]]), expected[1], 1e-11)
@@ -155,8 +191,9 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
 @pytest.mark.parametrize(
     ("name", "option", "valid"),
     [
-        ("slotine_li", "adaptation", "gradient, none"),
-        ("partially_known", "adaptation", "gradient, none"),
+        ("cartesian_backstepping", "adaptation", "gradient, composite, natural, natural_composite, none"),
+        ("slotine_li", "adaptation", "gradient, composite, natural, natural_composite, none"),
+        ("partially_known", "adaptation", "gradient, composite, natural, natural_composite, none"),
         ("computed_torque", "friction", "model, none"),
         ("pd_plus", "friction", "model, none"),
         ("variable_inertia", "friction", "model, none"),

@@ -9,7 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, check_options
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gains import (
     damping_by_inertia,
@@ -17,6 +18,7 @@ from thunder_controllers.laws.parts.gains import (
     joint_damping_gain,
     stiffness_by_inertia,
 )
+from thunder_controllers.laws.parts.options import check_options
 from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.speed import limit_joints, limit_norm
@@ -56,27 +58,24 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
-        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `task`, "pose"
-            (default) or "position", which leaves the orientation free; `friction`, "none" (default) or "adapted",
+        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
+            "gradient" (default), another scheme, or "none": every link is known; `task`, "pose" (default) or
+            "position", which leaves the orientation free; `friction`, "none" (default) or "adapted",
             which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`, "default", "stiff"
             or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of K_d, K_p and Λ.
     """
-    check_options("cartesian_backstepping", options, ("adapted_links", "task", "friction", "profile"))
-    links = adapted_links(robot.model, options.get("adapted_links"))
-    known = [i for i in range(robot.n) if i not in links]
+    check_options("cartesian_backstepping", options, (*split_dynamics.OPTIONS, "task", "friction", "profile"))
     signals = Signals(robot, ReferenceKind.CARTESIAN)
-    q, qd = signals.q, signals.qd
-    adaptation = BoundedAdaptation(robot, signals, links)
     fastest = fastest_of(str(options.get("profile", "default")))
     loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")), fastest)
     K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot, fastest))
-    s = loop.qd_r - qd
-    Y_u = robot.slotine_li_regressor(q, qd, loop.qd_r, loop.qdd_r, links)
-    tau_known = robot.inverse_dynamics(q, qd, loop.qd_r, loop.qdd_r, known)
-    effort = Y_u @ adaptation.estimate + tau_known + K_d * s + loop.tau_task
-    next_state = adaptation.step(Y_u, s, K_d, loop.Lambda) | {"damping": loop.damping.next}
+    s = loop.qd_r - signals.qd
+    model = split_dynamics.SplitDynamics("cartesian_backstepping", robot, signals, loop.qd_r, loop.qdd_r, options)
+    effort = model.effort + K_d * s + loop.tau_task
+    next_state = model.step(s, K_d, loop.Lambda) | {"damping": loop.damping.next}
     if _adapts_friction(options):
-        friction = FrictionAdaptation(robot, signals, adaptation.limit)
+        limit = model.adaptation.limit if model.adaptation else AdaptationLimit(signals)
+        friction = FrictionAdaptation(robot, signals, limit)
         effort += friction.torque(loop.qd_r)
         next_state |= friction.step(loop.qd_r, s, K_d)
     return signals.law(
@@ -84,8 +83,8 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
         "Cartesian adaptive backstepping with axis-angle error.",
         effort=effort,
         next_state=next_state,
-        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry},
-        **{"adapted_links": [robot.model.links[i].name for i in links], "task": options.get("task", "pose")},
+        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry},
+        **{"adapted_links": model.adapted_links, "task": options.get("task", "pose")},
     )
 
 

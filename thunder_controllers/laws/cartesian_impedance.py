@@ -8,8 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import check_options
 from thunder_controllers.laws.parts.gains import FASTEST, stiffness_by_inertia, task_damping_by_inertia
+from thunder_controllers.laws.parts.options import check_options
 from thunder_controllers.laws.parts.task import task_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals

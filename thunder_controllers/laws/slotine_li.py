@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from thunder_controllers.laws.parts import split_dynamics
-from thunder_controllers.laws.parts.adaptation import check_options
 from thunder_controllers.laws.parts.gains import damping_by_place, joint_damping_gain
 from thunder_controllers.laws.parts.joint_error import joint_error
+from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -21,7 +21,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Args:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
-            "gradient" (default) or "none": τ = M q̈_r + C q̇_r + G + K_d s.
+            "gradient" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s.
     """
     check_options("slotine_li", options, split_dynamics.OPTIONS)
     signals = Signals(robot, ReferenceKind.JOINT)
@@ -45,6 +45,6 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         "Joint-space adaptive control with the Slotine–Li regressor.",
         effort=model.effort + K_d * s,
         next_state=model.step(s, K_d, Lambda),
-        telemetry={"joint_error": e, "s": s},
+        telemetry={"joint_error": e, "s": s, **model.telemetry},
         adapted_links=model.adapted_links,
     )

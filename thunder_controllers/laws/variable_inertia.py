@@ -7,9 +7,9 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.adaptation import check_options
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_controllers.laws.parts.joint_error import joint_error
+from thunder_controllers.laws.parts.options import check_options
 from thunder_controllers.laws.parts.scalar_inertia import ScalarInertia
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals

@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.adaptation import check_options
+from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 from thunder_dynamics.spatial import vee

@@ -12,7 +12,7 @@ import yaml
 from evaluation import ROOT, load_robot
 from laws import step
 
-from thunder_controllers.laws.parts.adaptation import AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.parts.friction import GATE_SPEED, FrictionAdaptation
 from thunder_controllers.simulation.experiment import run_once
 from thunder_controllers.simulation.preparation import build_library, prepare

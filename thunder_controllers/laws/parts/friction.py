@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals

@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.adaptation import choose
+from thunder_controllers.laws.parts.options import choose
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 

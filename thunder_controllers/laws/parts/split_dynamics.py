@@ -7,7 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.adaptation import BoundedAdaptation, adapted_links, choose
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
+from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -19,15 +20,22 @@ OPTIONS = ("adapted_links", "adaptation")
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k = M̂ q̈_r + Ĉ q̇_r + Ĝ, and π̂̇ = Γ⁻¹ Y_uᵀ s.
+    """τ = Y_u π̂ + Y_k π_k = M̂ q̈_r + Ĉ q̇_r + Ĝ, and π̂̇ = Γ⁻¹ Y_uᵀ s or that of another scheme.
 
     Args:
         law: Its name, for errors.
         signals: Where estimates and their gains are declared, if there are any.
         qd_r: Reference velocity of the joints (n,).
         qdd_r: Its exact derivative.
-        options: Of the law. `adaptation`, "gradient" (default) or "none", the fixed form, in which every link is known;
-            `adapted_links`, names of links or "all" (default: the link of the end effector).
+        options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "gradient" by default, or
+            "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
+            link of the end effector).
+
+    Attributes:
+        adapted_links: Their names.
+        adaptation: The scheme, or None.
+        effort: τ.
+        telemetry: What the scheme reports.
 
     Raises:
         LawError: for another adaptation, or links to adapt without adaptation.
@@ -44,19 +52,24 @@ class SplitDynamics:
     ) -> None:
         named = options.get("adapted_links")
         links: tuple[int, ...] = ()
-        if choose(law, options, "adaptation", "gradient", "none") == "gradient":
+        installed = schemes()
+        chosen = choose(law, options, "adaptation", *installed, "none")
+        if chosen != "none":
             links = adapted_links(robot.model, named)
         elif named is not None:
             raise LawError("adapted_links with adaptation=none", where=f"law {law}", valid="one of them")
         q, qd = signals.q, signals.qd
         self.adapted_links = [robot.model.links[i].name for i in links]
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
-        self._adaptation: BoundedAdaptation | None = None
+        self.adaptation: Adaptation | None = None
+        self.telemetry: Mapping[str, SX] = {}
         if links:
-            self._adaptation = BoundedAdaptation(robot, signals, links)
+            scheme: Scheme = installed[chosen].load()
+            self.adaptation = scheme(robot, signals, links)
+            self.telemetry = self.adaptation.telemetry
             self._Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
-            self.effort += self._Y_u @ self._adaptation.estimate
+            self.effort += self._Y_u @ self.adaptation.estimate
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
-        return self._adaptation.step(self._Y_u, s, K_d, Lambda) if self._adaptation else {}
+        return self.adaptation.step(self._Y_u, s, K_d, Lambda) if self.adaptation else {}

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.adaptation import choose
+from thunder_controllers.laws.parts.options import choose
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals

@@ -1,0 +1,115 @@
+"""Prediction of the applied effort by the estimates, without accelerations (theory.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.friction_terms import FrictionTerms
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+BANDWIDTH = 20.0
+"""Of the filter by default [1/s]: motions of an arm are slower, noise of velocities is faster."""
+
+
+def prediction_weight(signals: Signals) -> SX:
+    """Declare w, the weight of the prediction error beside the tracking error."""
+    return signals.gain(
+        "prediction_weight",
+        default=1.0,
+        bounds=(0.0, 1e4),
+        unit="rad/(N·m·s)",
+        doc="Weight of the prediction error beside the tracking error.",
+    )
+
+
+class PredictionError:
+    """ε = F[τ] − W π̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
+
+    τ = d/dt(M q̇) − Cᵀq̇ + G + τ_f, as Ṁ = C + Cᵀ, so that only the momentum is differentiated, by the filter itself:
+    F[dp/dt] = ω(p − F[p]) [Slotine & Li 1989]. With Y_r(q, q̇, q̇_r, q̈_r) as it is,
+
+        P = Y_r(q, 0, 0, q̇) − Y_r(q, 0, 0, 0),    P π = M q̇,        N = Ṗ|_q̇ − Y_r(q, q̇, q̇, 0),    N π = Cᵀq̇ − G,
+
+    Ṗ|_q̇ along q̇ with q̇ in P constant, and W = ω P − F[ω P + N]. Links that are known are one more column, whose
+    parameter is one; friction is that of the robot file, where this has any.
+
+    In discrete time the effort is constant over a period, dP/dt too, and N is the mean N̄ of both its ends: with
+    a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
+
+    Args:
+        signals: Where states `filtered_regressor`, `momentum_rest` and `filtered_effort`, and gain prediction_bandwidth
+            are declared.
+        links: Indices of the adapted links.
+        estimate: π̂ (10 k,).
+
+    Attributes:
+        W: (n, 10 k).
+        error: ε (n,) [N·m or N].
+        next_state: Of these states.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], estimate: SX) -> None:
+        n, columns = robot.n, estimate.numel() + 1
+        omega = signals.gain(
+            "prediction_bandwidth",
+            default=BANDWIDTH,
+            bounds=(0.1, 1e3),
+            unit="1/s",
+            doc="Of the filter of effort and regressor whose difference adapts the estimates.",
+        )
+        momentum, rest = _momentum_and_rest(robot, signals, links)
+        x = signals.state(
+            "filtered_regressor",
+            size=n * columns,
+            default=0.0,
+            unit="SI",
+            doc="Filtered momentum and its rest per adapted parameter, column by column, then of the known links.",
+            initial=ca.vec(omega * momentum),
+        )
+        rest_before = signals.state(
+            "momentum_rest",
+            size=n * columns,
+            default=0.0,
+            unit="SI",
+            doc="Effort without that of the momentum, per column as in filtered_regressor, one step before.",
+            initial=ca.vec(rest),
+        )
+        effort = signals.state(
+            "filtered_effort", size=n, default=0.0, unit="N·m|N", doc="Filtered effort, friction of the file left out."
+        )
+        a = ca.exp(-omega * signals.dt)
+        rate = (1.0 - a) / (a * signals.dt)
+        mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
+        x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
+        filtered = rate * momentum - x_next
+        friction = FrictionTerms("", robot, signals.qd, {})
+        moving = signals.applied_effort - friction.viscous * signals.qd - friction.coulomb
+        effort_next = a * effort + (1.0 - a) * moving
+        self.W = filtered[:, :-1]
+        self.error = effort_next - filtered[:, -1] - self.W @ estimate
+        self.next_state = {
+            "filtered_regressor": ca.vec(x_next),
+            "momentum_rest": ca.vec(rest),
+            "filtered_effort": effort_next,
+        }
+
+
+def _momentum_and_rest(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> tuple[SX, SX]:
+    """P and N with the known links' own in a last column, each (n, 10 k + 1)."""
+    q, qd, zero = signals.q, signals.qd, SX.zeros(robot.n)
+    known = [i for i in range(robot.n) if i not in links]
+
+    def columns(qd: SX, qd_r: SX, qdd_r: SX) -> SX:
+        Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
+        return ca.densify(ca.horzcat(Y_u, robot.inverse_dynamics(q, qd, qd_r, qdd_r, known)))
+
+    velocity = SX.sym("velocity", robot.n)
+    momentum = columns(zero, zero, velocity) - columns(zero, zero, zero)
+    drift = ca.reshape(ca.jtimes(ca.vec(momentum), q, qd), momentum.shape)
+    momentum, drift = (ca.substitute(term, velocity, qd) for term in (momentum, drift))
+    return momentum, drift - columns(qd, qd, zero)
