@@ -41,7 +41,8 @@ def test_the_laws_that_are_shown_build() -> None:
 
 
 def test_every_law_is_listed() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", (ROOT / "docs/laws.md").read_text(), re.MULTILINE)
+    laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)
     assert sorted(rows) == sorted(law_builders())
 
 
