@@ -1,1 +1,1 @@
-"""What a motion tells of a link's inertial parameters: motions that tell much, and payloads with what is known of them."""
+"""What motions tell of the inertial parameters of a link: which tell much, and what a record says of a payload."""

@@ -16,14 +16,29 @@ FloatArray = NDArray[np.float64]
 BANDWIDTH = 10.0
 """Of the motion that is looked at [Hz]: arms move slower, and noise of sensors and efforts is mostly faster."""
 
-LEAST_SAMPLES = 20
-"""Two a period of the bandwidth: a second."""
+LEAST_SAMPLES = 30
+"""Two a period of the bandwidth."""
 
 UNKNOWN = 1e3
 """Standard deviation of a parameter of which nothing is known, over `SCALE` [kg]."""
 
+EDGE = 4
+"""Samples at both ends that are not used: the filter has not settled there."""
+
+FITTED = 4
+"""Numbers fitted per joint: its friction and rotor, and its share of the ten."""
+
+LEAST_VARIANCE = 1e-12
+"""Of what is left of an effort [N²m²]: arithmetic, and joints of which no sample is used."""
+
 REWEIGHTINGS = 3
 """By the noise of each joint."""
+
+SLOW = 0.1
+"""Of a joint's largest speed: samples at less say nothing of it, as friction may do anything where a motion turns."""
+
+AT_REST = 0.02
+"""The same for a joint that hardly moves [rad/s or m/s]."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +65,15 @@ def gather(
     """Look at a motion of all joints.
 
     Positions and efforts go through the same filter, without delay, and are looked at twice a period of its bandwidth,
-    so that the noise of samples is nearly independent [parallel filtering, as in Gautier, "Dynamic identification of robots with power model" (1997)].
-    What a joint's friction and rotor explain is left out, and rows are weighted by the noise of their joints.
+    so that the noise of samples is nearly independent. What a joint's friction and rotor explain is left out, so is a
+    joint where it is slow, and rows are weighted by the noise of their joints.
 
     Args:
         library: Of the robot, for its regressor.
         link: Index of the link.
         believed: π of all links, (10 n,); that of `link` is no evidence.
         q: Measured positions (N, n).
-        effort: Applied (N, n) [N·m or N].
+        effort: Applied from each sample to the next (N, n) [N·m or N].
         rate: Of both [Hz].
 
     Returns:
@@ -68,20 +83,23 @@ def gather(
     if len(q) < LEAST_SAMPLES * every or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         return None
     smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
-    positions, efforts = (sosfiltfilt(smooth, values, axis=0) for values in (q, effort))
+    at_samples = 0.5 * (effort[1:] + effort[:-1])
+    positions, efforts = (sosfiltfilt(smooth, values, axis=0) for values in (q[1:], at_samples))
     velocities = np.gradient(positions, 1.0 / rate, axis=0)
     accelerations = np.gradient(velocities, 1.0 / rate, axis=0)
-    inside = slice(every, len(q) - every, every)
+    inside = slice(EDGE * every, len(positions) - EDGE * every, every)
     states = positions[inside], velocities[inside], accelerations[inside]
     Y = regressor(library, *states)
     believed = believed.copy()
     believed[columns_of(link)] = 0.0
+    speed = np.abs(states[1])
+    used = (speed > np.fmax(SLOW * speed.max(axis=0), AT_REST))[:, :, None]
     rows = np.concatenate([Y[:, :, columns_of(link)] / SCALE, (efforts[inside] - Y @ believed)[:, :, None]], axis=2)
-    _, left = explain(rows, joint_terms(*states[1:]))
-    return _solve(left[:, :, :-1], left[:, :, -1], 1.0 / rate * every)
+    _, left = explain(used * rows, used * joint_terms(*states[1:]))
+    return _solve(left[:, :, :-1], left[:, :, -1], used.sum(axis=(0, 2)), every / rate)
 
 
-def _solve(W: FloatArray, y: FloatArray, period: float) -> Evidence:
+def _solve(W: FloatArray, y: FloatArray, samples: NDArray[np.int64], period: float) -> Evidence:
     """Weighted least squares of W x = y, (N, n, 10) and (N, n), each joint with a noise of its own."""
     variance, x = np.ones(y.shape[1]), np.zeros(W.shape[2])
     for _ in range(REWEIGHTINGS):
@@ -89,7 +107,7 @@ def _solve(W: FloatArray, y: FloatArray, period: float) -> Evidence:
         information = np.einsum("tjk,tjl->kl", weighted, W)
         covariance = np.linalg.inv(information + np.eye(len(x)) / UNKNOWN**2)
         x = covariance @ np.einsum("tjk,tj->k", weighted, y)
-        variance = np.fmax(((y - W @ x) ** 2).mean(axis=0), 1e-300)
+        variance = np.fmax(((y - W @ x) ** 2).sum(axis=0) / np.fmax(samples - FITTED, 1), LEAST_VARIANCE)
     eigenvalues = np.linalg.eigvalsh(np.einsum("tjk,tjl->kl", W, W)) * period
     least, most = max(eigenvalues[0], 0.0), eigenvalues[-1]
     condition = float(np.sqrt(most / least)) if least > 0.0 else np.inf

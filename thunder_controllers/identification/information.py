@@ -1,4 +1,4 @@
-"""What samples of a motion say of the inertial parameters of one link, whatever friction and rotors do (theory.md §8)."""
+"""The regressor along a motion, and what of it friction and rotors could be instead (theory.md §8)."""
 
 from __future__ import annotations
 

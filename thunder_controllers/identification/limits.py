@@ -1,8 +1,7 @@
-"""What a motion of the joints keeps to: the robot's limits with a margin, a reach, a box, a distance from singularities."""
+"""What a motion of the joints keeps to: limits of the robot with a margin, a reach, a box, singularities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +52,8 @@ class Limit:
     def between(cls, lower: FloatArray, upper: FloatArray) -> Limit:
         """From the lower to the upper value; both are finite, or neither is."""
         bounded = np.isfinite(upper)
-        return cls(np.where(bounded, 0.5 * (lower + upper), 0.0), np.where(bounded, 0.5 * (upper - lower), np.inf))
+        low, high = (np.where(bounded, end, 0.0) for end in (lower, upper))
+        return cls(0.5 * (low + high), np.where(bounded, 0.5 * (high - low), np.inf))
 
     @classmethod
     def within(cls, width: FloatArray) -> Limit:
@@ -87,19 +87,17 @@ class Limits:
         of_place: Those of what `observe` gives.
 
     Raises:
-        DimensionError: if the start or a bound has another size than the joints.
+        DimensionError: if the start has another size than the joints.
         ScenarioError: if the start is beyond a limit.
     """
 
     def __init__(self, library: Library, start: FloatArray, bounds: MotionBounds) -> None:
         n, share = library.n_joints, bounds.share
-        per_joint = (start, bounds.reach, bounds.velocity, bounds.acceleration)
-        for name, values in zip(("q", "reach", "velocity", "acceleration"), per_joint, strict=True):
-            if len(values) != n:
-                raise DimensionError(f"{len(values)} values of {name}", where=WHERE, valid=f"{n}")
+        if len(start) != n:
+            raise DimensionError(f"{len(start)} values of q", where=WHERE, valid=f"{n}")
         self._library = library
         self._bounded_place = bounds.workspace is not None
-        self._nearness = bounds.clearance * float(_clearance(library, start[None])[0]) if bounds.clearance > 0.0 else 0.0
+        self._nearness = bounds.clearance * _clearance(library, start[None])[0] if bounds.clearance > 0.0 else 0.0
         low, high = np.asarray(library.position_lower), np.asarray(library.position_upper)
         keep = np.where(np.isfinite(high - low), 0.5 * (1.0 - share) * (high - low), 0.0)
         lower, upper = np.fmax(start - bounds.reach, low + keep), np.fmin(start + bounds.reach, high - keep)
@@ -133,8 +131,8 @@ class Limits:
     def kept(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> bool:
         """Whether samples (N, n) of a motion are within all limits."""
         effort = regressor(self._library, q, qd, qdd) @ np.asarray(self._library.pi)
-        limits = (*self.of_motion, self.of_effort, self.of_place)
-        return not any(limit.excess(x).any() for limit, x in zip(limits, (q, qd, qdd, effort, self.observe(q)), strict=True))
+        limits, values = (*self.of_motion, self.of_effort, self.of_place), (q, qd, qdd, effort, self.observe(q))
+        return not any(limit.excess(x).any() for limit, x in zip(limits, values, strict=True))
 
 
 def _clearance(library: Library, q: FloatArray) -> FloatArray:

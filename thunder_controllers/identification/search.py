@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from thunder_controllers.host import Library
 from thunder_controllers.identification.fourier import JointFourier, rest_basis
 from thunder_controllers.identification.information import SCALE, columns_of, explain, joint_terms, regressor
-from thunder_controllers.identification.limits import WHERE, MotionBounds, Limits
+from thunder_controllers.identification.limits import WHERE, Limits, MotionBounds
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,7 @@ def identifying_motion(
         seed: Of the random starts; the same gives the same motion.
 
     Raises:
-        DimensionError: if the start or a bound has another size than the joints.
+        DimensionError: if the start has another size than the joints.
         ScenarioError: if the start is beyond a limit, or no motion shows anything of the link.
     """
     limits = Limits(library, np.array(start), bounds)
@@ -93,8 +93,8 @@ class _Search:
         self._library, self._start, self._limits = library, start, limits
         self._columns, self._period = columns_of(link), period
         samples = SAMPLES_PER_HARMONIC * harmonics
-        t, fine = (np.arange(count) * (period / count) for count in (samples, FINE * samples))
-        self._basis, self._fine_basis = (rest_basis(times, harmonics, period) for times in (t, fine))
+        t, fine = np.linspace(0.0, period, samples), np.linspace(0.0, period, FINE * samples)
+        self._basis, self._fine_basis = rest_basis(t, harmonics, period), rest_basis(fine, harmonics, period)
         self._pi, effort = np.asarray(library.pi), np.asarray(library.effort_limit)
         self._weights = np.where(np.isfinite(effort), 1.0 / effort, 1.0)
         self._shown = self._shown_parameters()
@@ -172,7 +172,7 @@ class _Search:
 
     @staticmethod
     def _lost(A: FloatArray, states: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """−log det Σ RᵀR, R = A − B B⁺A, with its derivatives by A (N, n, r) and, through B, by the states (3, N, n)."""
+        """−log det Σ RᵀR, R = A − B B⁺A, with its derivatives by A (N, n, r) and, through B, the states (3, N, n)."""
         _, qd, qdd = states
         found, R = explain(A, joint_terms(qd, qdd, SOFT_SIGN))
         information = np.einsum("tjk,tjl->kl", R, R)

@@ -214,11 +214,12 @@ class IdentifyOptions(_Options):
         if self.link is not None and self.link not in links:
             raise NameNotFoundError(f"no link '{self.link}'", where="reference.link", valid=", ".join(links))
         index = n - 1 if self.link is None else links.index(self.link)
-        wide = (
+        reach, velocity, acceleration = (
             tuple(per_joint(getattr(self, name), n, f"reference.{name}").tolist())
             for name in ("reach", "velocity", "acceleration")
         )
-        bounds = MotionBounds(*wide, self.share, self.workspace, self.clearance if cartesian else 0.0)
+        clearance = self.clearance if cartesian else 0.0
+        bounds = MotionBounds(reach, velocity, acceleration, self.share, self.workspace, clearance)
         joints = identifying_motion(library, index, self.q, bounds, self.period, self.harmonics, self.seed)
         return PoseOfJoints(library, joints) if cartesian else joints
 
