@@ -1,0 +1,270 @@
+"""A payload at the flange, found in ten seconds of an identifying motion, with all that a real arm adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from thunder_controllers.experiments.comparison.figure import draw
+from thunder_controllers.experiments.experiment import (
+    Case,
+    Column,
+    Criterion,
+    Experiment,
+    Figures,
+    Group,
+    Measured,
+    Outcome,
+    Settings,
+)
+from thunder_controllers.experiments.measures import measure_run, series
+from thunder_controllers.experiments.runner import load_robot
+from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, bodies, demo
+from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.host import Library
+from thunder_controllers.identification.payload import Payload, find_payload
+from thunder_controllers.report.figures import COLOURS, STYLE
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.inertia import Inertia, parallel_axis
+
+FloatArray = NDArray[np.float64]
+
+DURATION = 10.0
+"""Of the motion, one period [s]."""
+
+WINDOW = 5.0
+"""Over which tracking is taken [s]."""
+
+Q = (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)
+"""Where the motion rests."""
+
+MOTION = {"type": "identify", "q": Q, "workspace": ((0.2, -0.5, 0.15), (0.8, 0.5, 0.8)), "period": DURATION}
+
+COM = (0.03, -0.02, 0.157)
+"""Of the payload, in the frame of the last link, whose flange is at z = 0.107 m."""
+
+INERTIA = (0.002, 1e-4, -1e-4, 0.0018, 1e-4, 0.001)
+"""Of a payload of 1 kg about its CoM [kg·m²]."""
+
+BOUNDS = {"mass": ("mass error [g]", 5.0), "com": ("CoM error [mm]", 1.0), "inertia": ("inertia error [g·m²]", 1.0)}
+"""What is asked for, and what it is called."""
+
+BY_LAW, BY_RECORD = "", "record: "
+"""Before the name of a column: of the law's estimate, and of the fit to the record."""
+
+RECORD_EVERY = 1.0
+"""Between the times at which the record is looked at [s]."""
+
+MASSES = (0.5, 1.0, 2.0)
+"""Of the payloads [kg]."""
+
+STILL = {"friction": {"viscous": 0.0, "coulomb": 0.0}}
+NOISY = {
+    "friction": FRICTION,
+    "velocity": "differences",
+    "noise": {"q_std": 1e-5},
+    "faults": ({"type": "effort_noise", "share": 0.05},),
+}
+EVERYTHING = {**NOISY, "rotor_inertia": 0.1}
+"""What the arm has and the robot file does not know."""
+
+OPTIONS = {"adaptation": "composite", "friction": "with_rotors"}
+GAINS: Mapping[str, Any] = {
+    "q_home": Q,
+    "gamma": 0.1,
+    "gamma_rotor": 0.1,
+    "prediction_weight": (0.1, 0.1, 0.1, 0.1, 5.0, 5.0, 5.0),
+    "forgetting": 0.02,
+    "friction_speed": 0.05,
+}
+
+EQUAL = {**GAINS, "prediction_weight": 1.0}
+FRICTION_ONLY = {**OPTIONS, "friction": "adapted"}
+CONDITIONS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = {
+    "the payload alone": ({**STILL, "velocity": "exact"}, OPTIONS, GAINS),
+    "and friction": ({"friction": FRICTION, "velocity": "exact"}, OPTIONS, GAINS),
+    "and noise": (NOISY, OPTIONS, GAINS),
+    "and rotors": (EVERYTHING, OPTIONS, GAINS),
+    "all, rotors not adapted": (EVERYTHING, FRICTION_ONLY, {k: v for k, v in GAINS.items() if k != "gamma_rotor"}),
+    "all, joints weighted alike": (EVERYTHING, OPTIONS, EQUAL),
+}
+"""Plant, options and gains of the law of each row."""
+
+FEWER = 5
+"""Seeds of each condition at most."""
+
+
+def _columns() -> dict[str, Column]:
+    columns: dict[str, Column] = {
+        "runs": len,
+        "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+        "error": summary("error", spread),
+    }
+    for by in (BY_LAW, BY_RECORD):
+        columns |= {f"{by}{title}": summary(f"{by}{name}", spread) for name, (title, _) in BOUNDS.items()}
+        columns |= {f"{by}largest {title}": summary(f"{by}{name}", max) for name, (title, _) in BOUNDS.items()}
+        columns |= {f"{by}{name} within after [s]": _all_within(f"{by}{name}_time") for name in BOUNDS}
+    return columns | {f"record: deviation of {name}": summary(f"claimed_{name}", spread) for name in BOUNDS}
+
+
+def _all_within(name: str) -> Column:
+    """Make a column of the longest time, None if one of the runs never is within."""
+
+    def column(outcomes: Sequence[Outcome]) -> float | None:
+        times = [one.value(name) for one in outcomes]
+        return None if None in times else max(time for time in times if time is not None)
+
+    return column
+
+
+TABLE = _columns()
+
+CRITERIA = (
+    Criterion("faults", 0.0),
+    Criterion("error", 3e-3),
+    Criterion("mass error [g]", 5.0, rows=("1 kg",)),
+    Criterion("CoM error [mm]", 1.0, rows=("1 kg",)),
+    Criterion("record: largest mass error [g]", 5.0, rows=("1 kg",)),
+    Criterion("record: largest CoM error [mm]", 1.0, rows=("1 kg",)),
+)
+
+SETUP = "Left open there, and chosen here"
+
+
+def payload_of(mass: float) -> dict[str, Any]:
+    """As `plant.payloads` of a scenario has it."""
+    return {"link": LAST_LINK, "mass": mass, "com": COM, "inertia": tuple(mass * one for one in INERTIA)}
+
+
+def _errors(body: FloatArray, truth: FloatArray) -> FloatArray:
+    """Errors of mass [g], CoM [mm] and inertia, the largest element [g·m²], of DYN rows (N, 10); shape (3, N)."""
+    difference = 1e3 * (body - truth)
+    parts = difference[:, 0], np.linalg.norm(difference[:, 1:4], axis=1), np.abs(difference[:, 4:]).max(axis=1)
+    return np.abs(parts)
+
+
+def _dyn(pi: FloatArray) -> FloatArray:
+    """DYN rows of REG rows (N, 10), NaN where there is no mass."""
+    mass = np.where(pi[:, :1] == 0.0, np.nan, pi[:, :1])
+    com = pi[:, 1:4] / mass
+    return np.hstack([mass, com, pi[:, 4:] - np.transpose(parallel_axis(mass[:, 0], com.T))])
+
+
+def within(t: FloatArray, errors: FloatArray, bound: float) -> float | None:
+    """Time after which errors (N,) are within a bound for good; None if they are not in the end."""
+    outside = np.flatnonzero(~(errors <= bound))
+    if not outside.size:
+        return float(t[0])
+    return float(t[outside[-1] + 1]) if outside[-1] + 1 < len(t) else None
+
+
+def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure the run, and errors of the payload over time, by the law's estimate and by the record up to there."""
+    values, kept = measure_run(case, trace, timing)
+    library = load_robot(case.config).library
+    nominal = bodies()[LAST_LINK]
+    link = Inertia.from_dyn([nominal["mass"], *nominal["com"], *nominal["inertia"]]).pi
+    truth = _dyn(trace.truth[-1:, -1] - link)
+    numbers, curves = dict(values), dict(kept)
+    by_law = trace.t, _errors(_dyn(trace.estimates[:, -1] - link), truth)
+    ends = np.arange(2.0 * RECORD_EVERY, case.config.duration + 1e-9, RECORD_EVERY)
+    found = [_record(case, trace, library, end) for end in ends]
+    by_record = ends, _errors(np.array([one.fit.dyn for one in found]), truth)
+    for by, (t, errors) in ((BY_LAW, by_law), (BY_RECORD, by_record)):
+        for (name, (_, bound)), curve in zip(BOUNDS.items(), errors, strict=True):
+            numbers[f"{by}{name}"] = float(curve[-1]) if np.isfinite(curve[-1]) else None
+            numbers[f"{by}{name}_time"] = within(t, curve, bound)
+            curves[f"{by}{name}"] = series(curve)
+        curves[f"{by}t"] = series(t)
+    claimed = 1e3 * found[-1].fit.std
+    numbers |= {
+        "claimed_mass": float(claimed[0]),
+        "claimed_com": float(np.linalg.norm(claimed[1:4])),
+        "claimed_inertia": float(claimed[4:].max()),
+    }
+    return Measured(numbers, curves)
+
+
+def _record(case: Case, trace: Trace, library: Library, end: float) -> Payload:
+    """What the record up to a time says of the payload."""
+    rows = trace.t < end
+    found = find_payload(
+        library, {LAST_LINK: trace.estimates[-1, -1]}, trace.q_measured[rows], trace.effort[rows], case.config.rate
+    )
+    assert found is not None
+    return found
+
+
+def _case(row: str, mass: float, plant: Mapping[str, Any], options: Any, gains: Any, seed: int) -> Case:
+    config = demo(
+        law={"options": options, "gains": gains, "initial_estimates": {LAST_LINK: bodies()[LAST_LINK]}},
+        plant={"payloads": (payload_of(mass),), **plant},
+        reference=MOTION,
+        start={"q": Q},
+        duration=DURATION,
+        seed=seed,
+    )
+    return Case(row, config, WINDOW, measure=measure_payload)
+
+
+def masses(settings: Settings) -> Group:
+    """Three payloads, with all that the arm adds."""
+    seeds = range(settings.seed, settings.seed + settings.cases)
+    rows = {f"{mass:g} kg": mass for mass in MASSES}
+    cases = tuple(_case(row, mass, EVERYTHING, OPTIONS, GAINS, seed) for row, mass in rows.items() for seed in seeds)
+    return Group("Friction, noise and rotors", cases, CRITERIA, TABLE, _draw)
+
+
+def conditions(settings: Settings) -> Group:
+    """A payload of 1 kg, and what makes it hard, one after the other."""
+    seeds = range(settings.seed, settings.seed + min(settings.cases, FEWER))
+    cases = tuple(_case(row, 1.0, *what, seed) for row, what in CONDITIONS.items() for seed in seeds)
+    return Group("1 kg, step by step", cases, (Criterion("faults", 0.0),), TABLE, _draw)
+
+
+def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
+    """Errors over time, of tracking and of the payload."""
+    return {"error_over_time": draw(results), "payload_over_time": _payload_over_time(results)}
+
+
+def _payload_over_time(results: Sequence[tuple[Case, Outcome]]) -> Figure:
+    """Median and range of the errors of mass, CoM and inertia, by the law's estimate and by the record."""
+    rows = list(dict.fromkeys(case.row for case, _ in results))
+    with matplotlib.style.context(STYLE):
+        figure = Figure(figsize=(12.0, 4.2), layout="constrained")
+        for axis, (name, (title, bound)) in zip(figure.subplots(1, len(BOUNDS)), BOUNDS.items(), strict=True):
+            for row, colour in zip(rows, COLOURS, strict=False):
+                found = [one.series for case, one in results if case.row == row and one.series]
+                for by, dash in ((BY_LAW, "-"), (BY_RECORD, "--")):
+                    if found:
+                        _curve(axis, found, by, name, colour, dash, row)
+            axis.axhline(bound, color="black", linewidth=0.8, linestyle=":")
+            axis.set(title=title, xlabel="t [s]", yscale="log", ylim=(0.03 * bound, 100.0 * bound))
+        handles, labels = axis.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(rows), 6))
+    return figure
+
+
+def _curve(
+    axis: Axes, found: Sequence[Mapping[str, Any]], by: str, name: str, colour: str, dash: str, row: str
+) -> None:
+    errors, t = np.array([one[f"{by}{name}"] for one in found], dtype=float), found[0][f"{by}t"]
+    axis.plot(t, np.median(errors, axis=0), dash, color=colour, label=row if by == BY_LAW else None)
+    if by == BY_LAW:
+        axis.fill_between(t, errors.min(axis=0), errors.max(axis=0), color=colour, alpha=0.15, linewidth=0.0)
+
+
+def payload() -> Experiment:
+    """Name the groups."""
+    return Experiment(
+        "A payload of 0.5, 1 and 2 kg, found in 10 s of an identifying motion, with friction, noise and rotors.",
+        {"masses": masses, "conditions": conditions},
+        SETUP,
+        cases=20,
+    )
