@@ -100,41 +100,73 @@ FEWER = 5
 """Seeds of each condition at most."""
 
 
-def _columns() -> dict[str, Column]:
-    columns: dict[str, Column] = {
-        "runs": len,
-        "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
-        "error": summary("error", spread),
-    }
-    for by in (BY_LAW, BY_RECORD):
-        columns |= {f"{by}{title}": summary(f"{by}{name}", spread) for name, (title, _) in BOUNDS.items()}
-        columns |= {f"{by}largest {title}": summary(f"{by}{name}", max) for name, (title, _) in BOUNDS.items()}
-        columns |= {f"{by}{name} within after [s]": _all_within(f"{by}{name}_time") for name in BOUNDS}
-    return columns | {f"record: deviation of {name}": summary(f"claimed_{name}", spread) for name in BOUNDS}
-
-
-def _all_within(name: str) -> Column:
-    """Make a column of the longest time, None if one of the runs never is within."""
+def _time_within(name: str) -> Column:
+    """Make a column of the longest time until all is within a bound for good, None if one of the runs never is."""
 
     def column(outcomes: Sequence[Outcome]) -> float | None:
-        times = [one.value(name) for one in outcomes]
-        return None if None in times else max(time for time in times if time is not None)
+        times = [one.value(f"{name}_time") for one in outcomes]
+        found = [time for time in times if time is not None]
+        return max(found) if found and len(found) == len(times) else None
 
     return column
 
 
-TABLE = _columns()
+def _share_within(by: str) -> Column:
+    """Make a column of the share of runs whose mass and CoM are within their bounds in the end."""
+
+    def column(outcomes: Sequence[Outcome]) -> float:
+        pairs = [(one.value(f"{by}{name}"), BOUNDS[name][1]) for one in outcomes for name in ("mass", "com")]
+        kept = [error is not None and error <= bound for error, bound in pairs]
+        return float(np.reshape(kept, (-1, 2)).all(axis=1).mean())
+
+    return column
+
+
+def _errors_by(by: str) -> dict[str, Column]:
+    columns = {f"{by}{title}": summary(f"{by}{name}", spread) for name, (title, _) in BOUNDS.items()}
+    return columns | {f"{by}within 5 g and 1 mm": _share_within(by)}
+
+
+TABLE: dict[str, Column] = {
+    "runs": len,
+    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "error": summary("error", spread),
+    **_errors_by(BY_LAW),
+    **{f"{name} within after [s]": _time_within(name) for name in BOUNDS},
+    **_errors_by(BY_RECORD),
+    "record: σ of mass [g]": summary("sigma_mass", spread),
+    "record: σ of CoM [mm]": summary("sigma_com", spread),
+    "record: σ of inertia [g·m²]": summary("sigma_inertia", spread),
+}
 
 CRITERIA = (
     Criterion("faults", 0.0),
     Criterion("error", 3e-3),
-    Criterion("mass error [g]", 5.0, rows=("1 kg",)),
-    Criterion("CoM error [mm]", 1.0, rows=("1 kg",)),
-    Criterion("record: largest mass error [g]", 5.0, rows=("1 kg",)),
-    Criterion("record: largest CoM error [mm]", 1.0, rows=("1 kg",)),
+    Criterion("within 5 g and 1 mm", 1.0, at_least=True, rows=("1 kg",)),
+    Criterion("record: within 5 g and 1 mm", 1.0, at_least=True, rows=("1 kg",)),
 )
 
-SETUP = "Left open there, and chosen here"
+SETUP = """\
+Follows no single publication: identification of a payload by an exciting trajectory, Fourier series of the joints as
+in Swevers et al. 1997, and adaptation with the error of the predicted effort as in Slotine & Li 1989.
+
+Left open there, and chosen here: the motion is `reference: {type: identify}`, one period of 10 s, at most 1 rad from
+where it rests and 1 rad/s, 70 % of the limits, the flange in a box above the table. Payloads of 0.5, 1 and 2 kg are
+0.05 m beyond the flange and (0.03, −0.02) m off its axis; in the frame of link 7 at (0.03, −0.02, 0.157) m. Every
+joint has 0.5 N·m·s/rad and 0.3 N·m of friction and a rotor of 0.1 kg·m², of which the robot file knows nothing;
+torques have white noise of 5 %, new every millisecond; encoders one of 1e-5 rad, and velocities are their differences
+through 100 Hz. The law starts from the bare link, without friction and rotors.
+
+Chosen by evidence: composite adaptation that learns friction and rotors as well (`friction=with_rotors`), which its
+prediction errors need: without, the rotors alone cost 16 mm. A joint's prediction error weighs w_j, 0.1 for joints 1
+to 4 and 5 for the wrist, as noise of 5 % is larger where gravity is: weighted alike, the CoM errs some 3 mm. Γ = 0.1,
+as an estimate keeps the share Γ / (Γ + w ∫W² dt) of its first error; friction_speed = 0.05 rad/s, as where a joint
+turns, friction is not what the law takes it for.
+
+`error` is the mean of ‖[p_d − p; θ]‖ over the last 5 s. Errors of mass, CoM, and inertia about the CoM (the largest
+element) are at the end, after 10 s, mean ± standard deviation over the seeds; times are the longest of the seeds until
+they are within 5 g, 1 mm and 1 g·m² for good. `record` is least squares on the recorded positions and efforts, as in
+metrics.json, with the standard deviations that it claims."""
 
 
 def payload_of(mass: float) -> dict[str, Any]:
@@ -184,9 +216,9 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
         curves[f"{by}t"] = series(t)
     claimed = 1e3 * found[-1].fit.std
     numbers |= {
-        "claimed_mass": float(claimed[0]),
-        "claimed_com": float(np.linalg.norm(claimed[1:4])),
-        "claimed_inertia": float(claimed[4:].max()),
+        "sigma_mass": float(claimed[0]),
+        "sigma_com": float(np.linalg.norm(claimed[1:4])),
+        "sigma_inertia": float(claimed[4:].max()),
     }
     return Measured(numbers, curves)
 
