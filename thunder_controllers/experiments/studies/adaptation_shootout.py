@@ -1,0 +1,216 @@
+"""The adaptation schemes beside each other: the same arm, tool, path, first estimates and feedback gains."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+
+from thunder_controllers.experiments.comparison.figure import draw
+from thunder_controllers.experiments.experiment import (
+    Case,
+    Criterion,
+    Experiment,
+    Figures,
+    Group,
+    Measured,
+    Outcome,
+    Settings,
+)
+from thunder_controllers.experiments.measures import measure_estimates, measure_run
+from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, PERIOD, demo
+from thunder_controllers.experiments.studies.unknown_tool import SWING, TOOL
+from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.report.figures import STYLE, parameters
+from thunder_controllers.simulation.trace import Timing, Trace
+
+DURATION = 20.0
+NOT_ADAPTED = "not adapted"
+
+SCHEMES: dict[str, Mapping[str, float]] = {
+    "gradient": {"gamma": 0.3, "gamma_inertia": 10.0},
+    "natural": {"gamma": 0.01},
+    "composite": {"gamma": 0.3, "gamma_inertia": 10.0},
+    "natural_composite": {"gamma": 0.01},
+}
+"""Gains of each."""
+
+CONSISTENT = ("natural", "natural_composite")
+"""Those whose estimates are bodies by construction."""
+
+STARTS, START_DURATION = 100, 2.0
+"""Random first estimates of each consistent scheme, and how long each moves [s]."""
+
+EAGER = {"gamma": 1e-3, "adaptation_limit": 1e3}
+"""Gains of these starts: faster than any loop that should be run."""
+
+REST = 600.0
+"""Of holding a pose with noise [s]."""
+
+NOISE = {"q_std": 1e-5, "qd_std": 2e-3}
+"""Of the joints at rest [rad], [rad/s]."""
+
+UNITS = {"mass": slice(0, 1), "first moment": slice(1, 4), "inertia": slice(4, 10)}
+"""Of the parameters of a link those that have a unit in common."""
+
+TABLE = {
+    "runs": len,
+    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "steady-state error": summary("error", spread),
+    "∫‖e‖ dt": summary("iae", spread),
+    "mass error [kg]": summary("mass_error", spread),
+    "CoM error [m]": summary("com_error", spread),
+    "consistent": summary("consistent", min),
+    "step [µs]": summary("step_us", statistics.median),
+}
+
+
+def first_estimate(seed: int) -> dict[str, Any]:
+    """Draw a body that a controller may believe its last link to be: a box of random sides, somewhere near the wrist."""
+    rng = np.random.default_rng([seed, *b"first estimate"])
+    mass, sides = float(np.exp(rng.uniform(np.log(0.2), np.log(4.0)))), rng.uniform(0.02, 0.3, 3)
+    xx, yy, zz = (mass * (np.sum(sides**2) - sides**2) / 12.0).tolist()
+    return {"mass": mass, "com": tuple(rng.uniform(-0.15, 0.15, 3).tolist()), "inertia": (xx, 0.0, 0.0, yy, 0.0, zz)}
+
+
+def _law(scheme: str, gains: Mapping[str, float], seed: int, **options: str) -> dict[str, Any]:
+    return {
+        "gains": gains,
+        "options": {"adapted_links": [LAST_LINK], "adaptation": scheme, **options},
+        "initial_estimates": {LAST_LINK: first_estimate(seed)},
+    }
+
+
+TOOLED = {"payloads": ({"link": LAST_LINK, **TOOL},)}
+
+
+def _seeds(settings: Settings) -> range:
+    return range(settings.seed, settings.seed + settings.cases)
+
+
+def _group(title: str, settings: Settings, friction: bool, reference: Mapping[str, Any]) -> Group:
+    """Every scheme from the same first estimates."""
+    plant = TOOLED | ({"friction": FRICTION} if friction else {})
+
+    def case(row: str, scheme: str, gains: Mapping[str, float], seed: int) -> Case:
+        law = _law(scheme, gains, seed, friction="adapted" if friction else "none")
+        config = demo(law=law, plant=plant, reference=reference, duration=DURATION, seed=seed)
+        return Case(row, config, PERIOD, row != NOT_ADAPTED, measure_estimates)
+
+    rows = {NOT_ADAPTED: ("natural", {}), **{name: (name, gains) for name, gains in SCHEMES.items()}}
+    cases = tuple(case(row, *one, seed) for row, one in rows.items() for seed in _seeds(settings))
+    criteria = (Criterion("faults", 0.0), Criterion("consistent", 1.0, at_least=True, rows=CONSISTENT))
+    return Group(title, cases, criteria, TABLE, _draw)
+
+
+def constant(settings: Settings) -> Group:
+    """The demo's path: the flange points down."""
+    return _group("Constant orientation", settings, False, {})
+
+
+def swinging(settings: Settings) -> Group:
+    """With orientation motion."""
+    return _group("Orientation motion", settings, False, SWING)
+
+
+def constant_with_friction(settings: Settings) -> Group:
+    """Constant orientation, joint friction that the law estimates."""
+    return _group("Constant orientation, friction", settings, True, {})
+
+
+def swinging_with_friction(settings: Settings) -> Group:
+    """Orientation motion, joint friction that the law estimates."""
+    return _group("Orientation motion, friction", settings, True, SWING)
+
+
+def starts(settings: Settings) -> Group:
+    """Random first estimates under an adaptation that is far too eager: no estimate may leave the set of bodies."""
+    seeds = range(settings.seed, settings.seed + STARTS)
+    cases = tuple(
+        Case(
+            scheme,
+            demo(law=_law(scheme, EAGER, seed), plant=TOOLED, reference=SWING, duration=START_DURATION, seed=seed),
+            START_DURATION,
+            measure=measure_run,
+        )
+        for scheme in CONSISTENT
+        for seed in seeds
+    )
+    table = {"runs": len, "least consistent": summary("consistent", min), "largest error": summary("largest_error", max)}
+    return Group("Eager starts", cases, (Criterion("least consistent", 1.0, at_least=True),), table)
+
+
+def measure_rest(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure how far estimates have gone in the second half, on a straight line, and how they scatter about that."""
+    values, series = measure_run(case, trace, timing)
+    half = slice(len(trace.t) // 2, None)
+    t, pi = trace.t[half] - trace.t[half].mean(), trace.estimates[half, 0]
+    slope, mean = np.polyfit(t, pi, 1)
+    drift, noise = np.abs(slope) * np.ptp(t), (pi - np.outer(t, slope) - mean).std(axis=0)
+    found = {
+        f"{of} of {name}": float(np.linalg.norm(one[members]))
+        for name, members in UNITS.items()
+        for of, one in (("drift", drift), ("noise", noise))
+    }
+    return Measured({**values, **found}, series)
+
+
+def rest(settings: Settings) -> Group:
+    """Ten minutes of rest with noisy sensors: nothing to learn from but noise."""
+    still = {"amplitude": (0.0, 0.0, 0.0)}
+    cases = tuple(
+        Case(
+            scheme,
+            demo(
+                law=_law(scheme, gains, settings.seed),
+                plant=TOOLED | {"noise": NOISE},
+                reference=still,
+                duration=REST,
+                seed=settings.seed,
+            ),
+            PERIOD,
+            measure=measure_rest,
+        )
+        for scheme, gains in SCHEMES.items()
+    )
+    names = [f"{of} of {name}" for name in UNITS for of in ("drift", "noise")]
+    table = {"steady-state error": summary("error", max), **{name: summary(name, max) for name in names}}
+    return Group("Ten minutes of rest", cases, (), table)
+
+
+def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
+    """Errors of all, and the estimates of the first seed."""
+    first = {case.row: one.series for case, one in reversed(results) if case.adaptation and one.series}
+    if not first:
+        return {"error_over_time": draw(results)}
+    curves = {row: (np.array(first[row]["t"]), np.array(first[row]["estimates"])) for row in reversed(first)}
+    any_run = next(iter(first.values()))
+    truth = np.array(any_run["t"]), np.array(any_run["truth"])
+    with matplotlib.style.context(STYLE):
+        estimates = parameters(f"Estimates of {LAST_LINK} with its tool, one first estimate", curves, truth)
+    return {"error_over_time": draw(results), "estimates": estimates}
+
+
+SETUP = """\
+TODO
+"""
+
+
+def adaptation_shootout() -> Experiment:
+    """Name the groups."""
+    return Experiment(
+        "Adaptation schemes from the same wrong estimates, without and with joint friction and orientation motion.",
+        {
+            "constant": constant,
+            "swinging": swinging,
+            "constant_with_friction": constant_with_friction,
+            "swinging_with_friction": swinging_with_friction,
+            "starts": starts,
+            "rest": rest,
+        },
+        SETUP,
+        cases=3,
+    )
