@@ -20,7 +20,7 @@ from thunder_dynamics.law import Law
 from thunder_dynamics.model import RobotModel
 
 FloatArray = np.ndarray
-SCHEMES = ("gradient", "natural", "composite", "natural_composite")
+SCHEMES = ("gradient", "projected", "natural", "composite", "natural_composite")
 CONSISTENT = ("natural", "natural_composite")
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
 BOUNDLESS = {"least_inertia": 1e6, "adaptation_limit": 1e9}
@@ -104,6 +104,22 @@ def test_natural_estimates_are_of_bodies_from_any_start_with_any_gain(panda: Rob
             reference = {"q": q + error, "qd": qd_d, "qdd": 10.0 * qdd_d}
             state = step(law, q, qd, reference, state, gains, applied_effort=rng.uniform(-50.0, 50.0, 7))[1]
             assert np.linalg.eigvalsh(pseudo_inertia(state["pi_hat"]))[0] > 0.0
+
+
+def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
+    """One step that moves every component by the same regressor: free, and with bounds that half of them meet."""
+    rng = np.random.default_rng(3)
+    q, error, qd, qd_d, qdd_d = rng.uniform(-1.0, 1.0, (5, 7))
+    reference, gains = {"q": q + error, "qd": qd_d, "qdd": qdd_d}, {"gamma": 1e-2, **BOUNDLESS}
+    free, bounded = (build_law(panda, scheme) for scheme in ("gradient", "projected"))
+    assert {gain.name for gain in bounded.gains} - {gain.name for gain in free.gains} == {"pi_lower", "pi_upper"}
+    start = panda.links[-1].inertia.pi
+    moved = step(free, q, qd, reference, gains=gains)[1]["pi_hat"]
+    width = np.where(np.arange(10) % 2, np.inf, 0.5) * np.abs(moved - start) + 1e-9
+    lower, upper = np.maximum(start - width, -1e3), np.minimum(start + width, 1e3)
+    found = step(bounded, q, qd, reference, gains={**gains, "pi_lower": lower, "pi_upper": upper})[1]["pi_hat"]
+    np.testing.assert_array_equal(found, np.clip(moved, lower, upper))
+    assert (found[::2] != moved[::2]).all() and (found[1::2] == moved[1::2]).all()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

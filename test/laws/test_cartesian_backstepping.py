@@ -291,6 +291,7 @@ def test_a_position_task_leaves_the_orientation_free() -> None:
         ({"adapted_links": []}, LawError, r"adapted_links \[\]; valid: different links among"),
         ({"task": "speed"}, LawError, "law cartesian_backstepping: task 'speed'; valid: pose, position"),
         ({"friction": "some"}, LawError, "law cartesian_backstepping: friction 'some'; valid: none, adapted"),
+        ({"kinematic_loop": "mine"}, LawError, "cartesian_backstepping: kinematic_loop 'mine'; valid: axis_angle$"),
     ],
 )
 def test_bad_options_are_refused(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.adaptation.bounded import clamp, declare_bounds
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_dynamics.errors import LawError
@@ -49,7 +48,7 @@ class CompositeAdaptation:
         self._signals, self._estimates = signals, Estimates(robot, signals, links)
         self.estimate, self.telemetry = self._estimates.value, dict[str, SX]()
         self._root = ca.sqrt(DiagonalGain(signals, len(links)).inverse)
-        self._bounds = declare_bounds(signals, self._estimates)
+        self._estimates.declare_bounds()
         self.limit = AdaptationLimit(signals)
         self._weight = prediction_weight(signals)
         self._forgetting = signals.gain(
@@ -75,7 +74,7 @@ class CompositeAdaptation:
         kept = self.limit.share_kept(ca.dot(ca.sum2((Y @ G) * Y), weights))
         force = kept * (regressor.T @ s) + self._weight * (prediction.W.T @ prediction.error)
         moved = self.estimate + dt * root * (G @ (root * force))
-        pi = clamp(moved, self._bounds, self._estimates, Lambda)
+        pi = self._estimates.clamped(moved, Lambda)
         return {"pi_hat": pi, "covariance": ca.vec(G), **prediction.next_state}
 
     def _updated_covariance(self, W: SX) -> SX:

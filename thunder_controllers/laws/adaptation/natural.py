@@ -123,8 +123,8 @@ class NaturalAdaptation:
         change = pi - estimates.nominal
         room = ca.if_else(
             change > 0.0,
-            ca.fmin(width, estimates.upper - estimates.nominal),
-            ca.fmin(width, estimates.nominal - estimates.lower),
+            ca.fmin(width, estimates.bounds[1] - estimates.nominal),
+            ca.fmin(width, estimates.nominal - estimates.bounds[0]),
         )
         excess = ca.fabs(change) / (room + TINY)
         shares = [ca.repmat(1.0 / ca.fmax(1.0, ca.mmax(e)), N_PARAMETERS) for e in ca.vertsplit(excess, N_PARAMETERS)]
