@@ -53,6 +53,9 @@ REST = 600.0
 NOISE = {"q_std": 1e-5, "qd_std": 2e-3}
 """Of the joints at rest [rad], [rad/s]."""
 
+RESOLUTION = 1e-9
+"""Of estimates: what scatters less stands still [kg, kg·m, kg·m²]."""
+
 UNITS = {"mass": slice(0, 1), "first moment": slice(1, 4), "inertia": slice(4, 10)}
 """Of the parameters of a link those that have a unit in common."""
 
@@ -144,41 +147,38 @@ def starts(settings: Settings) -> Group:
 
 
 def measure_rest(case: Case, trace: Trace, timing: Timing) -> Measured:
-    """Measure how far estimates have gone in the second half, on a straight line, and how they scatter about that."""
-    values, series = measure_run(case, trace, timing)
+    """Measure how far estimates go in the second half, along a straight line, and how they scatter about that line."""
+    values, series = measure_estimates(case, trace, timing)
     half = slice(len(trace.t) // 2, None)
     t, pi = trace.t[half] - trace.t[half].mean(), trace.estimates[half, 0]
     slope, mean = np.polyfit(t, pi, 1)
     drift, noise = np.abs(slope) * np.ptp(t), (pi - np.outer(t, slope) - mean).std(axis=0)
-    found = {
-        f"{of} of {name}": float(np.linalg.norm(one[members]))
-        for name, members in UNITS.items()
-        for of, one in (("drift", drift), ("noise", noise))
-    }
+    found: dict[str, float] = {}
+    for name, members in UNITS.items():
+        gone, scatter = float(np.linalg.norm(drift[members])), float(np.linalg.norm(noise[members]))
+        found |= {f"drift of {name}": gone, f"drift of {name} / noise": gone / (scatter + RESOLUTION)}
     return Measured({**values, **found}, series)
 
 
 def rest(settings: Settings) -> Group:
     """Ten minutes of rest with noisy sensors: nothing to learn from but noise."""
     still = {"amplitude": (0.0, 0.0, 0.0)}
-    cases = tuple(
-        Case(
-            scheme,
-            demo(
-                law=_law(scheme, gains, settings.seed),
-                plant=TOOLED | {"noise": NOISE},
-                reference=still,
-                duration=REST,
-                seed=settings.seed,
-            ),
-            PERIOD,
-            measure=measure_rest,
-        )
-        for scheme, gains in SCHEMES.items()
-    )
-    names = [f"{of} of {name}" for name in UNITS for of in ("drift", "noise")]
-    table = {"steady-state error": summary("error", max), **{name: summary(name, max) for name in names}}
-    return Group("Ten minutes of rest", cases, (), table)
+
+    def case(scheme: str, gains: Mapping[str, float]) -> Case:
+        law, plant = _law(scheme, gains, settings.seed), TOOLED | {"noise": NOISE}
+        config = demo(law=law, plant=plant, reference=still, duration=REST, seed=settings.seed)
+        return Case(scheme, config, PERIOD, measure=measure_rest)
+
+    names = [f"drift of {name}{over}" for name in UNITS for over in ("", " / noise")]
+    table = {
+        "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+        "steady-state error": summary("error", max),
+        "largest error": summary("largest_error", max),
+        **{name: summary(name, max) for name in names},
+    }
+    cases = tuple(case(scheme, gains) for scheme, gains in SCHEMES.items())
+    criteria = (Criterion(f"drift of {name} / noise", 1.0, rows=(DEFAULT,)) for name in UNITS)
+    return Group("Ten minutes of rest", cases, (Criterion("faults", 0.0), *criteria), table, _draw)
 
 
 def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
