@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
+from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -28,9 +29,10 @@ class GradientAdaptation:
         projects: Have bounds, the gains pi_lower and pi_upper.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], projects: bool = False) -> None:
-        self._signals, self._estimates = signals, Estimates(robot, signals, links, bounded=projects)
-        self.estimate, self.telemetry = self._estimates.value, dict[str, SX]()
+    def __init__(self, robot, signals, links, projects=False, consistent=False) -> None:
+        self._bodies = ConsistentEstimates(robot, signals, links) if consistent else None
+        self._signals, self._estimates = signals, self._bodies or Estimates(robot, signals, links, bounded=projects)
+        self.estimate, self.telemetry = self._estimates.value, self._bodies.telemetry if self._bodies else {}
         self._rates = DiagonalGain(signals, len(links)).inverse
         if projects:
             self._estimates.declare_bounds()
@@ -43,9 +45,16 @@ class GradientAdaptation:
         per_parameter = SX(regressor * regressor).T @ weights
         kept = self.limit.share_kept(dot(per_parameter, self._rates))
         moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
+        if self._bodies:
+            pi = self._bodies.projected(moved, lambda force: self._rates * force)
+            return {"pi_hat": self._bodies.drawn(pi, Lambda)}
         return {"pi_hat": self._estimates.clamped(moved, Lambda)}
 
 
 def projected(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
     """Gradient adaptation within bounds."""
     return GradientAdaptation(robot, signals, links, projects=True)
+
+
+def consistent(robot, signals, links):
+    return GradientAdaptation(robot, signals, links, consistent=True)
