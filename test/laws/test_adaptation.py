@@ -20,7 +20,7 @@ from thunder_dynamics.law import Law
 from thunder_dynamics.model import RobotModel
 
 FloatArray = np.ndarray
-SCHEMES = ("gradient", "projected", "natural", "composite", "consistent_composite", "natural_composite")
+SCHEMES = ("gradient", "projected", "consistent", "natural", "composite", "consistent_composite", "natural_composite")
 COMPOSITE = ("composite", "consistent_composite", "natural_composite")
 CONSISTENT = ("natural", "consistent_composite", "natural_composite")
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])

@@ -22,7 +22,7 @@ from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
 ADAPTIVE = ("slotine_li", "partially_known")
-SCHEMES = "projected, composite, consistent_composite, gradient, natural, natural_composite, none"
+SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
 def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:

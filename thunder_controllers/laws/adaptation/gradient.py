@@ -1,8 +1,8 @@
-"""Gradient adaptation, free or projected on bounds (theory.md §8)."""
+"""Gradient adaptation, free, projected on bounds or on bodies (theory.md §8)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
@@ -16,10 +16,11 @@ SX = ca.SX
 
 
 class GradientAdaptation:
-    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], with or without projection on [pi_lower, pi_upper].
+    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], free, projected on [pi_lower, pi_upper], or on bodies.
 
-    Projection in discrete time, component by component: the Euler step is clamped, which freezes a component on its
-    bound while its derivative points outward. Both end where a sampled loop does not bear more, as `Estimates` has it.
+    Projection on bounds in discrete time, component by component: the Euler step is clamped, which freezes a component
+    on its bound while its derivative points outward. That on bodies is in the metric Γ of V, as `ConsistentEstimates`
+    has it. All end where a sampled loop does not bear more, as `Estimates` has it.
 
     κ ≤ 1 is the share that `AdaptationLimit` keeps, of Σᵢ (YΓ⁻¹Yᵀ)ᵢᵢ / K_d,i.
 
@@ -27,14 +28,23 @@ class GradientAdaptation:
         signals: Where state and gains are declared: those of Estimates, DiagonalGain and AdaptationLimit.
         links: Indices of the adapted links, in the order of the columns of Y.
         projects: Have bounds, the gains pi_lower and pi_upper.
+        consistent: Have them, and estimates that stay those of bodies.
     """
 
-    def __init__(self, robot, signals, links, projects=False, consistent=False) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        projects: bool = False,
+        consistent: bool = False,
+    ) -> None:
         self._bodies = ConsistentEstimates(robot, signals, links) if consistent else None
         self._signals, self._estimates = signals, self._bodies or Estimates(robot, signals, links, bounded=projects)
-        self.estimate, self.telemetry = self._estimates.value, self._bodies.telemetry if self._bodies else {}
+        self.estimate = self._estimates.value
+        self.telemetry: Mapping[str, SX] = self._bodies.telemetry if self._bodies else {}
         self._rates = DiagonalGain(signals, len(links)).inverse
-        if projects:
+        if projects or consistent:
             self._estimates.declare_bounds()
         self.limit = AdaptationLimit(signals)
 
@@ -56,5 +66,6 @@ def projected(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -
     return GradientAdaptation(robot, signals, links, projects=True)
 
 
-def consistent(robot, signals, links):
+def consistent(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+    """Gradient adaptation whose estimates stay those of bodies."""
     return GradientAdaptation(robot, signals, links, consistent=True)
