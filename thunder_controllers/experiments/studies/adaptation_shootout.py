@@ -154,7 +154,8 @@ def starts(settings: Settings) -> Group:
         "least consistent": summary("consistent", min),
         "largest error": summary("largest_error", max),
     }
-    return Group("Eager starts", cases, (Criterion("least consistent", 1.0, at_least=True),), table)
+    criterion = Criterion("least consistent", 1.0, at_least=True)
+    return Group("Eager starts", cases, (criterion,), table, lambda results: {"error_over_time": draw(results)})
 
 
 def measure_rest(case: Case, trace: Trace, timing: Timing) -> Measured:
@@ -207,8 +208,25 @@ def _draw(results: Sequence[tuple[Case, Outcome]]) -> Figures:
 
 
 SETUP = """\
-TODO
-"""
+Follows the comparisons of the papers on natural and composite adaptation: one arm, one path, equal feedback gains, the
+adaptation exchanged.
+
+Left open there, and chosen here: the arm carries the tool of 0.83 kg of the experiment unknown_tool; path, and
+orientation motion where there is some, are those of it too. The controller first believes that its last link is a box
+of 0.2 to 4 kg (log-uniform) with sides of 0.02 to 0.3 m, its centre within 0.15 m of the link's frame along each axis;
+every scheme starts from the same boxes. Default feedback gains, exact velocities; friction, where there is any, is 0.5
+N·m·s/rad and 0.3 N·m in every joint, and the law estimates it. Γ = 0.3 diag(1, 1, 10) of the schemes that have one is
+the best of six tried over three other boxes, γ = 0.01 of the natural schemes that of six: below it the limit of
+adaptation takes over, and nothing changes.
+
+Steady-state error: mean of ‖[p_d − p; θ]‖ over the last period of the path, 10 s of 20. Errors of mass and CoM are
+those of the last estimate; constant orientation does not excite the CoM along the vertical. Mean ± standard deviation
+over the boxes; `consistent`: the least share of steps of any of them at which the estimate was one that a body can
+have; `step`: the median time of a control step in the host, which alone differs from run to run.
+
+Eager starts: a hundred boxes for each scheme that promises bodies, Γ and γ = 0.001. Ten minutes of rest: the path's
+centre is held, velocities have noise of 2 mrad/s and positions of 0.01 mrad; drift is how far the estimates go in the
+second five minutes along the straight line that fits them best, noise how they scatter about it."""
 
 
 def adaptation_shootout() -> Experiment:

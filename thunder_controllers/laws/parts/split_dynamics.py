@@ -36,7 +36,7 @@ class SplitDynamics:
         signals: Where estimates and their gains are declared, if there are any.
         qd_r: Reference velocity of the joints (n,).
         qdd_r: Its exact derivative.
-        options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "projected" by default, or
+        options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "consistent" by default, or
             "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
             link of the end effector).
 
