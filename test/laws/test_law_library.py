@@ -22,7 +22,7 @@ from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
 ADAPTIVE = ("slotine_li", "partially_known")
-SCHEMES = "projected, composite, gradient, natural, natural_composite, none"
+SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
 def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:
@@ -80,7 +80,7 @@ def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
     laws: list[LawRequest] = [
         ("cartesian_backstepping", {"adaptation": "natural"}),
         ("slotine_li", {"adaptation": "natural_composite"}),
-        ("partially_known", {"adaptation": "composite"}),
+        ("partially_known", {"adaptation": "consistent_composite"}),
     ]
     model = MODELS["panda"]
     return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
