@@ -35,16 +35,18 @@ SWING = {"swing": (0.3, 0.3, 0.3), "swing_frequency": (0.5, 0.4, 0.3), "swing_ph
 """Yaw, pitch and roll about the pose that points down [rad], [Hz], [rad]."""
 
 CHOSEN = "Γ 1 (1, 1, 0.5)"
-COMPOSITE = "composite"
+COMPOSITE = "consistent_composite"
 ADAPTATION: dict[str, tuple[str | None, Mapping[str, float]]] = {
     CHOSEN: (None, {"gamma": 1.0, "gamma_inertia": 0.5}),
     "Γ 0.5 (1, 1, 1)": (None, {"gamma": 0.5}),
     "Γ 0.1 (1, 1, 10)": (None, {"gamma": 0.1, "gamma_inertia": 10.0}),
     "natural, γ 0.003": ("natural", {"gamma": 0.003}),
-    COMPOSITE: ("composite", {}),
+    "composite": ("composite", {}),
+    COMPOSITE: (COMPOSITE, {}),
     "natural_composite": ("natural_composite", {}),
 }
 """Scheme, where it is not the law's default, and gains of each row."""
+
 NOT_ADAPTED = "not adapted"
 
 TABLE = {
