@@ -18,6 +18,7 @@ from thunder_controllers.experiments.runner import run_case
 from thunder_controllers.experiments.studies import demo
 from thunder_controllers.experiments.studies.adaptive_vs_fixed import adaptive_vs_fixed, uncertain_arm
 from thunder_controllers.experiments.studies.gain_study import gain_study
+from thunder_controllers.experiments.studies.rpr_partially_known import rpr_partially_known
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
 from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
@@ -25,7 +26,9 @@ from thunder_controllers.simulation.options import Body
 
 pytestmark = pytest.mark.slow
 
-STUDIES = {one.__name__: one for one in (gain_study, adaptive_vs_fixed, unknown_tool, variable_inertia)}
+STUDIES = {
+    one.__name__: one for one in (gain_study, adaptive_vs_fixed, rpr_partially_known, unknown_tool, variable_inertia)
+}
 
 
 def _short(case: Case) -> Case:
