@@ -1,4 +1,4 @@
-"""The studies of adaptation, cut to a fraction of a second: what they run, measure, draw and write."""
+"""The studies, cut to a fraction of a second: what they run, measure, draw and write."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ from thunder_controllers.experiments.studies.adaptation_shootout import CHOSEN a
 from thunder_controllers.experiments.studies.adaptation_shootout import adaptation_shootout, first_estimate
 from thunder_controllers.experiments.studies.adaptive_vs_fixed import adaptive_vs_fixed, uncertain_arm
 from thunder_controllers.experiments.studies.gain_study import gain_study
+from thunder_controllers.experiments.studies.rpr_partially_known import rpr_partially_known
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
+from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
 from thunder_controllers.laws.adaptation.scheme import DEFAULT
 from thunder_controllers.simulation.options import Body
 
 pytestmark = pytest.mark.slow
 
-STUDIES = {one.__name__: one for one in (gain_study, adaptive_vs_fixed, unknown_tool, adaptation_shootout)}
+STUDIES = {
+    one.__name__: one
+    for one in (gain_study, adaptive_vs_fixed, rpr_partially_known, unknown_tool, variable_inertia, adaptation_shootout)
+}
 
 
 def _short(case: Case) -> Case:
