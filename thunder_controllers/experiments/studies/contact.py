@@ -231,5 +231,5 @@ def contact() -> Experiment:
         "Pushes during adaptation: what the momentum observer detects, and what freezing the estimates saves.",
         {"plain": plain, "friction": friction, "adapted": adapted, "payload": payload},
         SETUP,
-        cases=15,
+        cases=12,
     )
