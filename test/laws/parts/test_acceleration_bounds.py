@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
 from evaluation import evaluate, load_robot
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import step
 
@@ -49,6 +48,7 @@ def draw(seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     return J, J @ (U * rng.uniform(-1.5, 1.5, n)), U
 
 
+@settings(deadline=None)  # the first of each size builds its graph
 @given(seeds)
 def test_it_is_the_exact_solution_and_the_largest_share(seed: int) -> None:
     J, r, U = draw(seed)
@@ -63,6 +63,7 @@ def test_it_is_the_exact_solution_and_the_largest_share(seed: int) -> None:
     np.testing.assert_allclose(u, exact.u, rtol=0, atol=(1e-5 if share == 1.0 else 1e-3) * U.max())
 
 
+@settings(deadline=None)  # the first of each size builds its graph
 @given(seeds)
 def test_what_is_preferred_counts_as_far_as_the_task_and_the_bounds_let_it(seed: int) -> None:
     J, r, U = draw(seed)
