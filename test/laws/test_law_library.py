@@ -22,6 +22,7 @@ from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
 ADAPTIVE = ("slotine_li", "partially_known")
+SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
 def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:
@@ -79,7 +80,7 @@ def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
     laws: list[LawRequest] = [
         ("cartesian_backstepping", {"adaptation": "natural"}),
         ("slotine_li", {"adaptation": "natural_composite"}),
-        ("partially_known", {"adaptation": "composite"}),
+        ("partially_known", {"adaptation": "consistent_composite"}),
     ]
     model = MODELS["panda"]
     return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
@@ -191,12 +192,13 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
 @pytest.mark.parametrize(
     ("name", "option", "valid"),
     [
-        ("cartesian_backstepping", "adaptation", "gradient, composite, natural, natural_composite, none"),
-        ("slotine_li", "adaptation", "gradient, composite, natural, natural_composite, none"),
-        ("partially_known", "adaptation", "gradient, composite, natural, natural_composite, none"),
+        ("cartesian_backstepping", "adaptation", SCHEMES),
+        ("slotine_li", "adaptation", SCHEMES),
+        ("partially_known", "adaptation", SCHEMES),
         ("computed_torque", "friction", "model, none"),
         ("pd_plus", "friction", "model, none"),
         ("variable_inertia", "friction", "model, none"),
+        ("variable_inertia_adaptive", "friction", "model, none"),
         ("cartesian_computed_torque", "friction", "model, none"),
         ("cartesian_computed_torque", "task", "pose, position"),
         ("cartesian_impedance", "task", "pose, position"),
@@ -223,7 +225,7 @@ def test_a_cartesian_law_that_inverts_says_how_many_joints_it_needs(rpr: RobotEx
     assert build_law("cartesian_impedance", rpr).step.size_out("effort") == (3, 1)  # nothing is inverted
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia"])
+@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive"])
 def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressions, name: str) -> None:
     """On a reference that the arm is on, the difference is the friction at its velocity."""
     q, qd = np.array([0.3, 0.2, -0.4]), np.array([0.4, -0.3, 0.8])
@@ -235,7 +237,9 @@ def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressi
 # --- single properties -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", *ADAPTIVE])
+@pytest.mark.parametrize(
+    "name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive", *ADAPTIVE]
+)
 def test_on_its_reference_the_effort_is_inverse_dynamics(panda: RobotExpressions, name: str) -> None:
     q, qd, reference = joint_sample(np.random.default_rng(3), 7)
     reference |= {"q": q, "qd": qd}

@@ -32,7 +32,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
-            "gradient" (default), another scheme, or "none": every link is known; `friction`, "none" (default) or
+            "consistent" (default), another scheme, or "none": every link is known; `friction`, "none" (default) or
             "adapted", which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`,
             "default", "stiff" or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of
             K_d, K_p and Λ; `kinematic_loop`, "axis_angle" (default) or another of the group `thunder.kinematic_loops`,
