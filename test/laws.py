@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.laws.adaptation.bounded import BoundedAdaptation
+from thunder_controllers.laws.adaptation.gradient import projected
 from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
@@ -16,7 +16,7 @@ from thunder_dynamics.law import Law, ReferenceKind, Signals
 def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """τ = Y_r π̂ + K_d s,  q̇_r = q̇_d + Λ(q_d − q),  s = q̇_r − q̇   [Slotine & Li 1987, eqs. 8–12]."""
     signals = Signals(robot, ReferenceKind.JOINT)
-    adaptation = BoundedAdaptation(robot, signals, range(robot.n))
+    adaptation = projected(robot, signals, range(robot.n))
     Lambda = signals.gain("Lambda", default=5.0, bounds=(0, 100), unit="1/s", doc="Bandwidth of the position error.")
     K_d = signals.gain(
         "K_d", size=robot.n, default=10.0, bounds=(0, 100), unit="N·m·s/rad", doc="Feedback on s, per joint."

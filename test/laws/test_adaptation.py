@@ -20,8 +20,9 @@ from thunder_dynamics.law import Law
 from thunder_dynamics.model import RobotModel
 
 FloatArray = np.ndarray
-SCHEMES = ("gradient", "natural", "composite", "natural_composite")
-CONSISTENT = ("natural", "natural_composite")
+SCHEMES = ("gradient", "projected", "consistent", "natural", "composite", "consistent_composite", "natural_composite")
+COMPOSITE = ("composite", "consistent_composite", "natural_composite")
+CONSISTENT = ("natural", "consistent_composite", "natural_composite")
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
 BOUNDLESS = {"least_inertia": 1e6, "adaptation_limit": 1e9}
 """Gains with which natural adaptation meets no bound and no limit."""
@@ -93,7 +94,7 @@ PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-
 
 
 @pytest.mark.parametrize("scheme", CONSISTENT)
-def test_natural_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel, scheme: str) -> None:
+def test_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel, scheme: str) -> None:
     """Far from the reference, with efforts that do not fit, a hundred bodies and γ down to its bound."""
     law, rng = build_law(panda, scheme), np.random.default_rng(0)
     for start in range(100):
@@ -104,6 +105,22 @@ def test_natural_estimates_are_of_bodies_from_any_start_with_any_gain(panda: Rob
             reference = {"q": q + error, "qd": qd_d, "qdd": 10.0 * qdd_d}
             state = step(law, q, qd, reference, state, gains, applied_effort=rng.uniform(-50.0, 50.0, 7))[1]
             assert np.linalg.eigvalsh(pseudo_inertia(state["pi_hat"]))[0] > 0.0
+
+
+def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
+    """One step that moves every component by the same regressor: free, and with bounds that half of them meet."""
+    rng = np.random.default_rng(3)
+    q, error, qd, qd_d, qdd_d = rng.uniform(-1.0, 1.0, (5, 7))
+    reference, gains = {"q": q + error, "qd": qd_d, "qdd": qdd_d}, {"gamma": 1e-2, **BOUNDLESS}
+    free, bounded = (build_law(panda, scheme) for scheme in ("gradient", "projected"))
+    assert {gain.name for gain in bounded.gains} - {gain.name for gain in free.gains} == {"pi_lower", "pi_upper"}
+    start = panda.links[-1].inertia.pi
+    moved = step(free, q, qd, reference, gains=gains)[1]["pi_hat"]
+    width = np.where(np.arange(10) % 2, np.inf, 0.5) * np.abs(moved - start) + 1e-9
+    lower, upper = np.maximum(start - width, -1e3), np.minimum(start + width, 1e3)
+    found = step(bounded, q, qd, reference, gains={**gains, "pi_lower": lower, "pi_upper": upper})[1]["pi_hat"]
+    np.testing.assert_array_equal(found, np.clip(moved, lower, upper))
+    assert (found[::2] != moved[::2]).all() and (found[1::2] == moved[1::2]).all()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -144,7 +161,10 @@ def test_natural_adaptation_makes_its_lyapunov_function_fall(panda: RobotModel) 
     assert V[-1] < 0.7 * V[0]
 
 
-@pytest.mark.parametrize(("scheme", "mass", "com"), [("composite", 2e-3, 5e-4), ("natural_composite", 10e-3, 5e-3)])
+@pytest.mark.parametrize(
+    ("scheme", "mass", "com"),
+    [("composite", 2e-3, 5e-4), ("consistent_composite", 1e-3, 1e-4), ("natural_composite", 10e-3, 5e-3)],
+)
 def test_prediction_recovers_a_payload(panda: RobotModel, scheme: str, mass: float, com: float) -> None:
     true = with_payload(panda, PAYLOAD)
     found = Inertia.from_pi(run(build_law(panda, scheme), true, 12.0, {"K_d": K_D})["pi_hat"])
@@ -152,10 +172,39 @@ def test_prediction_recovers_a_payload(panda: RobotModel, scheme: str, mass: flo
     assert np.abs(found.com - true.links[-1].inertia.com).max() < com
 
 
+def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_border(panda: RobotModel) -> None:
+    """V = ½ sᵀM s + ½ π̃ᵀJπ̃, of estimates that are on the border in every tenth step at least, and arrive."""
+    true, found, borders = with_payload(panda, PAYLOAD), [], 0
+    pi, nominal = true.links[-1].inertia.pi, np.linalg.cholesky(pseudo_inertia(panda.links[-1].inertia.pi))
+    robot = RobotExpressions(true)
+    mass = ca.Function("M", [robot.symbol("q")], [robot["M"]])
+
+    def watch(q: FloatArray, qd: FloatArray, state: dict[str, FloatArray], telemetry: dict[str, FloatArray]) -> None:
+        nonlocal borders
+        wrong, s = state["pi_hat"] - pi, telemetry["s"]
+        J = np.zeros((10, 10))
+        J.T[np.triu_indices(10)] = state["information"]
+        J = J + np.tril(J, -1).T
+        found.append(0.5 * s @ np.array(mass(q)) @ s + 0.5 * wrong @ J @ wrong)
+        relative = np.linalg.solve(nominal, np.linalg.solve(nominal, pseudo_inertia(state["pi_hat"])).T)
+        borders += np.linalg.eigvalsh(relative)[0] < 1.001e-3
+
+    run(build_law(panda, "consistent_composite"), true, 2.0, {"K_d": K_D, "least_inertia": 1e6}, watch=watch)
+    V = np.array(found)
+    assert borders > 200
+    assert np.diff(V).max() < 1e-3 * V[0] and V[-1] < 2e-3 * V[0]
+
+
+def test_a_consistent_scheme_needs_a_nominal_body(panda: RobotModel) -> None:
+    last = replace(panda.links[-1], inertia=Inertia(1.0, np.array([0.03, 0.02, 0.1]), np.zeros((3, 3))))
+    with pytest.raises(LawError, match="no body: the pseudo-inertia of panda_link7 is not positive definite"):
+        build_law(replace(panda, links=(*panda.links[:-1], last)), "consistent_composite")
+
+
 def test_composite_adaptation_is_stable_with_any_weight(panda: RobotModel) -> None:
     """Explicit Euler steps of it diverge at w = 100 already."""
     true = with_payload(panda, PAYLOAD)
-    for scheme in ("composite", "natural_composite"):
+    for scheme in COMPOSITE:
         eager = {"K_d": K_D, "prediction_weight": 1e4, "gamma": 1e-3}
         found = Inertia.from_pi(run(build_law(panda, scheme), true, 1.0, eager)["pi_hat"])
         assert found.mass == pytest.approx(true.links[-1].inertia.mass, abs=0.5)

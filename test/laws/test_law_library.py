@@ -22,6 +22,7 @@ from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
 ADAPTIVE = ("slotine_li", "partially_known")
+SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
 def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:
@@ -79,7 +80,7 @@ def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
     laws: list[LawRequest] = [
         ("cartesian_backstepping", {"adaptation": "natural"}),
         ("slotine_li", {"adaptation": "natural_composite"}),
-        ("partially_known", {"adaptation": "composite"}),
+        ("partially_known", {"adaptation": "consistent_composite"}),
     ]
     model = MODELS["panda"]
     return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
@@ -191,9 +192,9 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
 @pytest.mark.parametrize(
     ("name", "option", "valid"),
     [
-        ("cartesian_backstepping", "adaptation", "gradient, composite, natural, natural_composite, none"),
-        ("slotine_li", "adaptation", "gradient, composite, natural, natural_composite, none"),
-        ("partially_known", "adaptation", "gradient, composite, natural, natural_composite, none"),
+        ("cartesian_backstepping", "adaptation", SCHEMES),
+        ("slotine_li", "adaptation", SCHEMES),
+        ("partially_known", "adaptation", SCHEMES),
         ("computed_torque", "friction", "model, none"),
         ("pd_plus", "friction", "model, none"),
         ("variable_inertia", "friction", "model, none"),

@@ -21,7 +21,7 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Args:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
-            "gradient" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s.
+            "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s.
     """
     check_options("slotine_li", options, split_dynamics.OPTIONS)
     signals = Signals(robot, ReferenceKind.JOINT)

@@ -59,7 +59,7 @@ class AdaptationLimit:
 
 
 class Estimates:
-    """π̂ of the adapted links, and the box about its nominal values that a sampled loop bears.
+    """π̂ of the adapted links, their bounds, and the box about the nominal values that a sampled loop bears.
 
     M̂Λ is a feedback of velocity, of which a sampled loop does not bear any amount: no entry Î_pq of an estimated
     inertia leaves its nominal value by more than BEARABLE √(a_p a_q)/(λ Δ), λ the largest entry of Λ, Δ the period and
@@ -68,30 +68,31 @@ class Estimates:
     Args:
         signals: Where state `pi_hat` and the gain least_inertia are declared.
         links: Indices of the adapted links, in the order of the columns of Y.
+        bounded: Whether there are bounds at all: PI_LOWER and PI_UPPER.
 
     Attributes:
         value: Their symbols (10 k,), REG order.
         nominal: Of the robot file.
-        lower: Widest bounds.
-        upper: Widest bounds.
+        bounds: Lower and upper, each (10 k,).
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
         k, self.size = len(links), N_PARAMETERS * len(links)
         self.nominal: NDArray[np.float64] = np.concatenate([robot.model.links[i].inertia.pi for i in links])
-        self.lower = np.minimum(np.tile(PI_LOWER, k), self.nominal)
-        self.upper = np.maximum(np.tile(PI_UPPER, k), self.nominal)
+        widest = (np.tile(PI_LOWER, k), np.tile(PI_UPPER, k)) if bounded else (-np.inf, np.inf)
+        self._widest = np.minimum(widest[0], self.nominal), np.maximum(widest[1], self.nominal)
+        self.bounds: tuple[SX, SX] = SX(self._widest[0]), SX(self._widest[1])
         names = ", ".join(robot.model.links[i].name for i in links)
         self.value = signals.state(
             "pi_hat",
             size=self.size,
             default=self.nominal,
-            bounds=(self.lower, self.upper),
+            bounds=self._widest,
             unit=PI_UNITS,
             doc=f"Estimated inertial parameters, REG order, of {names}.",
             adapted=True,
         )
-        self._dt = signals.dt
+        self._signals = signals
         self._least_inertia = signals.gain(
             "least_inertia",
             size=3 * k,
@@ -101,9 +102,27 @@ class Estimates:
             doc="Least inertia that a joint turns about each axis of the link: bounds the estimate by the rate.",
         )
 
+    def declare_bounds(self) -> None:
+        """Declare the gains pi_lower and pi_upper, which are the bounds from then on."""
+
+        def bound(what: str, default: NDArray[np.float64]) -> SX:
+            doc = f"{what.capitalize()} bounds of the estimates."
+            limits = (-1e3, 1e3)
+            return self._signals.gain(
+                f"pi_{what}", size=self.size, default=default, bounds=limits, unit=PI_UNITS, doc=doc
+            )
+
+        self.bounds = bound("lower", self._widest[0]), bound("upper", self._widest[1])
+
+    def clamped(self, pi: SX, Lambda: SX) -> SX:
+        """π within the bounds, and within what a loop with bandwidths Λ bears, component by component."""
+        width = self.bearable(Lambda)
+        lower, upper = ca.fmax(self.bounds[0], self.nominal - width), ca.fmin(self.bounds[1], self.nominal + width)
+        return SX(ca.fmin(ca.fmax(pi, lower), upper))
+
     def bearable(self, Lambda: SX) -> SX:
         """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s]."""
-        root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY)))
+        root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * self._signals.dt + TINY)))
         return ca.vertcat(*(self._width(link) for link in ca.vertsplit(root, 3)))
 
     @staticmethod

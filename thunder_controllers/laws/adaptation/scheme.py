@@ -14,7 +14,7 @@ from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
-DEFAULT = "gradient"
+DEFAULT = "consistent"
 
 
 class Adaptation(Protocol):

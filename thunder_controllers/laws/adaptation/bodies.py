@@ -1,0 +1,154 @@
+"""Estimates that are those of bodies which exist: their pseudo-inertias are positive definite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.adaptation.eigen import rotated_to_diagonal
+from thunder_controllers.laws.adaptation.limit import TINY, Estimates
+from thunder_controllers.laws.adaptation.pseudo_inertia import (
+    factor,
+    force_of_matrix,
+    in_metric,
+    pseudo_inertia,
+    reg_from_pseudo_inertia,
+    smallest_pivot,
+    solve_lower,
+)
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.inertia import pseudo_inertia as nominal_pseudo_inertia
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot, reciprocal
+
+SX = ca.SX
+
+LEAST_PIVOT = 1e-10
+"""Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
+
+SWEEPS = 3
+"""Of Jacobi's rotations, after which eigenvectors are exact but for 1e-9 of the spread of the eigenvalues."""
+
+LEAST_SLOPE = 1e-30
+"""Keeps quotients finite where nothing lacks."""
+
+
+class BodyEstimates(Estimates):
+    """π̂ of links whose pseudo-inertias are P = RRᵀ.
+
+    They cannot start from what is no body, such as a point mass: the telemetry `consistency`, of the least of all
+    links, has bounds outside of which a host does not activate.
+
+    Attributes:
+        factors: R of every link, lower triangular (4, 4).
+        telemetry: `consistency`.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+        super().__init__(robot, signals, links)
+        names = ", ".join(robot.model.links[i].name for i in links)
+        signals.describe_telemetry(
+            "consistency",
+            unit="kg, kg·m²",
+            doc=f"Smallest pivot of the pseudo-inertias that are estimated of {names}, mass first: of bodies it is "
+            "positive, of point masses and rods it is not.",
+            activation_bounds=(LEAST_PIVOT, ca.inf),
+        )
+        P = [pseudo_inertia(pi) for pi in ca.vertsplit(self.value, N_PARAMETERS)]
+        self.factors = [factor(matrix) for matrix in P]
+        self.telemetry = {"consistency": ca.mmin(ca.vertcat(*(smallest_pivot(matrix) for matrix in P)))}
+
+    def in_metric(self, rows: SX) -> SX:
+        """Rows (m, 10 k) that act on π̂, in coordinates in which the metric of every P is that of numbers."""
+        blocks = [
+            ca.vertcat(*(in_metric(R, row.T).T for row in ca.vertsplit(block)))
+            for R, block in zip(self.factors, ca.horzsplit(rows, N_PARAMETERS), strict=True)
+        ]
+        return ca.horzcat(*blocks)
+
+    def drawn(self, pi: SX, Lambda: SX) -> SX:
+        """π drawn towards its nominal value, link by link, until it is within the bounds and what a loop bears.
+
+        π_0 + t(π − π_0) is between two bodies, where clamped components could leave the set of them.
+        """
+        width = self.bearable(Lambda)
+        change = pi - self.nominal
+        room = ca.if_else(
+            change > 0.0, ca.fmin(width, self.bounds[1] - self.nominal), ca.fmin(width, self.nominal - self.bounds[0])
+        )
+        excess = ca.fabs(change) / (room + TINY)
+        shares = [ca.repmat(1.0 / ca.fmax(1.0, ca.mmax(e)), N_PARAMETERS) for e in ca.vertsplit(excess, N_PARAMETERS)]
+        return SX(self.nominal + ca.vertcat(*shares) * change)
+
+
+class ConsistentEstimates(BodyEstimates):
+    """π̂ of links whose pseudo-inertias are P ⪰ ε P_0, P_0 the nominal ones, by projection in a metric.
+
+    Whatever frame and units, P ⪰ ε P_0 are eigenvalues of R_0⁻¹ P R_0⁻ᵀ, P_0 = R_0R_0ᵀ. With Z of those that are less
+    than ε, their eigenvectors times what they lack, tr(Z (R_0⁻¹ P R_0⁻ᵀ − ε 1)) ≥ 0 is a half-space with every such
+    body in it, the true one too. Its nearest point in the metric J of a Lyapunov function is therefore nearer to the
+    truth: V falls, and the motion along the border goes on. What is left, of second order in a step, is added in the
+    metric of P_0: eigenvalues below ε are made ε, and more by what is left off the diagonal.
+
+    Args:
+        signals: As of BodyEstimates, and where the gain `least_body`, ε, is declared.
+
+    Raises:
+        LawError: if a nominal link is no body.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+        super().__init__(robot, signals, links)
+        self._unit: list[SX] = []
+        for i in links:
+            link = robot.model.links[i]
+            P = nominal_pseudo_inertia(link.inertia.pi)
+            if np.linalg.eigvalsh(P)[0] < LEAST_PIVOT:
+                raise LawError(
+                    f"no body: the pseudo-inertia of {link.name} is not positive definite",
+                    where=f"robot {robot.model.name}",
+                    valid="a mass and an inertia about its centre in all three directions",
+                )
+            lower = np.linalg.inv(np.linalg.cholesky(P[[3, 0, 1, 2]][:, [3, 0, 1, 2]]))
+            self._unit.append(SX(np.tril(lower)))
+        self._least = signals.gain(
+            "least_body",
+            default=1e-3,
+            bounds=(1e-6, 0.5),
+            unit="1",
+            doc="Share of the nominal body, in every direction of mass, that is in the estimated one at least.",
+        )
+
+    def projected(self, pi: SX, inverse: Callable[[SX], SX]) -> SX:
+        """π with P ⪰ ε P_0.
+
+        Args:
+            pi: (10 k,).
+            inverse: J⁻¹ of a column (10 k,), J the metric.
+        """
+        parts = [self._lacking(K, part) for K, part in self._links(pi)]
+        normal, lack = ca.vertcat(*(part[0] for part in parts)), sum((part[1] for part in parts), SX(0))
+        towards = inverse(normal)
+        pi = pi + towards * (lack * reciprocal(dot(normal, towards) + LEAST_SLOPE))
+        return ca.vertcat(*(part + self._clip(K, part) for K, part in self._links(pi)))
+
+    def _links(self, pi: SX) -> list[tuple[SX, SX]]:
+        """R_0⁻¹ and π of every link."""
+        return list(zip(self._unit, ca.vertsplit(pi, N_PARAMETERS), strict=True))
+
+    def _lacking(self, K: SX, pi: SX) -> tuple[SX, SX]:
+        """The half-space aᵀδπ ≥ b of one link: a and b."""
+        B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
+        lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
+        return force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)), SX(ca.sumsqr(lacks))
+
+    def _clip(self, K: SX, pi: SX) -> SX:
+        """What π lacks, in the metric of P_0: with it the diagonal is dominant, so that no eigenvalue is below ε."""
+        B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
+        off = ca.sum2(ca.fabs(B)) - ca.fabs(ca.diag(B))
+        lacks, moved = ca.fmax(self._least - ca.diag(B) + off, 0.0), solve_lower(K, V)
+        return reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))

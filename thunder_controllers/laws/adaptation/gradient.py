@@ -1,0 +1,71 @@
+"""Gradient adaptation, free, projected on bounds or on bodies (theory.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+
+from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot
+
+SX = ca.SX
+
+
+class GradientAdaptation:
+    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], free, projected on [pi_lower, pi_upper], or on bodies.
+
+    Projection on bounds in discrete time, component by component: the Euler step is clamped, which freezes a component
+    on its bound while its derivative points outward. That on bodies is in the metric Γ of V, as `ConsistentEstimates`
+    has it. All end where a sampled loop does not bear more, as `Estimates` has it.
+
+    κ ≤ 1 is the share that `AdaptationLimit` keeps, of Σᵢ (YΓ⁻¹Yᵀ)ᵢᵢ / K_d,i.
+
+    Args:
+        signals: Where state and gains are declared: those of Estimates, DiagonalGain and AdaptationLimit.
+        links: Indices of the adapted links, in the order of the columns of Y.
+        projects: Have bounds, the gains pi_lower and pi_upper.
+        consistent: Have them, and estimates that stay those of bodies.
+    """
+
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        projects: bool = False,
+        consistent: bool = False,
+    ) -> None:
+        self._bodies = ConsistentEstimates(robot, signals, links) if consistent else None
+        self._signals, self._estimates = signals, self._bodies or Estimates(robot, signals, links, bounded=projects)
+        self.estimate = self._estimates.value
+        self.telemetry: Mapping[str, SX] = self._bodies.telemetry if self._bodies else {}
+        self._rates = DiagonalGain(signals, len(links)).inverse
+        if projects or consistent:
+            self._estimates.declare_bounds()
+        self.limit = AdaptationLimit(signals)
+
+    def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
+        """Next state: π̂ after one Euler step, clamped; arguments as of `Adaptation.step`."""
+        dt = self._signals.dt
+        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)  # K_d may be one for all
+        per_parameter = SX(regressor * regressor).T @ weights
+        kept = self.limit.share_kept(dot(per_parameter, self._rates))
+        moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
+        if self._bodies:
+            pi = self._bodies.projected(moved, lambda force: self._rates * force)
+            return {"pi_hat": self._bodies.drawn(pi, Lambda)}
+        return {"pi_hat": self._estimates.clamped(moved, Lambda)}
+
+
+def projected(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+    """Gradient adaptation within bounds."""
+    return GradientAdaptation(robot, signals, links, projects=True)
+
+
+def consistent(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+    """Gradient adaptation whose estimates stay those of bodies."""
+    return GradientAdaptation(robot, signals, links, consistent=True)
