@@ -109,4 +109,4 @@ def lines(settings: Settings) -> Group:
 def redundancy() -> Experiment:
     """Name the groups."""
     description = "How near joints come to their limits, with a posture, their avoidance, or nothing in the null space."
-    return Experiment(description, {"lines": lines}, SETUP, cases=60)
+    return Experiment(description, {"lines": lines}, SETUP, cases=40)
