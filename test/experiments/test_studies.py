@@ -188,6 +188,7 @@ def test_a_push_is_measured_by_what_was_kept_and_what_was_believed() -> None:
     for case in group.cases:
         data = case.config.model_dump()
         data |= {"duration": 0.4, "plant": {**data["plant"], "faults": () if case.row == NO_PUSH else (push,)}}
+        data["law"]["initial_estimates"] = {demo.LAST_LINK: demo.bodies()[demo.LAST_LINK]}
         outcomes[case.row] = run_case(replace(case, config=RunConfig.model_validate(data)))
     assert [one.message for one in outcomes.values()] == [""] * 3
     learns, freezes = outcomes[LEARNS].values, outcomes[FREEZES].values
