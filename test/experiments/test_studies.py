@@ -19,13 +19,16 @@ from thunder_controllers.experiments.studies import demo
 from thunder_controllers.experiments.studies.adaptation_shootout import CHOSEN as CHOSEN_SCHEME
 from thunder_controllers.experiments.studies.adaptation_shootout import adaptation_shootout, first_estimate
 from thunder_controllers.experiments.studies.adaptive_vs_fixed import adaptive_vs_fixed, uncertain_arm
+from thunder_controllers.experiments.studies.contact import FREEZES, LEARNS, NO_PUSH, contact
 from thunder_controllers.experiments.studies.gain_study import gain_study
+from thunder_controllers.experiments.studies.redundancy import ends, redundancy
 from thunder_controllers.experiments.studies.rpr_partially_known import base_parameters, rpr_partially_known
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
 from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
 from thunder_controllers.laws.adaptation.scheme import DEFAULT
 from thunder_controllers.simulation.options import Body
+from thunder_controllers.simulation.scenario import RunConfig
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +43,11 @@ STUDIES = {
         adaptation_shootout,
     )
 }
+THEIR_OWN = {one.__name__: one for one in (contact, redundancy)}
+"""Studies with figures of their own, or none."""
+
+
+ROWS = ("posture", "joint_limits", "none")
 
 
 def _short(case: Case) -> Case:
@@ -68,7 +76,7 @@ def test_a_study_runs_and_reports(name: str, tmp_path: Path) -> None:
     assert study.setup in (tmp_path / "table.md").read_text()
 
 
-@pytest.mark.parametrize("build", STUDIES.values(), ids=STUDIES)
+@pytest.mark.parametrize("build", (STUDIES | THEIR_OWN).values(), ids=STUDIES | THEIR_OWN)
 def test_every_criterion_names_a_row_and_a_column_that_are_there(build: Callable[[], Experiment]) -> None:
     for group in build().select((), Settings(cases=2)).values():
         assert isinstance(group, Group) and group.columns is not None and group.criteria
@@ -169,3 +177,37 @@ def test_a_case_that_failed_is_told_and_misses_its_criteria() -> None:
     assert missed(make_document("test", Experiment("", {}), Settings(), {"group": findings})) == [
         "Group, row: error ≤ 1 (is –)"
     ]
+
+
+def test_a_push_is_measured_by_what_was_kept_and_what_was_believed() -> None:
+    """A push of 40 N from 0.1 to 0.3 s, in runs of 0.4 s."""
+    group = contact().groups["plain"](Settings(cases=1))
+    assert isinstance(group, Group) and group.figures is not None
+    push = {"type": "wrench", "link": demo.LAST_LINK, "start": 0.1, "end": 0.3, "force": (0.0, 0.0, 40.0)}
+    outcomes: dict[str, Outcome] = {}
+    for case in group.cases:
+        data = case.config.model_dump()
+        data |= {"duration": 0.4, "plant": {**data["plant"], "faults": () if case.row == NO_PUSH else (push,)}}
+        data["law"]["initial_estimates"] = {demo.LAST_LINK: demo.bodies()[demo.LAST_LINK]}
+        outcomes[case.row] = run_case(replace(case, config=RunConfig.model_validate(data)))
+    assert [one.message for one in outcomes.values()] == [""] * 3
+    learns, freezes = outcomes[LEARNS].values, outcomes[FREEZES].values
+    assert freezes["detected"] == 1.0 and 0.0 < (freezes["delay"] or 0.0) < 50.0
+    assert (freezes["covered"] or 0.0) > 0.7
+    assert (freezes["mass"] or 0.0) < (learns["mass"] or 0.0)
+    assert list(outcomes[NO_PUSH].values) == ["false"] and "detected" not in learns
+    figures = group.figures([(case, outcomes[case.row]) for case in group.cases])
+    assert [len(axis.lines) for axis in figures["around_the_push"].axes] == [2, 2]
+
+
+def test_lines_near_limits_have_one_joint_near_one_at_both_ends_and_are_the_same_for_all() -> None:
+    limits, rng = demo.library(), np.random.default_rng(5)
+    for both in (ends(rng) for _ in range(20)):
+        distance = np.minimum(both - limits.position_lower, limits.position_upper - both)
+        assert (distance >= 0.0).all() and ((distance >= 0.06) & (distance <= 0.3)).all(axis=0).any()
+    group = redundancy().groups["lines"](Settings(cases=2))
+    assert isinstance(group, Group)
+    posture, limited, none = ([case.config for case in group.cases if case.row == row] for row in ROWS)
+    assert [one.reference for one in posture] == [one.reference for one in limited] == [one.reference for one in none]
+    values = run_case(_short(group.cases[0])).values
+    assert 0.0 < (values["distance"] or 0.0) < 0.3 and values["lost"] == 0.0

@@ -44,7 +44,7 @@ TABLE = {
     "mean error, median": summary("mean_error", median),
 }
 
-SETUP = f"""\\
+SETUP = f"""\
 Follows comparisons of secondary tasks in the null space, which are mostly shown on one path.
 
 Chosen here: a random posture of the Panda, one joint of which is then put 0.06 to 0.3 rad from one of its limits, and
@@ -109,4 +109,4 @@ def lines(settings: Settings) -> Group:
 def redundancy() -> Experiment:
     """Name the groups."""
     description = "How near joints come to their limits, with a posture, their avoidance, or nothing in the null space."
-    return Experiment(description, {"lines": lines}, SETUP, cases=60)
+    return Experiment(description, {"lines": lines}, SETUP, cases=40)
