@@ -9,9 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.parts import split_dynamics
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gains import (
     damping_by_inertia,
     fastest_of,
@@ -64,35 +62,21 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
             which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`, "default", "stiff"
             or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of K_d, K_p and Λ.
     """
-    check_options("cartesian_backstepping", options, (*split_dynamics.OPTIONS, "task", "friction", "profile"))
+    check_options("cartesian_backstepping", options, (*split_dynamics.OPTIONS, "task", "profile"))
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     fastest = fastest_of(str(options.get("profile", "default")))
     loop = _kinematic_loop(robot, signals, str(options.get("task", "pose")), fastest)
     K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot, fastest))
     s = loop.qd_r - signals.qd
     model = split_dynamics.SplitDynamics("cartesian_backstepping", robot, signals, loop.qd_r, loop.qdd_r, options)
-    effort = model.effort + K_d * s + loop.tau_task
-    next_state = model.step(s, K_d, loop.Lambda) | {"damping": loop.damping.next}
-    if _adapts_friction(options):
-        limit = model.adaptation.limit if model.adaptation else AdaptationLimit(signals)
-        friction = FrictionAdaptation(robot, signals, limit)
-        effort += friction.torque(loop.qd_r)
-        next_state |= friction.step(loop.qd_r, s, K_d)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",
-        effort=effort,
-        next_state=next_state,
+        effort=model.effort + K_d * s + loop.tau_task,
+        next_state=model.step(s, K_d, loop.Lambda) | {"damping": loop.damping.next},
         telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry},
         **{"adapted_links": model.adapted_links, "task": options.get("task", "pose")},
     )
-
-
-def _adapts_friction(options: Mapping[str, Any]) -> bool:
-    choice = options.get("friction", "none")
-    if choice not in ("none", "adapted"):
-        raise LawError(f"friction '{choice}'", where="law cartesian_backstepping", valid="none, adapted")
-    return bool(choice == "adapted")
 
 
 @dataclass(frozen=True)

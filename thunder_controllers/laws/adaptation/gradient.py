@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -25,10 +26,18 @@ class GradientAdaptation:
     Args:
         signals: Where state and gains are declared: those of Estimates, DiagonalGain and AdaptationLimit.
         links: Indices of the adapted links, in the order of the columns of Y.
+        friction: Adapts by itself.
         projects: Have bounds, the gains pi_lower and pi_upper.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], projects: bool = False) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        friction: FrictionAdaptation | None = None,
+        projects: bool = False,
+    ) -> None:
         self._signals, self._estimates = signals, Estimates(robot, signals, links, bounded=projects)
         self.estimate, self.telemetry = self._estimates.value, dict[str, SX]()
         self._rates = DiagonalGain(signals, len(links)).inverse
@@ -46,6 +55,8 @@ class GradientAdaptation:
         return {"pi_hat": self._estimates.clamped(moved, Lambda)}
 
 
-def projected(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+def projected(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
+) -> GradientAdaptation:
     """Gradient adaptation within bounds."""
-    return GradientAdaptation(robot, signals, links, projects=True)
+    return GradientAdaptation(robot, signals, links, friction, projects=True)

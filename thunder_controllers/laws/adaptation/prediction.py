@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -28,7 +29,7 @@ def prediction_weight(signals: Signals) -> SX:
 
 
 class PredictionError:
-    """ε = F[τ] − W π̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
+    """ε = F[τ] − W π̂ − F[Y_f] φ̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
 
     τ = d/dt(M q̇) − Cᵀq̇ + G + τ_f, as Ṁ = C + Cᵀ, so that only the momentum is differentiated, by the filter itself:
     F[dp/dt] = ω(p − F[p]) [Slotine & Li 1989]. With Y_r(q, q̇, q̇_r, q̈_r) as it is,
@@ -36,24 +37,33 @@ class PredictionError:
         P = Y_r(q, 0, 0, q̇) − Y_r(q, 0, 0, 0),    P π = M q̇,        N = Ṗ|_q̇ − Y_r(q, q̇, q̇, 0),    N π = Cᵀq̇ − G,
 
     Ṗ|_q̇ along q̇ with q̇ in P constant, and W = ω P − F[ω P + N]. Links that are known are one more column, whose
-    parameter is one; friction is that of the robot file, where this has any.
+    parameter is one. Friction is that of the estimates φ̂ where it is adapted, whose columns W has too; joints that are
+    too slow to tell it from gravity are then left out, by √g. Where it is not, it is that of the robot file.
 
     In discrete time the effort is constant over a period, dP/dt too, and N is the mean N̄ of both its ends: with
     a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
 
     Args:
-        signals: Where states `filtered_regressor`, `momentum_rest` and `filtered_effort`, and gain prediction_bandwidth
-            are declared.
+        signals: Where states `filtered_regressor`, `momentum_rest`, `filtered_effort` and `filtered_friction`, and gain
+            prediction_bandwidth are declared.
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
+        friction: That is adapted, if any.
 
     Attributes:
-        W: (n, 10 k).
+        W: (n, 10 k), or (n, 10 k + 2 n) with friction.
         error: ε (n,) [N·m or N].
         next_state: Of these states.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], estimate: SX) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        estimate: SX,
+        friction: FrictionAdaptation | None = None,
+    ) -> None:
         n, columns = robot.n, estimate.numel() + 1
         omega = signals.gain(
             "prediction_bandwidth",
@@ -80,23 +90,39 @@ class PredictionError:
             initial=ca.vec(rest),
         )
         effort = signals.state(
-            "filtered_effort", size=n, default=0.0, unit="N·m|N", doc="Filtered effort, friction of the file left out."
+            "filtered_effort", size=n, default=0.0, unit="N·m|N", doc="Filtered effort, known friction left out."
         )
         a = ca.exp(-omega * signals.dt)
         rate = (1.0 - a) / (a * signals.dt)
         mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
         x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
         filtered = rate * momentum - x_next
-        friction = FrictionTerms("", robot, signals.qd, {})
-        moving = signals.applied_effort - friction.viscous * signals.qd - friction.coulomb
+        self.next_state = {"filtered_regressor": ca.vec(x_next), "momentum_rest": ca.vec(rest)}
+        moving = signals.applied_effort
+        if friction is None:
+            known = FrictionTerms("", robot, signals.qd, {})
+            moving = moving - known.viscous * signals.qd - known.coulomb
         effort_next = a * effort + (1.0 - a) * moving
+        self.next_state["filtered_effort"] = effort_next
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
-        self.next_state = {
-            "filtered_regressor": ca.vec(x_next),
-            "momentum_rest": ca.vec(rest),
-            "filtered_effort": effort_next,
-        }
+        if friction is not None:
+            self._add_friction(signals, friction, a)
+
+    def _add_friction(self, signals: Signals, friction: FrictionAdaptation, a: SX) -> None:
+        Y_f, gate = friction.measured
+        filtered = signals.state(
+            "filtered_friction",
+            size=Y_f.nnz(),
+            default=0.0,
+            unit="rad/s|m/s, 1",
+            doc="Filtered velocity of every joint, then its smoothed sign.",
+        )
+        W_f = a * SX(Y_f.sparsity(), filtered) + (1.0 - a) * Y_f
+        self.next_state["filtered_friction"] = W_f.nz[:]
+        share = ca.sqrt(gate)
+        self.error = share * (self.error - W_f @ friction.estimate)
+        self.W = ca.diag(share) @ ca.horzcat(self.W, W_f)
 
 
 def _momentum_and_rest(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> tuple[SX, SX]:

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -15,12 +19,12 @@ from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
-OPTIONS = ("adapted_links", "adaptation")
+OPTIONS = ("adapted_links", "adaptation", "friction")
 """Options of a law that has this part."""
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k = M̂ q̈_r + Ĉ q̇_r + Ĝ, and π̂̇ = Γ⁻¹ Y_uᵀ s or that of another scheme.
+    """τ = Y_u π̂ + Y_k π_k + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_uᵀ s or that of another scheme.
 
     Args:
         law: Its name, for errors.
@@ -29,16 +33,16 @@ class SplitDynamics:
         qdd_r: Its exact derivative.
         options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "projected" by default, or
             "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
-            link of the end effector).
+            link of the end effector); `friction`, "none" (default) or "adapted": viscous and Coulomb friction of every
+            joint.
 
     Attributes:
         adapted_links: Their names.
-        adaptation: The scheme, or None.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for another adaptation, or links to adapt without adaptation.
+        LawError: for another adaptation or friction, or links to adapt without adaptation.
     """
 
     def __init__(
@@ -61,15 +65,34 @@ class SplitDynamics:
         q, qd = signals.q, signals.qd
         self.adapted_links = [robot.model.links[i].name for i in links]
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
-        self.adaptation: Adaptation | None = None
+        self._friction: FrictionAdaptation | None = None
+        if choose(law, options, "friction", "none", "adapted") == "adapted":
+            self._friction = FrictionAdaptation(robot, signals, qd_r)
+            self.effort += self._friction.effort
+        self._adaptation: Adaptation | None = None
         self.telemetry: Mapping[str, SX] = {}
         if links:
             scheme: Scheme = installed[chosen].load()
-            self.adaptation = scheme(robot, signals, links)
-            self.telemetry = self.adaptation.telemetry
+            self._adaptation = scheme(robot, signals, links, self._friction)
+            self.telemetry = self._adaptation.telemetry
+            self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
             self._Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
-            self.effort += self._Y_u @ self.adaptation.estimate
+            self.effort += self._Y_u @ self._adaptation.estimate
+        if links or self._friction:
+            self._robustness = Robustness(signals)
+            self._limit = self._adaptation.limit if self._adaptation else AdaptationLimit(signals)
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
-        return self.adaptation.step(self._Y_u, s, K_d, Lambda) if self.adaptation else {}
+        found: dict[str, SX] = {}
+        if not (self._adaptation or self._friction):
+            return found
+        s, pulled = self._robustness.outside_dead_zone(s), self._robustness.pulled
+        if self._friction:
+            found |= self._friction.step(s, K_d, self._limit)
+        if self._adaptation:
+            found |= self._adaptation.step(self._Y_u, s, K_d, Lambda)
+            found["pi_hat"] = pulled(found["pi_hat"], self._nominal)
+        if self._friction:
+            found["friction_hat"] = pulled(found["friction_hat"], self._friction.nominal)
+        return found
