@@ -36,6 +36,9 @@ LawRequest = str | tuple[str, Mapping[str, Any]]
 
 MANIFEST = "manifest.json"
 
+PART_GROUPS = ("thunder.adaptations", "thunder.kinematic_loops")
+"""Entry points of what laws are composed of by option."""
+
 
 def build(
     model: RobotModel,
@@ -114,9 +117,10 @@ def law_builders() -> dict[str, EntryPoint]:
 
 
 def law_modules(laws: Iterable[EntryPoint]) -> list[str]:
-    """Modules whose source determines laws: their own, and any adaptation scheme, which a law finds by its name."""
+    """Modules whose source determines laws: their own, and every part that a law finds by its name."""
     found = [entry.module for entry in laws]
-    return found and [*found, *(entry.module for entry in entry_points(group="thunder.adaptations"))]
+    parts = (entry for group in PART_GROUPS for entry in entry_points(group=group))
+    return found and [*found, *(entry.module for entry in parts)]
 
 
 @dataclass(frozen=True)

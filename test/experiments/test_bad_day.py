@@ -92,7 +92,7 @@ def test_singular_postures_are_singular(library: Library) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no_such"], "no experiment 'no_such'; valid: adaptive_vs_fixed, bad_day, gain_study, sns"),
+        (["no_such"], "no experiment 'no_such'; valid: adaptation_shootout, adaptive_vs_fixed, bad_day, "),
         (["bad_day", "--group", "no_such"], "no group 'no_such'; valid: starts, references"),
         (["bad_day", "--compare", "no_such.json"], "no_such.json: cannot be read"),
     ],

@@ -1,4 +1,4 @@
-"""The studies of adaptation, cut to a fraction of a second: what they run, measure, draw and write."""
+"""The studies, cut to a fraction of a second: what they run, measure, draw and write."""
 
 from __future__ import annotations
 
@@ -16,15 +16,23 @@ from thunder_controllers.experiments.experiment import Case, Criterion, Experime
 from thunder_controllers.experiments.report import write_report
 from thunder_controllers.experiments.runner import run_case
 from thunder_controllers.experiments.studies import demo
+from thunder_controllers.experiments.studies.adaptation_shootout import CHOSEN as CHOSEN_SCHEME
+from thunder_controllers.experiments.studies.adaptation_shootout import adaptation_shootout, first_estimate
 from thunder_controllers.experiments.studies.adaptive_vs_fixed import adaptive_vs_fixed, uncertain_arm
 from thunder_controllers.experiments.studies.gain_study import gain_study
+from thunder_controllers.experiments.studies.rpr_partially_known import rpr_partially_known
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
+from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
+from thunder_controllers.laws.adaptation.scheme import DEFAULT
 from thunder_controllers.simulation.options import Body
 
 pytestmark = pytest.mark.slow
 
-STUDIES = {one.__name__: one for one in (gain_study, adaptive_vs_fixed, unknown_tool)}
+STUDIES = {
+    one.__name__: one
+    for one in (gain_study, adaptive_vs_fixed, rpr_partially_known, unknown_tool, variable_inertia, adaptation_shootout)
+}
 
 
 def _short(case: Case) -> Case:
@@ -74,6 +82,19 @@ def test_the_uncertain_arm_is_possible_within_its_bounds_and_the_seeds_own() -> 
     assert uncertain_arm(3) == drawn != uncertain_arm(4)
 
 
+def test_every_scheme_starts_from_the_same_possible_bodies_and_the_chosen_one_is_the_default() -> None:
+    groups = adaptation_shootout().select((), Settings(cases=2))
+    for group in groups.values():
+        assert isinstance(group, Group)
+        members: dict[str, list[Body]] = {}
+        for case in group.cases:
+            members.setdefault(case.row, []).append(case.config.law.initial_estimates[demo.LAST_LINK])
+        assert all(first == next(iter(members.values())) for first in members.values())
+    for seed in range(20):
+        Body.model_validate(first_estimate(seed))  # refuses what no body is
+    assert CHOSEN_SCHEME == DEFAULT
+
+
 def test_both_forms_meet_the_same_arms() -> None:
     (group, _) = adaptive_vs_fixed().select((), Settings(cases=3)).values()
     assert isinstance(group, Group)
@@ -98,7 +119,7 @@ def test_the_experiments_are_listed_with_a_line_each() -> None:
     nothing = CliRunner().invoke(command, [])
     assert (
         nothing.exit_code == 2
-        and "no experiment is named; valid: adaptive_vs_fixed, bad_day, gain_study, sns" in nothing.output
+        and "no experiment is named; valid: adaptation_shootout, adaptive_vs_fixed, bad_day, " in nothing.output
     )
 
 

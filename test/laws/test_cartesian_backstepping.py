@@ -30,6 +30,12 @@ def law(robot: RobotExpressions) -> Law:
 
 
 @pytest.fixture(scope="module")
+def clamped(robot: RobotExpressions) -> Law:
+    """Its estimates are bounded component by component, and need not be those of a body."""
+    return cartesian_backstepping(robot, {"adaptation": "projected"})
+
+
+@pytest.fixture(scope="module")
 def law_of_all(robot: RobotExpressions) -> Law:
     return cartesian_backstepping(robot, {"adapted_links": "all"})
 
@@ -110,7 +116,7 @@ def test_effort_holds_the_exact_derivative_of_the_reference_velocity(
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("error", [0.0, 0.3])
 def test_the_lyapunov_function_falls_at_the_rate_of_theory(
-    robot: RobotExpressions, law: Law, seed: int, error: float
+    robot: RobotExpressions, clamped: Law, seed: int, error: float
 ) -> None:
     """V̇ = −eᵀK_pΛe − sᵀK_d s, with V = ½eᵀK_pe + ½sᵀMs + ½π̃ᵀΓπ̃, the plant being M q̈ + C q̇ + G = τ."""
     motion, rng = Motion(robot, seed), np.random.default_rng(seed)
@@ -122,7 +128,7 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     gamma = np.concatenate([[2.0], np.full(3, 3.0), np.full(6, 5.0)])
     gains = {"Lambda": Lambda, "K_p": K_p, "K_d": K_d, "k_n": 0.0, **UNBOUNDED}
     gains |= {"gamma_mass": 2.0, "gamma_com": 3.0, "gamma_inertia": 5.0}
-    effort, next_state, telemetry = step(law, q, qd, reference, {"pi_hat": pi_hat}, gains, DT)
+    effort, next_state, telemetry = step(clamped, q, qd, reference, {"pi_hat": pi_hat}, gains, DT)
     M, C, G = masses(robot, q, qd)
     J = evaluate(robot, "J_ee", {"q": q})
     R, e, s = motion.pose(q)[:3, :3], telemetry["pose_error"], telemetry["s"]
@@ -130,7 +136,7 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     L = np.eye(6)
     L[3:, 3:] = 0.5 * (np.trace(Q) * np.eye(3) - Q.T)
     qdd = np.linalg.solve(M, effort - C @ qd - G)
-    qdd_r = slope(law_with(law, gains), motion, 0.0)
+    qdd_r = slope(law_with(clamped, gains), motion, 0.0)
     e_dot = L.T @ reference["twist"] - L @ J @ qd
     pi_hat_dot = (next_state["pi_hat"] - pi_hat) / DT
     V_dot = e @ (K_p * e_dot) + s @ M @ (qdd_r - qdd) + s @ C @ s + (pi_hat - pi) @ (gamma * pi_hat_dot)
@@ -173,16 +179,16 @@ def test_adaptation_follows_the_regressor_of_the_adapted_links(
     assert np.abs(whole[:10]).max() > 0.0
 
 
-def test_estimates_stay_within_their_bounds(robot: RobotExpressions, law: Law) -> None:
+def test_estimates_stay_within_their_bounds(robot: RobotExpressions, clamped: Law) -> None:
     motion = Motion(robot, 13)
     q, qd = motion.state(0.3)
     lower, upper = -np.full(10, 0.01), np.full(10, 0.02)
     gains = {"gamma": 1e-6, "pi_lower": lower, "pi_upper": upper, "adaptation_limit": 1e9}
-    pi_hat = step(law, q, qd, motion.reference(0.3), {"pi_hat": 0.0}, gains)[1]["pi_hat"]
+    pi_hat = step(clamped, q, qd, motion.reference(0.3), {"pi_hat": 0.0}, gains)[1]["pi_hat"]
     assert ((lower <= pi_hat) & (pi_hat <= upper)).all()
     assert np.isin(pi_hat, [-0.01, 0.02]).sum() >= 6  # with a Γ this small most components run into a bound
-    inside = step(law, q, qd, motion.reference(0.3), gains={"gamma": 1e6})[1]["pi_hat"]
-    bounds = [entry.default.ravel() for entry in law.gains if entry.name in ("pi_lower", "pi_upper")]
+    inside = step(clamped, q, qd, motion.reference(0.3), gains={"gamma": 1e6})[1]["pi_hat"]
+    bounds = [entry.default.ravel() for entry in clamped.gains if entry.name in ("pi_lower", "pi_upper")]
     assert not np.isin(inside, np.concatenate(bounds)).any()
 
 
@@ -249,7 +255,7 @@ def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpression
     ]
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
-    assert guarded == ["pose_error", "orientation_cosine"]
+    assert guarded == ["pose_error", "orientation_cosine", "consistency"]
     assert law.options == {"adapted_links": ["panda_link7"], "task": "pose"}
     np.testing.assert_array_equal(law.state[1].default.ravel(), robot.model.pi[60:])
 
@@ -291,6 +297,7 @@ def test_a_position_task_leaves_the_orientation_free() -> None:
         ({"adapted_links": []}, LawError, r"adapted_links \[\]; valid: different links among"),
         ({"task": "speed"}, LawError, "law cartesian_backstepping: task 'speed'; valid: pose, position"),
         ({"friction": "some"}, LawError, "law cartesian_backstepping: friction 'some'; valid: none, adapted"),
+        ({"kinematic_loop": "mine"}, LawError, "cartesian_backstepping: kinematic_loop 'mine'; valid: axis_angle$"),
     ],
 )
 def test_bad_options_are_refused(
@@ -324,15 +331,21 @@ def test_adapted_friction_adds_its_torque_and_stays_positive(robot: RobotExpress
 
 
 @pytest.mark.parametrize("dt", [1e-3, 4e-3])
-def test_the_estimated_inertia_is_bounded_by_the_rate(robot: RobotExpressions, law: Law, dt: float) -> None:
+def test_the_estimated_inertia_is_bounded_by_the_rate(
+    robot: RobotExpressions, law: Law, clamped: Law, dt: float
+) -> None:
     """No entry is further from its nominal value than a sampled loop bears, 0.3 √(a_p a_q)/(λ Δ)."""
     motion, Lambda = Motion(robot, 18), np.array([5.0, 5.0, 5.0, 8.0, 8.0, 8.0])
     q, qd = motion.state(0.1)
     far = {"pi_hat": np.array([1.0, 0, 0, 0, 4, 4, 4, 4, 4, 4.0])}
-    kept = step(law, q, qd, motion.reference(0.1), far, {"Lambda": Lambda, "gamma": 1e9}, dt)[1]["pi_hat"]
+    of_a_body, kept = (
+        step(each, q, qd, motion.reference(0.1), far, {"Lambda": Lambda, "gamma": 1e9}, dt)[1]["pi_hat"]
+        for each in (law, clamped)
+    )
     (a,) = (entry.default.ravel() for entry in law.gains if entry.name == "least_inertia")
     assert a[2] == pytest.approx(0.0038, abs=1e-4) and (a[:2] > 2.0 * a[2]).all()  # joint 7 turns about z alone
     widths = [0.3 * np.sqrt(a[p] * a[q]) / (8.0 * dt) for p in range(3) for q in range(p, 3)]
     nominal = robot.model.links[-1].inertia.pi
     assert_close(kept[4:], nominal[4:] + widths, 1e-6)
     assert_close(kept[:4], far["pi_hat"][:4], 1e-6)
+    assert (np.abs(of_a_body[4:] - nominal[4:]) <= np.multiply(1.0 + 1e-9, widths)).all()

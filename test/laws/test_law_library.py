@@ -22,7 +22,7 @@ from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
 ADAPTIVE = ("slotine_li", "partially_known")
-SCHEMES = "projected, composite, consistent_composite, gradient, natural, natural_composite, none"
+SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
 def build_law(name: str, robot: RobotExpressions, **options: Any) -> Law:
@@ -198,6 +198,7 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
         ("computed_torque", "friction", "model, none"),
         ("pd_plus", "friction", "model, none"),
         ("variable_inertia", "friction", "model, none"),
+        ("variable_inertia_adaptive", "friction", "model, none"),
         ("cartesian_computed_torque", "friction", "model, none"),
         ("cartesian_computed_torque", "task", "pose, position"),
         ("cartesian_impedance", "task", "pose, position"),
@@ -224,7 +225,7 @@ def test_a_cartesian_law_that_inverts_says_how_many_joints_it_needs(rpr: RobotEx
     assert build_law("cartesian_impedance", rpr).step.size_out("effort") == (3, 1)  # nothing is inverted
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia"])
+@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive"])
 def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressions, name: str) -> None:
     """On a reference that the arm is on, the difference is the friction at its velocity."""
     q, qd = np.array([0.3, 0.2, -0.4]), np.array([0.4, -0.3, 0.8])
@@ -236,7 +237,9 @@ def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressi
 # --- single properties -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", *ADAPTIVE])
+@pytest.mark.parametrize(
+    "name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive", *ADAPTIVE]
+)
 def test_on_its_reference_the_effort_is_inverse_dynamics(panda: RobotExpressions, name: str) -> None:
     q, qd, reference = joint_sample(np.random.default_rng(3), 7)
     reference |= {"q": q, "qd": qd}

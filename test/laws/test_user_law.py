@@ -1,4 +1,4 @@
-"""The law of examples/user_law: a package of a user's own, found by its entry point, compiled and run as any."""
+"""The law and the kinematic loop of examples/user_law: a user's package, found by entry points, compiled and run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from numpy.typing import NDArray
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Library
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -107,6 +109,29 @@ def test_a_push_displaces_the_arm_by_its_stiffness_and_no_more(library: Library,
     # What is left after five seconds of a loop whose slowest time constant is D/K = 0.15 s, and the null space's drift.
     np.testing.assert_allclose(displacement, wrench / stiffness, atol=2e-4)
     np.testing.assert_allclose(arm.run(5.0, np.zeros(6)), np.zeros(6), atol=2e-4)  # released, it comes back
+
+
+def test_the_kinematic_loop_takes_a_planar_arm_along_its_path(site: Path, tmp_path: Path) -> None:
+    """Of the plane that it is told, where `axis_angle` has three rows for an arm that moves along two axes."""
+    robot = str(share("config/robots/planar3r.yaml"))
+    scenario = {
+        "name": "in_plane",
+        "robot": robot,
+        "plant": {"engine": "model", "urdf": robot, "velocity": "exact"},
+        "law": {"options": {"kinematic_loop": "in_plane", "plane": "xz"}},
+        "reference": {"type": "lissajous", "centre": [0.5, 5.0, 0.7], "amplitude": [0.1, 0.0, 0.1]}
+        | {"frequency": [0.4, 0.1, 0.6], "phase": [0.0] * 3, "ypr": [0.0] * 3},
+        "start": {"q": [0.3, 0.9, 0.6], "on_reference": False},
+        "duration": 5,
+        "runs": [{"name": "run"}],
+    }
+    file = tmp_path / "scenario.yaml"
+    file.write_text(yaml.safe_dump(scenario))
+    call([sys.executable, "-m", "thunder_dynamics.cli", "run", str(file), "--out", str(tmp_path / "out")], site)
+    trace = Trace.load(tmp_path / "out/run.npz")
+    error = np.abs(trace.telemetry[:, trace.telemetry_names == "pose_error"])
+    assert error[0].max() > 0.1
+    assert error[-2000:].max() < 3e-3  # held for a period, the effort is half a period late
 
 
 def test_the_page_shows_the_law_as_it_is() -> None:

@@ -18,6 +18,7 @@ from thunder_controllers.references.trajectories import (
     Hold,
     JointLissajous,
     JointPath,
+    JointPolynomial,
     JointSteps,
     Lissajous,
     PoseSteps,
@@ -51,6 +52,7 @@ REFERENCES: dict[str, Callable[[], Reference]] = {
     "hold": lambda: Hold([0.1, 0.2, 0.3], R_B),
     "joint_lissajous": lambda: JOINT_WAVE,
     "joint_path": _joint_path,
+    "joint_polynomial": lambda: JointPolynomial([0.0, -0.5], [0.3, 1.0], 0.8),
 }
 
 STEP = 1e-4
@@ -89,7 +91,7 @@ def test_acceleration_is_the_derivative_of_the_twist(kind: str) -> None:
     np.testing.assert_allclose(now[:, ACCELERATION], numeric, atol=jerk_jump)
 
 
-@pytest.mark.parametrize("kind", ["joint_lissajous", "joint_path"])
+@pytest.mark.parametrize("kind", ["joint_lissajous", "joint_path", "joint_polynomial"])
 def test_joint_velocity_and_acceleration_are_derivatives(kind: str) -> None:
     reference = REFERENCES[kind]()
     t = _times(reference)
@@ -125,6 +127,19 @@ def test_a_periodic_reference_repeats_after_its_period() -> None:
     for reference in (DEMO, SWING, JOINT_WAVE):
         assert reference.period is not None
         np.testing.assert_allclose(reference.sample(t + reference.period), reference.sample(t), atol=1e-12)
+
+
+@pytest.mark.parametrize(("degree", "zero"), [(1, 0), (3, 1), (5, 2)])
+def test_polynomials_go_from_start_to_end_and_rest_outside(degree: int, zero: int) -> None:
+    """With so many derivatives zero at the start."""
+    start, end, time = np.array([0.2, -1.0]), np.array([1.0, 2.0]), 0.5
+    reference = JointPolynomial(start, end, time, degree)
+    rows = reference.sample(np.array([-1.0, 0.0, 0.5 * time, time, time + 1.0])).reshape(5, 3, 2)
+    np.testing.assert_allclose(rows[:, 0], [start, start, 0.5 * (start + end), end, end], atol=1e-15)
+    np.testing.assert_array_equal(rows[[0, 3, 4], 1:], 0.0)
+    np.testing.assert_array_equal(rows[1, 1 : 1 + zero], 0.0)
+    with pytest.raises(DimensionError, match="degree 2"):
+        JointPolynomial(start, end, time, 2)
 
 
 def test_common_period_takes_frequencies_as_decimals() -> None:

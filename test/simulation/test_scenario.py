@@ -15,6 +15,7 @@ from thunder_controllers.references.trajectories import (
     Hold,
     JointLissajous,
     JointPath,
+    JointPolynomial,
     JointSteps,
     Lissajous,
     PoseSteps,
@@ -107,6 +108,7 @@ def test_hash_is_of_the_text(tmp_path: Path) -> None:
         ("{type: excitation, position: [0, 0, 1], linear: 0.1, angular: [0.2, 0.1, 0], seed: 3}", Excitation, 24),
         ("{type: joint_path, positions: [[0, 1], [1, 0]], velocity: 2}", JointPath, 6),
         ("{type: joint_steps, steps: [{time: 0, q: [0, 1]}, {time: 0.5, q: [1, 0]}]}", JointSteps, 6),
+        ("{type: joint_polynomial, start: [0, 1], end: [1, 0], time: 0.5, degree: 1}", JointPolynomial, 6),
         ("{type: joint_excitation, centre: [0, 1], amplitude: 0.1, harmonics: 5}", JointExcitation, 6),
     ],
 )

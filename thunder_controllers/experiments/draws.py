@@ -1,8 +1,9 @@
-"""Random postures and pairs of poses; drawn with forward kinematics alone, so that both ends can be reached."""
+"""Random bodies; postures and pairs of poses, drawn with forward kinematics alone, so that both ends can be reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,3 +75,16 @@ def singular(rng: Generator, library: Library, count: int) -> FloatArray:
     q = postures(rng, library, max(SINGULAR_POOL, count))
     smallest = np.linalg.svd(np.array([library.evaluate("J_ee", one) for one in q]), compute_uv=False)[:, -1]
     return np.asarray(q[np.argsort(smallest)[:count]])
+
+
+def uncertain(body: Mapping[str, Any], share: float, rng: Generator) -> dict[str, Any]:
+    """Draw a body near another, as a scenario says it: each number times a factor of its own, 1 ± share.
+
+    The six of the inertia about the CoM have one factor, so that it stays that of a possible body.
+    """
+    factors = rng.uniform(1.0 - share, 1.0 + share, 5)
+    return {
+        "mass": float(factors[0] * body["mass"]),
+        "com": tuple((factors[1:4] * body["com"]).tolist()),
+        "inertia": tuple((factors[4] * np.array(body["inertia"])).tolist()),
+    }

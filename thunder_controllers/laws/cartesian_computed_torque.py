@@ -7,10 +7,10 @@ from typing import Any
 
 import casadi as ca
 
+from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains
 from thunder_controllers.laws.parts.options import check_options
-from thunder_controllers.laws.parts.pose_error import clipped_norm
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.task import Task, posture_gains, require_joints, task_error
 from thunder_dynamics.expressions import RobotExpressions

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import casadi as ca
-
-from thunder_controllers.laws.parts.friction_terms import FrictionTerms
-from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_controllers.laws.parts.options import check_options
-from thunder_controllers.laws.parts.scalar_inertia import ScalarInertia
+from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -30,21 +26,11 @@ def variable_inertia(robot: RobotExpressions, options: Mapping[str, Any]) -> Law
     """
     check_options("variable_inertia", options, ("friction",))
     signals = Signals(robot, ReferenceKind.JOINT)
-    q, qd, reference, rest = signals.q, signals.qd, signals.reference, ca.SX.zeros(robot.n)
-    e, e_dot = joint_error(signals)
-    friction = FrictionTerms("variable_inertia", robot, qd, options)
-    M, C = robot["M"], robot["C"]
-    gravity = robot.inverse_dynamics(q, rest, rest, rest)
-
-    y = C @ qd + friction.viscous * qd
-    inertia = ScalarInertia(robot, signals, M)
-    beta, (R_0, R_1) = inertia.beta, inertia.feedback_gains()
-    y_d = C @ reference.qd + friction.viscous * reference.qd
-    effort = M @ (reference.qdd + (y_d + R_0 * e + R_1 * e_dot - y) / beta) + y + gravity + friction.coulomb
+    dynamics = ErrorDynamics("variable_inertia", robot, signals, robot["M"], robot["C"], robot["G"], options)
     return signals.law(
         "variable_inertia",
         "Computed torque with an inertia that follows the arm.",
-        effort=effort,
-        next_state=inertia.step(y),
-        telemetry={"joint_error": e, **inertia.telemetry},
+        effort=dynamics.effort,
+        next_state=dynamics.next_state,
+        telemetry=dynamics.telemetry,
     )

@@ -332,3 +332,36 @@ class JointPath:
         index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
         line = self._lines[index]
         return np.hstack([self._points[index] + sigma * line, sigma_dot * line, sigma_ddot * line])
+
+
+class JointPolynomial:
+    """From one place to another in a given time, q_d = start + σ(t/T)(end − start), every joint alike.
+
+    σ(x) = x, 3x² − 2x³ or 10x³ − 15x⁴ + 6x⁵: the polynomial of its degree whose derivatives below (degree + 1)/2 are
+    zero at both ends. Where the motion starts or ends with a velocity or an acceleration, q̇_d or q̈_d jumps.
+
+    Args:
+        start: [rad] or [m], shape (n,).
+        end: Alike.
+        duration: T [s].
+        degree: 1, 3 or 5.
+    """
+
+    period: float | None = None
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float, degree: int = 3) -> None:
+        coefficients = {1: (0, 1), 3: (0, 0, 3, -2), 5: (0, 0, 0, 10, -15, 6)}
+        if degree not in coefficients:
+            raise DimensionError(f"degree {degree}", where="reference", valid="1, 3 or 5")
+        self._start = as_vector(start, np.size(start), "start")
+        self._line = as_vector(end, np.size(start), "end") - self._start
+        self._sigma = np.polynomial.Polynomial(coefficients[degree])
+        self.duration = duration
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
+        x = np.clip(t / self.duration, 0.0, 1.0)
+        moves = (t >= 0.0) & (t < self.duration)
+        rates = [moves * self._sigma.deriv(k)(x) / self.duration**k for k in (1, 2)]
+        rows = [np.multiply.outer(rate, self._line) for rate in (self._sigma(x), *rates)]
+        return np.hstack([self._start + rows[0], *rows[1:]])

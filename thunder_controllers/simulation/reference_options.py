@@ -167,6 +167,20 @@ class JointStepsOptions(_Options):
         return trajectories.JointSteps([step.time for step in self.steps], [step.q for step in self.steps])
 
 
+class JointPolynomialOptions(_Options):
+    """`trajectories.JointPolynomial`: from `start` to `end` [rad or m] in `time` [s]."""
+
+    type: Literal["joint_polynomial"]
+    start: JointPosition
+    end: JointPosition
+    time: Positive
+    degree: Literal[1, 3, 5] = 3
+
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+        return trajectories.JointPolynomial(self.start, self.end, self.time, self.degree)
+
+
 class JointExcitationOptions(_Options):
     """`excitation.JointExcitation`: centre and amplitude [rad or m], base frequency [Hz]."""
 
@@ -191,6 +205,7 @@ ReferenceOptions = Annotated[
     | JointLissajousOptions
     | JointPathOptions
     | JointStepsOptions
+    | JointPolynomialOptions
     | JointExcitationOptions,
     Field(discriminator="type"),
 ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from thunder_controllers.experiments.bad_day import PUBLISHED
 from thunder_controllers.experiments.comparison.figure import draw
+from thunder_controllers.experiments.draws import uncertain
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.studies.demo import LAST_LINK, PERIOD, bodies, demo
@@ -50,16 +51,7 @@ have."""
 def uncertain_arm(seed: int) -> dict[str, dict[str, Any]]:
     """Draw the true links, as `plant.inertia` of a scenario has them."""
     rng = np.random.default_rng([seed, *b"uncertain arm"])
-
-    def scaled(body: dict[str, Any]) -> dict[str, Any]:
-        factors = rng.uniform(1.0 - UNCERTAINTY, 1.0 + UNCERTAINTY, 5)
-        return {
-            "mass": float(factors[0] * body["mass"]),
-            "com": tuple((factors[1:4] * body["com"]).tolist()),
-            "inertia": tuple((factors[4] * np.array(body["inertia"])).tolist()),
-        }
-
-    return {name: scaled(body) for name, body in bodies().items()}
+    return {name: uncertain(body, UNCERTAINTY, rng) for name, body in bodies().items()}
 
 
 def _group(title: str, gains: dict[str, Any], settings: Settings) -> Group:

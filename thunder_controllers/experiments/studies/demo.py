@@ -42,9 +42,9 @@ def library() -> Library:
     return load_robot(demo()).library
 
 
-def bodies() -> dict[str, dict[str, Any]]:
-    """What the robot file says of each link, as a scenario says it of a body."""
-    found = library()
+def bodies(found: Library | None = None) -> dict[str, dict[str, Any]]:
+    """What the robot file says of each link, the demo's by default, as a scenario says it of a body."""
+    found = found or library()
     dyn = {
         name: Inertia.from_pi(pi).dyn.tolist()
         for name, pi in zip(found.link_names, np.reshape(found.pi, (-1, N_PARAMETERS)), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 
@@ -22,7 +22,7 @@ from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
-from thunder_dynamics.spatial import reciprocal
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -34,6 +34,16 @@ SWEEPS = 3
 
 GAMMA = 0.01
 """Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
+
+
+LEAST_SLOPE = 1e-30
+"""Keeps quotients finite where nothing lacks."""
+
+
+def nearest(x: SX, normal: SX, lack: SX, inverse: Callable[[SX], SX]) -> SX:
+    """Nearest x in a metric J of the half-space aᵀδx ≥ b; `inverse` is J⁻¹ of a column."""
+    towards = inverse(normal)
+    return SX(x + towards * (lack * reciprocal(dot(normal, towards) + LEAST_SLOPE)))
 
 
 class BodyEstimates(Estimates):
@@ -140,23 +150,25 @@ class ConsistentEstimates(BodyEstimates):
             )
         return factor(P)
 
-    def half_space(self, pi: SX) -> tuple[SX, SX]:
-        """a and b of aᵀδπ ≥ b, which takes π towards P ⪰ ε P_0."""
+    def projected(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
+        """x with P ⪰ ε P_0 of the π that it starts with.
+
+        Args:
+            x: (10 k + any,).
+            inverse: J⁻¹ of a column of that size, J the metric.
+        """
         normals, lack = [], SX(0)
-        for K, part in self._links(pi):
-            B, V = rotated_to_diagonal(K @ pseudo_inertia(part) @ K.T, SWEEPS)
+        for K, pi in self._links(x):
+            B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
             lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
             normals.append(force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)))
             lack += ca.sumsqr(lacks)
-        return ca.vertcat(*normals), lack
+        x = nearest(x, ca.vertcat(*normals, SX.zeros(x.numel() - self.size)), lack, inverse)
+        return ca.vertcat(*(pi + self._clip(K, pi) for K, pi in self._links(x)), x[self.size :])
 
-    def clipped(self, pi: SX) -> SX:
-        """π with P ⪰ ε P_0, by the change that is least in the metric of P_0."""
-        return ca.vertcat(*(part + self._clip(K, part) for K, part in self._links(pi)))
-
-    def _links(self, pi: SX) -> list[tuple[SX, SX]]:
+    def _links(self, x: SX) -> list[tuple[SX, SX]]:
         """R_0⁻¹ and π of every link."""
-        return list(zip(self._unit, ca.vertsplit(pi, N_PARAMETERS), strict=True))
+        return list(zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True))
 
     def _clip(self, K: SX, pi: SX) -> SX:
         """What π lacks: with it the diagonal is dominant, so that no eigenvalue is below ε."""

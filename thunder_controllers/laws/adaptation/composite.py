@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
+from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import factor, solve_lower, solve_upper
@@ -23,9 +23,6 @@ MOST_LINKS = 2
 
 MOST_INFORMATION = 1e3
 """Trace of Ĵ at most: no direction adapts by less than that share of Γ⁻¹, and J is factored exactly."""
-
-LEAST_SLOPE = 1e-30
-"""Keeps quotients finite where nothing lacks."""
 
 
 class CompositeAdaptation:
@@ -117,19 +114,16 @@ class CompositeAdaptation:
         """x to the nearest points of half-spaces in the metric J = D⁻¹RRᵀD⁻¹, and what is left into the bounds."""
         D, size = self._root, self._estimates.size
 
-        def nearest(x: SX, normal: SX, lack: SX) -> SX:
-            z = solve_lower(R, D.T @ normal)
-            return SX(x + D @ solve_upper(R, z) * (lack * reciprocal(ca.sumsqr(z) + LEAST_SLOPE)))
+        def inverse(normal: SX) -> SX:
+            return SX(D @ solve_upper(R, solve_lower(R, D.T @ normal)))
 
         missing = self._bounded(x, Lambda) - x
         normal = missing * reciprocal(ca.densify(ca.sum2(D * D)))
-        x = nearest(x, normal, dot(normal, missing))
+        x = nearest(x, normal, dot(normal, missing), inverse)
         if not self._bodies:
             return self._bounded(x, Lambda)
-        normal, lack = self._bodies.half_space(x[:size])
-        x = nearest(x, ca.vertcat(normal, SX.zeros(x.numel() - size)), lack)
-        pi = self._bodies.drawn(self._bodies.clipped(x[:size]), Lambda)
-        return ca.vertcat(pi, self._bounded(x, Lambda)[size:])
+        x = self._bodies.projected(x, inverse)
+        return ca.vertcat(self._bodies.drawn(x[:size], Lambda), self._bounded(x, Lambda)[size:])
 
     def _bounded(self, x: SX, Lambda: SX) -> SX:
         """x clamped, component by component."""

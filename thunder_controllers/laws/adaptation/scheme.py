@@ -15,7 +15,7 @@ from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
-DEFAULT = "projected"
+DEFAULT = "consistent"
 
 
 class Adaptation(Protocol):

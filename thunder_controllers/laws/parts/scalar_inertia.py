@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import casadi as ca
 
+from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_controllers.laws.parts.gains import mean_inertia
+from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -26,10 +31,10 @@ class ScalarInertia:
 
     Args:
         signals: Where state `beta`, gains R_0, R_1, mu_1, beta_lower and telemetry `inertia` are declared.
-        M: Mass matrix at signals.q (n, n).
+        M: Mass matrix at signals.q (n, n), which may be estimated.
 
     Attributes:
-        beta: Its value now [kg·m²]; at activation tr(M)/n.
+        beta: Its value now [kg·m²]; at activation tr(M)/n of the robot file.
         telemetry: What to report of it.
     """
 
@@ -40,7 +45,7 @@ class ScalarInertia:
             default=self._mean,
             unit="kg·m²",
             doc="Inertia β of the error.",
-            initial=ca.trace(M) / robot.n,
+            initial=ca.trace(robot["M"]) / robot.n,
         )
         self._mu_1 = signals.gain(
             "mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc="β tends to its value at the rate μ_1 ‖q̇‖."
@@ -83,3 +88,41 @@ class ScalarInertia:
         quotient = dot(y, self._M @ y) / ca.if_else(moves, square, 1.0)
         share = 1.0 - ca.exp(-self._signals.dt * self._mu_1 * ca.sqrt(dot(qd, qd)))
         return {"beta": self.beta + ca.if_else(moves, share * (quotient - self.beta), 0.0)}
+
+
+class ErrorDynamics:
+    """τ that gives an arm of M, C and G the error dynamics β ë + (Z + R_1) ė + R_0 e = 0, Z = C + F_V, e = q_d − q.
+
+        τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
+
+    Args:
+        law: Its name, for errors.
+        signals: Where what `ScalarInertia` and `joint_error` have is declared.
+        M: At signals.q (n, n).
+        C: At signals.q and signals.qd (n, n).
+        G: At signals.q (n,).
+        options: Of the law; `friction` as `FrictionTerms` has it.
+
+    Attributes:
+        e: (n,).
+        e_dot: (n,).
+        beta: [kg·m²].
+        R_1: (n,).
+        effort: τ (n,).
+        next_state: Of β.
+        telemetry: The error, and β.
+    """
+
+    def __init__(
+        self, law: str, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, options: Mapping[str, Any]
+    ) -> None:
+        qd, reference = signals.qd, signals.reference
+        self.e, self.e_dot = joint_error(signals)
+        friction = FrictionTerms(law, robot, qd, options)
+        inertia = ScalarInertia(robot, signals, M)
+        self.beta, (R_0, self.R_1) = inertia.beta, inertia.feedback_gains()
+        y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
+        qdd = reference.qdd + (y_d + R_0 * self.e + self.R_1 * self.e_dot - y) / self.beta
+        self.effort = M @ qdd + y + G + friction.coulomb
+        self.next_state = inertia.step(y)
+        self.telemetry = {"joint_error": self.e, **inertia.telemetry}

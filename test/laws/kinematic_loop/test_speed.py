@@ -8,7 +8,7 @@ from evaluation import numeric
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thunder_controllers.laws.parts.speed import EXACT_SHARE, limit_joints, limit_norm, saturate
+from thunder_controllers.laws.kinematic_loop.speed import EXACT_SHARE, limit_joints, limit_norm, saturate
 
 seeds = st.integers(0, 2**32 - 1)
 N = 5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thunder_controllers.laws.parts.pose_error import clipped_norm, orientation_error
+from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, orientation_error
 from thunder_dynamics.spatial import SNAP, rot_axis, rotation_from_ypr, skew
 
 SAFE = np.deg2rad(60.0)

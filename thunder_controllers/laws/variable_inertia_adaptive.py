@@ -1,0 +1,218 @@
+"""Variable-inertia computed torque with masses that adapt by the equations of motion (theory.md §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.adaptation.limit import PI_LOWER, PI_UNITS, PI_UPPER, AdaptationLimit
+from thunder_controllers.laws.parts.options import adapted_links, check_options
+from thunder_controllers.laws.parts.redundancy import factor_ldl
+from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
+from thunder_dynamics.algorithms.dynamics import Dynamics
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.spatial import dot, reciprocal
+
+SX = ca.SX
+
+NAME = "variable_inertia_adaptive"
+
+LEAST_MASS = 1e-3
+"""Of an estimate [kg]: the masses are divided by."""
+
+MASS_RANGE = (0.5, 2.0)
+"""Default bounds of the masses over those of the robot file: R_1 M̂/(β M) is a feedback of velocity (theory.md §5)."""
+
+
+def variable_inertia_adaptive(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """τ of `variable_inertia` with M̂, Ĉ, Ĝ of masses θ̂ that adapt: σ Γ θ̂̇ = κ Wᵀ(ė + α e),  W = β M̂⁻¹Y_θ(q, q̇, q̈).
+
+        β ë + (Ẑ + R_1) ė + R_0 e = W (θ − θ̂),   σ = σ_0 + 1/(1 + σ_1 t^ν),   θ_lower ≤ θ̂ ≤ θ_upper
+
+    For α = 0 and κ = 1, V = ½ β ėᵀė + ½ eᵀR_0 e + ½ σ θ̃ᵀΓθ̃ falls at the rate −ėᵀ(R_1 + F_V + ½ dM̂/dt|θ̂ − ½ β̇)ė, and
+    faster, as σ falls with the time t since activation. The fixed form is `variable_inertia`.
+
+    Args:
+        robot: Any robot whose adapted links have mass.
+        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `friction`, "model"
+            (default) or "none", which leaves its terms out.
+    """
+    check_options(NAME, options, ("adapted_links", "friction"))
+    links = adapted_links(robot.model, options.get("adapted_links"))
+    signals = Signals(robot, ReferenceKind.JOINT)
+    q, qd = signals.q, signals.qd
+    masses = Masses(robot, signals, links)
+
+    model = Dynamics(robot.kinematics(q), masses.all_parameters)
+    M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
+    dynamics = ErrorDynamics(NAME, robot, signals, M, C, G, options)
+    scan = Scan(signals)
+    inverse = factor_ldl(M)
+    Y_theta = masses.regressor(q, scan.qd, scan.qdd)
+    W = dynamics.beta * ca.horzcat(*(inverse.solve(column) for column in ca.horzsplit(Y_theta)))
+    return signals.law(
+        NAME,
+        "Computed torque with an inertia that follows the arm, and masses that adapt.",
+        effort=dynamics.effort,
+        next_state={**dynamics.next_state, **scan.next_state, **masses.step(W, dynamics, scan)},
+        telemetry={**dynamics.telemetry, "acceleration": scan.qdd},
+        adapted_links=[robot.model.links[i].name for i in links],
+    )
+
+
+class Scan:
+    """q̇ and q̈ from the positions now and at the last three scans, exact where q is a cubic polynomial of the time.
+
+    With scans Δ apart, v = (22q_k − 36q_{k−1} + 18q_{k−2} − 4q_{k−3})/(12Δ), a = (2q_k − 5q_{k−1} + 4q_{k−2} −
+    q_{k−3})/Δ². Newton's divided differences are the same, and stay exact where steps are not alike, and between scans.
+
+    A scan is due in the step next to Δ after the last one. At activation the arm has come along its velocity.
+
+    Args:
+        signals: Where states `scan_q` and `scan_age`, gain scan_period and telemetry `acceleration` are declared.
+
+    Attributes:
+        qd: v (n,).
+        qdd: a (n,).
+        is_due: One in a step with a scan.
+        period: Time since the last scan [s].
+        next_state: Of the scans.
+    """
+
+    def __init__(self, signals: Signals) -> None:
+        n, q, dt = signals.robot.n, signals.q, signals.dt
+        wanted = signals.gain("scan_period", default=2e-3, bounds=(1e-5, 1.0), unit="s", doc="Δ between two scans.")
+        past = signals.state(
+            "scan_q",
+            size=3 * n,
+            default=0.0,
+            unit="rad|m",
+            doc="Positions at the last three scans, the latest first.",
+            initial=ca.vertcat(*(q - k * wanted * signals.qd for k in (1, 2, 3))),
+        )
+        ages = signals.state(
+            "scan_age",
+            size=3,
+            default=[2e-3, 4e-3, 6e-3],
+            bounds=(0.0, np.inf),
+            unit="s",
+            doc="How long ago these scans were.",
+            initial=wanted * SX([1.0, 2.0, 3.0]),
+        )
+        signals.describe_telemetry("acceleration", size=n, unit="rad/s²|m/s²", doc="q̈ from positions at scans.")
+        self.qd, self.qdd = self._derivatives([q, *ca.vertsplit(past, n)], ages)
+        self.period = ages[0]
+        self.is_due = self.period >= wanted - 0.5 * dt
+        pairs = {"scan_q": (ca.vertcat(q, past[: 2 * n]), past), "scan_age": (ca.vertcat(0.0, ages[:2]), ages)}
+        after = {name: ca.if_else(self.is_due, new, old) for name, (new, old) in pairs.items()}
+        self.next_state = {**after, "scan_age": after["scan_age"] + dt}
+
+    @staticmethod
+    def _derivatives(points: Sequence[SX], ages: SX) -> tuple[SX, SX]:
+        times = [SX(0), *(-age for age in ca.vertsplit(ages))]
+        slopes, newton = list(points), []
+        for order in (1, 2, 3):
+            slopes = [
+                (slopes[k] - slopes[k + 1]) * reciprocal(times[k] - times[k + order]) for k in range(len(slopes) - 1)
+            ]
+            newton.append(slopes[0])
+        first, second, third = newton
+        a, b = ages[0], ages[1]
+        return first + a * second + a * b * third, 2.0 * (second + (a + b) * third)
+
+
+class Masses:
+    """Masses θ̂ of links whose CoM and radii of gyration are known: π̂_i = θ̂_i · (π̂_i/θ̂_i), of the first estimate.
+
+    Args:
+        signals: Where states `pi_hat` and `elapsed` and gains alpha, gamma, sigma_0, sigma_1, nu, mass_lower,
+            mass_upper and adaptation_limit are declared.
+        links: Indices of the adapted links.
+
+    Attributes:
+        all_parameters: Of all links, REG order, those of the adapted ones estimated (10 n,).
+
+    Raises:
+        LawError: for a link without mass.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
+        self._robot, self._links, self._dt, k = robot, links, signals.dt, len(links)
+        adapted = [robot.model.links[i] for i in links]
+        nominal = np.concatenate([link.inertia.pi for link in adapted])
+        mass = nominal[::N_PARAMETERS]
+        if (mass < LEAST_MASS).any():
+            raise LawError(
+                f"{adapted[int(mass.argmin())].name} has a mass of {mass.min():g} kg", valid="adapted links with mass"
+            )
+        lower = np.minimum(np.tile([LEAST_MASS, *PI_LOWER[1:]], k), nominal)
+        self._pi = signals.state(
+            "pi_hat",
+            size=N_PARAMETERS * k,
+            default=nominal,
+            bounds=(lower, np.maximum(np.tile(PI_UPPER, k), nominal)),
+            unit=PI_UNITS,
+            doc=f"Estimated inertial parameters, REG order, of {', '.join(link.name for link in adapted)}.",
+            adapted=True,
+        )
+        self._mass = self._pi[::N_PARAMETERS]
+        self._elapsed = signals.state("elapsed", default=0.0, unit="s", doc="Time since activation.")
+        self._declare_gains(signals, mass)
+        parts = ca.vertsplit(robot.pi, N_PARAMETERS)
+        for index, own in zip(links, ca.vertsplit(self._pi, N_PARAMETERS), strict=True):
+            parts[index] = own
+        self.all_parameters = ca.vertcat(*parts)
+
+    def _declare_gains(self, signals: Signals, mass: np.ndarray[Any, Any]) -> None:
+        k = len(mass)
+        bounds = [
+            signals.gain(f"mass_{what}", size=k, default=share * mass, bounds=(LEAST_MASS, 1e3), unit="kg", doc=doc)
+            for what, share, doc in (
+                ("lower", MASS_RANGE[0], "Least mass of each adapted link."),
+                ("upper", MASS_RANGE[1], "Largest mass of each adapted link."),
+            )
+        ]
+        self._lower, self._upper = bounds
+        self._alpha = signals.gain("alpha", default=5.0, bounds=(0.0, 1e3), unit="1/s", doc="Weight of e beside ė.")
+        gamma = signals.gain(
+            "gamma", size=k, default=50.0, bounds=(1e-6, 1e9), unit="m²/(kg·s²)", doc="Γ of each adapted link."
+        )
+        last, fall, power = (
+            signals.gain(name, default=value, bounds=span, unit=unit, doc=doc)
+            for name, value, span, unit, doc in (
+                ("sigma_0", 1e-3, (1e-6, 1e3), "1", "What σ tends to: Γ σ is the slowness of the adaptation."),
+                ("sigma_1", 1.0, (0.0, 1e6), "1/s^ν", "σ = σ_0 + 1/(1 + σ_1 t^ν), t since activation."),
+                ("nu", 3.0, (0.1, 10.0), "1", "Power of the time in σ."),
+            )
+        )
+        sigma = last + reciprocal(1.0 + fall * self._elapsed**power)
+        self._rates = reciprocal(sigma * gamma)
+        self._limit = AdaptationLimit(signals)
+
+    def regressor(self, q: SX, qd: SX, qdd: SX) -> SX:
+        """Y_θ with Y_θ θ̂ the effort of the adapted links' estimates, shape (n, k)."""
+        Y = self._robot.slotine_li_regressor(q, qd, qd, qdd, self._links)
+        pairs = zip(ca.horzsplit(Y, N_PARAMETERS), ca.vertsplit(self._pi, N_PARAMETERS), strict=True)
+        return SX(ca.horzcat(*(columns @ (pi * reciprocal(pi[0])) for columns, pi in pairs)))
+
+    def step(self, W: SX, dynamics: ErrorDynamics, scan: Scan) -> dict[str, SX]:
+        """Next states: an Euler step over the time since the last scan, clamped, in steps with a scan.
+
+        Clamping freezes a mass on its bound while its derivative points outward. κ is the share that `AdaptationLimit`
+        keeps of Σᵢ (W (σΓ)⁻¹Wᵀ)ᵢᵢ / R_1,i, with the time between two scans for the period.
+        """
+        period = scan.period
+        speed = dot(self._limit.per_damping(dynamics.R_1), (W * W) @ self._rates) * period / self._dt
+        rate = self._limit.share_kept(speed) * self._rates * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
+        moved = ca.fmin(ca.fmax(self._mass + period * rate, self._lower), self._upper)
+        mass = ca.if_else(scan.is_due, moved, self._mass)
+        ratio = ca.if_else(scan.is_due, moved * reciprocal(self._mass), 1.0)
+        bodies = ca.vertsplit(self._pi, N_PARAMETERS)
+        pi = [ca.vertcat(mass[j], ratio[j] * body[1:]) for j, body in enumerate(bodies)]
+        return {"pi_hat": ca.vertcat(*pi), "elapsed": self._elapsed + self._dt}
