@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from thunder_controllers.commands.experiment import experiment as command
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Findings, Group, Outcome, Settings
 from thunder_controllers.experiments.report import write_report
-from thunder_controllers.experiments.runner import run_case
+from thunder_controllers.experiments.runner import load_robot, run_case
 from thunder_controllers.experiments.studies import demo
 from thunder_controllers.experiments.studies.adaptation_shootout import CHOSEN as CHOSEN_SCHEME
 from thunder_controllers.experiments.studies.adaptation_shootout import adaptation_shootout, first_estimate
 from thunder_controllers.experiments.studies.adaptive_vs_fixed import adaptive_vs_fixed, uncertain_arm
 from thunder_controllers.experiments.studies.gain_study import gain_study
-from thunder_controllers.experiments.studies.rpr_partially_known import rpr_partially_known
+from thunder_controllers.experiments.studies.rpr_partially_known import base_parameters, rpr_partially_known
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
 from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
@@ -31,7 +31,14 @@ pytestmark = pytest.mark.slow
 
 STUDIES = {
     one.__name__: one
-    for one in (gain_study, adaptive_vs_fixed, rpr_partially_known, unknown_tool, variable_inertia, adaptation_shootout)
+    for one in (
+        gain_study,
+        adaptive_vs_fixed,
+        rpr_partially_known,
+        unknown_tool,
+        variable_inertia,
+        adaptation_shootout,
+    )
 }
 
 
@@ -109,6 +116,25 @@ def test_the_tool_is_measured_as_what_the_robot_file_lacks() -> None:
     assert still.values["tool_mass"] == pytest.approx(830.0, rel=1e-9)
     assert still.values["tool_com"] is None, "a tool that is not seen has no centre"
     assert adapted.values["tool_mass"] < 830.0 and adapted.values["tool_com"] > 0.0
+
+
+def test_four_numbers_of_the_first_two_links_act_on_the_planar_arm() -> None:
+    """Random changes of π that keep them have no effect on any effort, and as many as they are have one."""
+    (group,) = rpr_partially_known().select((), Settings(cases=1)).values()
+    assert isinstance(group, Group)
+    library, rng = load_robot(group.cases[0].config).library, np.random.default_rng(0)
+    states = zip(*rng.uniform(-1.0, 1.0, (3, 40, 3)), strict=True)
+    Y = np.vstack([library.evaluate("Y", *state)[:, :20] for state in states])
+    base = np.array([base_parameters(unit.reshape(2, 10)) for unit in np.eye(20)]).T
+    assert np.linalg.matrix_rank(Y) == 4 == np.linalg.matrix_rank(np.vstack([Y, base]))
+
+
+def test_only_the_unknown_links_differ_from_the_file_in_all_rows_alike() -> None:
+    (group,) = rpr_partially_known().select((), Settings(cases=2)).values()
+    assert isinstance(group, Group)
+    plants = [case.config.plant.inertia for case in group.cases]
+    assert all(list(plant) == ["column", "boom"] for plant in plants)
+    assert plants[0] != plants[1] and plants == plants[:2] * (len(plants) // 2)
 
 
 def test_the_experiments_are_listed_with_a_line_each() -> None:

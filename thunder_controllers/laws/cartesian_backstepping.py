@@ -7,12 +7,13 @@ from typing import Any
 
 from thunder_controllers.laws.kinematic_loop.loop import kinematic_loop
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.contact import ContactObserver
 from thunder_controllers.laws.parts.gains import damping_by_inertia, fastest_of, joint_damping_gain
 from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
-OPTIONS = (*split_dynamics.OPTIONS, "profile", "kinematic_loop")
+OPTIONS = (*split_dynamics.OPTIONS, "profile", "kinematic_loop", "contact")
 """Beside those of the kinematic loop."""
 
 
@@ -33,7 +34,8 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
             "adapted", which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`,
             "default", "stiff" or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of
             K_d, K_p and Λ; `kinematic_loop`, "axis_angle" (default) or another of the group `thunder.kinematic_loops`,
-            which makes q̇_r, q̈_r and the torque of the error, with options of its own: see `AxisAngleLoop`.
+            which makes q̇_r, q̈_r and the torque of the error, with options of its own: see `AxisAngleLoop`; `contact`,
+            "none" (default), "observe" or "freeze": see `ContactObserver`.
     """
     law = "cartesian_backstepping"
     builder = kinematic_loop(law, options)
@@ -46,11 +48,14 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot, fastest))
     s = loop.qd_r - signals.qd
     model = split_dynamics.SplitDynamics(law, robot, signals, loop.qd_r, loop.qdd_r, options)
+    effort = model.effort + K_d * s + loop.effort
+    next_state = model.step(s, K_d, loop.Lambda) | dict(loop.next_state)
+    contact = ContactObserver(law, robot, signals, options, model)
     return signals.law(
         law,
         "Cartesian adaptive backstepping with axis-angle error.",
-        effort=model.effort + K_d * s + loop.effort,
-        next_state=model.step(s, K_d, loop.Lambda) | dict(loop.next_state),
-        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry},
+        effort=effort,
+        next_state=contact.step(next_state),
+        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry, **contact.telemetry},
         **{"adapted_links": model.adapted_links, **loop.described},
     )

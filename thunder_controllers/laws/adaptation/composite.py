@@ -91,7 +91,7 @@ class CompositeAdaptation:
             doc="Lower triangle of Ĵ, columnwise.",
         )
         self._information = ca.tril2symm(SX(self._triangle, information))
-        self._prediction = PredictionError(robot, signals, links, self.estimate, friction)
+        self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next states; arguments as of `Adaptation.step`."""

@@ -69,7 +69,7 @@ class NaturalAdaptation:
         self._friction, self._prediction = friction, None
         if predicts:
             self._weight = prediction_weight(signals)
-            self._prediction = PredictionError(robot, signals, links, self.estimate, friction)
+            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""

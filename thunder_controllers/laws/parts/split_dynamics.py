@@ -47,6 +47,8 @@ class SplitDynamics:
 
     Attributes:
         adapted_links: Their names.
+        adaptation: The scheme, or None.
+        friction: Its adaptation, or None.
         effort: τ.
         telemetry: What the scheme reports.
 
@@ -74,39 +76,39 @@ class SplitDynamics:
         q, qd = signals.q, signals.qd
         self.adapted_links = [robot.model.links[i].name for i in links]
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
-        self._friction: FrictionAdaptation | None = None
+        self.friction: FrictionAdaptation | None = None
         if choose(law, options, "friction", "none", "adapted") == "adapted":
-            self._friction = FrictionAdaptation(robot, signals, qd_r)
-            self.effort += self._friction.effort
-        self._adaptation: Adaptation | None = None
+            self.friction = FrictionAdaptation(robot, signals, qd_r)
+            self.effort += self.friction.effort
+        self.adaptation: Adaptation | None = None
         self.telemetry: Mapping[str, SX] = {}
         if links:
             scheme: Scheme = installed[chosen].load()
-            self._adaptation = scheme(robot, signals, links, self._friction)
-            self.telemetry = self._adaptation.telemetry
+            self.adaptation = scheme(robot, signals, links, self.friction)
+            self.telemetry = self.adaptation.telemetry
             self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
-            self.effort += Y_u @ self._adaptation.estimate
+            self.effort += Y_u @ self.adaptation.estimate
             rest = SX.zeros(robot.n)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, links)
             self._Y_g = Y_0 + _motion(signals, qd_r) * (Y_u - Y_0)
-        if links or self._friction:
+        if links or self.friction:
             self._robustness = Robustness(signals)
-            self._limit = self._adaptation.limit if self._adaptation else AdaptationLimit(signals)
+            self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
         found: dict[str, SX] = {}
-        if not (self._adaptation or self._friction):
+        if not (self.adaptation or self.friction):
             return found
         s, pulled = self._robustness.outside_dead_zone(s), self._robustness.pulled
-        if self._friction:
-            found |= self._friction.step(s, K_d, self._limit)
-        if self._adaptation:
-            found |= self._adaptation.step(self._Y_g, s, K_d, Lambda)
+        if self.friction:
+            found |= self.friction.step(s, K_d, self._limit)
+        if self.adaptation:
+            found |= self.adaptation.step(self._Y_g, s, K_d, Lambda)
             found["pi_hat"] = pulled(found["pi_hat"], self._nominal)
-        if self._friction:
-            found["friction_hat"] = pulled(found["friction_hat"], self._friction.nominal)
+        if self.friction:
+            found["friction_hat"] = pulled(found["friction_hat"], self.friction.nominal)
         return found
 
 
