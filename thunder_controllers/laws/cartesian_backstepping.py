@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.kinematic_loop.loop import kinematic_loop
 from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.contact import ContactObserver
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gains import damping_by_inertia, fastest_of, joint_damping_gain
-from thunder_controllers.laws.parts.options import check_options, choose
+from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
-OPTIONS = (*split_dynamics.OPTIONS, "friction", "profile", "kinematic_loop", "contact")
+OPTIONS = (*split_dynamics.OPTIONS, "profile", "kinematic_loop", "contact")
 """Beside those of the kinematic loop."""
 
 
@@ -52,13 +50,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     model = split_dynamics.SplitDynamics(law, robot, signals, loop.qd_r, loop.qdd_r, options)
     effort = model.effort + K_d * s + loop.effort
     next_state = model.step(s, K_d, loop.Lambda) | dict(loop.next_state)
-    friction = None
-    if choose(law, options, "friction", "none", "adapted") == "adapted":
-        limit = model.adaptation.limit if model.adaptation else AdaptationLimit(signals)
-        friction = FrictionAdaptation(robot, signals, limit)
-        effort += friction.torque(loop.qd_r)
-        next_state |= friction.step(loop.qd_r, s, K_d)
-    contact = ContactObserver(law, robot, signals, options, model, friction)
+    contact = ContactObserver(law, robot, signals, options, model)
     return signals.law(
         law,
         "Cartesian adaptive backstepping with axis-angle error.",

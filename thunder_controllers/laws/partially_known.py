@@ -23,6 +23,7 @@ def partially_known(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector), the rest is known;
             `adaptation`, "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_p e + K_d ė;
+            `friction`, "none" (default) or "adapted", which adds Y_f φ̂ with estimated friction of every joint;
             `contact`, "none" (default), "observe" or "freeze": see `ContactObserver`.
     """
     check_options("partially_known", options, (*split_dynamics.OPTIONS, "contact"))

@@ -22,7 +22,8 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Args:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
-            "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s; `contact`, "none"
+            "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s; `friction`, "none"
+            (default) or "adapted", which adds Y_f φ̂ with estimated friction of every joint; `contact`, "none"
             (default), "observe" or "freeze": see `ContactObserver`.
     """
     check_options("slotine_li", options, (*split_dynamics.OPTIONS, "contact"))

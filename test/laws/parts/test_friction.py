@@ -29,10 +29,10 @@ HELD, SETTLED = 60.0, 10.0
 def law() -> Law:
     """Friction alone, with the reference's velocity as q̇_r."""
     signals = Signals(RobotExpressions(load_robot("planar3r")), ReferenceKind.JOINT)
-    friction = FrictionAdaptation(signals.robot, signals, AdaptationLimit(signals))
     qd_r = signals.reference.qd
-    next_state = friction.step(qd_r, qd_r - signals.qd, ca.DM.ones(3))
-    return signals.law("friction", "Friction alone.", effort=friction.torque(qd_r), next_state=next_state, telemetry={})
+    friction = FrictionAdaptation(signals.robot, signals, qd_r)
+    next_state = friction.step(qd_r - signals.qd, ca.DM.ones(3), AdaptationLimit(signals))
+    return signals.law("friction", "Friction alone.", effort=friction.effort, next_state=next_state, telemetry={})
 
 
 def _change(law: Law, qd_r: float, gains: dict[str, float] | None = None, *, ahead: float = 0.01) -> np.ndarray:

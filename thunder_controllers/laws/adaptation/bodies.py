@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import casadi as ca
-import numpy as np
 
 from thunder_controllers.laws.adaptation.eigen import rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     factor,
     force_of_matrix,
+    from_metric,
     in_metric,
     pseudo_inertia,
     reg_from_pseudo_inertia,
@@ -21,7 +21,6 @@ from thunder_controllers.laws.adaptation.pseudo_inertia import (
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
-from thunder_dynamics.inertia import pseudo_inertia as nominal_pseudo_inertia
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
@@ -33,8 +32,18 @@ LEAST_PIVOT = 1e-10
 SWEEPS = 3
 """Of Jacobi's rotations, after which eigenvectors are exact but for 1e-9 of the spread of the eigenvalues."""
 
+GAMMA = 0.01
+"""Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
+
+
 LEAST_SLOPE = 1e-30
 """Keeps quotients finite where nothing lacks."""
+
+
+def nearest(x: SX, normal: SX, lack: SX, inverse: Callable[[SX], SX]) -> SX:
+    """Nearest x in a metric J of the half-space aᵀδx ≥ b; `inverse` is J⁻¹ of a column."""
+    towards = inverse(normal)
+    return SX(x + towards * (lack * reciprocal(dot(normal, towards) + LEAST_SLOPE)))
 
 
 class BodyEstimates(Estimates):
@@ -103,18 +112,8 @@ class ConsistentEstimates(BodyEstimates):
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
         super().__init__(robot, signals, links)
-        self._unit: list[SX] = []
-        for i in links:
-            link = robot.model.links[i]
-            P = nominal_pseudo_inertia(link.inertia.pi)
-            if np.linalg.eigvalsh(P)[0] < LEAST_PIVOT:
-                raise LawError(
-                    f"no body: the pseudo-inertia of {link.name} is not positive definite",
-                    where=f"robot {robot.model.name}",
-                    valid="a mass and an inertia about its centre in all three directions",
-                )
-            lower = np.linalg.inv(np.linalg.cholesky(P[[3, 0, 1, 2]][:, [3, 0, 1, 2]]))
-            self._unit.append(SX(np.tril(lower)))
+        self._nominal_factors = [self._nominal_factor(robot, i) for i in links]
+        self._unit = [solve_lower(R, SX.eye(4)) for R in self._nominal_factors]
         self._least = signals.gain(
             "least_body",
             default=1e-3,
@@ -123,31 +122,56 @@ class ConsistentEstimates(BodyEstimates):
             doc="Share of the nominal body, in every direction of mass, that is in the estimated one at least.",
         )
 
-    def projected(self, pi: SX, inverse: Callable[[SX], SX]) -> SX:
-        """π with P ⪰ ε P_0.
+    def root(self, signals: Signals) -> SX:
+        """D (10 k, 10 k) with DDᵀ = Γ⁻¹: Γ is γ times the metric of natural adaptation at P_0; declares gain gamma."""
+        gamma = signals.gain(
+            "gamma",
+            size=len(self._unit),
+            default=GAMMA,
+            bounds=(1e-6, 1e9),
+            unit="N·m",
+            doc="Γ of each adapted link in the metric of its nominal pseudo-inertia; larger is slower.",
+        )
+        blocks = []
+        for R, scale in zip(self._nominal_factors, ca.vertsplit(gamma), strict=True):
+            columns = (reg_from_pseudo_inertia(R @ from_metric(unit) @ R.T) for unit in ca.horzsplit(SX.eye(10)))
+            blocks.append(ca.horzcat(*columns) * ca.sqrt(reciprocal(scale)))
+        return SX(ca.diagcat(*blocks))
+
+    @staticmethod
+    def _nominal_factor(robot: RobotExpressions, i: int) -> SX:
+        link = robot.model.links[i]
+        P = pseudo_inertia(SX(link.inertia.pi))
+        if float(ca.DM(smallest_pivot(P))) < LEAST_PIVOT:
+            raise LawError(
+                f"no body: the pseudo-inertia of {link.name} is not positive definite",
+                where=f"robot {robot.model.name}",
+                valid="a mass and an inertia about its centre in all three directions",
+            )
+        return factor(P)
+
+    def projected(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
+        """x with P ⪰ ε P_0 of the π that it starts with.
 
         Args:
-            pi: (10 k,).
-            inverse: J⁻¹ of a column (10 k,), J the metric.
+            x: (10 k + any,).
+            inverse: J⁻¹ of a column of that size, J the metric.
         """
-        parts = [self._lacking(K, part) for K, part in self._links(pi)]
-        normal, lack = ca.vertcat(*(part[0] for part in parts)), sum((part[1] for part in parts), SX(0))
-        towards = inverse(normal)
-        pi = pi + towards * (lack * reciprocal(dot(normal, towards) + LEAST_SLOPE))
-        return ca.vertcat(*(part + self._clip(K, part) for K, part in self._links(pi)))
+        normals, lack = [], SX(0)
+        for K, pi in self._links(x):
+            B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
+            lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
+            normals.append(force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)))
+            lack += ca.sumsqr(lacks)
+        x = nearest(x, ca.vertcat(*normals, SX.zeros(x.numel() - self.size)), lack, inverse)
+        return ca.vertcat(*(pi + self._clip(K, pi) for K, pi in self._links(x)), x[self.size :])
 
-    def _links(self, pi: SX) -> list[tuple[SX, SX]]:
+    def _links(self, x: SX) -> list[tuple[SX, SX]]:
         """R_0⁻¹ and π of every link."""
-        return list(zip(self._unit, ca.vertsplit(pi, N_PARAMETERS), strict=True))
-
-    def _lacking(self, K: SX, pi: SX) -> tuple[SX, SX]:
-        """The half-space aᵀδπ ≥ b of one link: a and b."""
-        B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
-        lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
-        return force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)), SX(ca.sumsqr(lacks))
+        return list(zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True))
 
     def _clip(self, K: SX, pi: SX) -> SX:
-        """What π lacks, in the metric of P_0: with it the diagonal is dominant, so that no eigenvalue is below ε."""
+        """What π lacks: with it the diagonal is dominant, so that no eigenvalue is below ε."""
         B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
         off = ca.sum2(ca.fabs(B)) - ca.fabs(ca.diag(B))
         lacks, moved = ca.fmax(self._least - ca.diag(B) + off, 0.0), solve_lower(K, V)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
+from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import factor, solve_lower, solve_upper
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -19,6 +20,9 @@ SX = ca.SX
 
 MOST_LINKS = 2
 """Whose information, (10 k)² numbers that are factored, a step of a millisecond has time for."""
+
+MOST_INFORMATION = 1e3
+"""Trace of Ĵ at most: no direction adapts by less than that share of Γ⁻¹, and J is factored exactly."""
 
 
 class CompositeAdaptation:
@@ -30,14 +34,17 @@ class CompositeAdaptation:
     In discrete time J⁺ = Γ + (J − Γ)/(1 + λΔ) + wΔ WᵀW, and π̂⁺ = π̂ + Δ J⁺⁻¹(κ Yᵀs + w Wᵀε), which is implicit in ε:
     no w or Γ makes it unstable. κ is the share that `AdaptationLimit` keeps, of Σᵢ (Y G Yᵀ)ᵢᵢ / K_d,i.
 
-    Bounds clamp π̂, which need not be that of a body. With `consistent` it is, by projection in the metric J of V, as
-    `ConsistentEstimates` has it.
+    Bounds are a projection too: the half-space that contains them, and the truth, has its nearest point in the metric J
+    of V, so that V falls; what is left, of second order in a step, is clamped. Clamped alone, estimates stay at bounds
+    that the data is not at. With `consistent` so are bodies, as `ConsistentEstimates` has it; without, π̂ need not be
+    that of a body.
 
     Args:
         signals: Where all is declared: what Estimates, DiagonalGain, AdaptationLimit and PredictionError have, or
             ConsistentEstimates, state `information`, gains prediction_weight, forgetting, and pi_lower and pi_upper
             without `consistent`.
         links: Indices of the adapted links, in the order of the columns of Y.
+        friction: That is adapted, if any: π̂, Y and Γ are then those of its coefficients too, and G that of all.
         consistent: Whether estimates stay those of bodies.
 
     Raises:
@@ -45,7 +52,12 @@ class CompositeAdaptation:
     """
 
     def __init__(
-        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], consistent: bool = False
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        friction: FrictionAdaptation | None = None,
+        consistent: bool = False,
     ) -> None:
         if len(links) > MOST_LINKS:
             raise LawError(
@@ -57,7 +69,11 @@ class CompositeAdaptation:
         self._estimates = self._bodies or Estimates(robot, signals, links)
         self.estimate = self._estimates.value
         self.telemetry: Mapping[str, SX] = self._bodies.telemetry if self._bodies else {}
-        self._root = ca.sqrt(DiagonalGain(signals, len(links)).inverse)
+        self._root = self._bodies.root(signals) if self._bodies else _diagonal_root(signals, len(links))
+        self._friction, self._parameters = friction, self.estimate
+        if friction:
+            self._root = ca.diagcat(self._root, ca.diag(ca.sqrt(friction.rates)))
+            self._parameters = ca.vertcat(self.estimate, friction.estimate)
         if not consistent:
             self._estimates.declare_bounds()
         self.limit = AdaptationLimit(signals)
@@ -65,7 +81,7 @@ class CompositeAdaptation:
         self._forgetting = signals.gain(
             "forgetting", default=0.2, bounds=(0.0, 10.0), unit="1/s", doc="Rate λ at which old data is forgotten."
         )
-        size = self._estimates.size
+        size = self._root.shape[0]
         self._triangle = ca.Sparsity.lower(size)
         information = signals.state(
             "information",
@@ -75,33 +91,60 @@ class CompositeAdaptation:
             doc="Lower triangle of Ĵ, columnwise.",
         )
         self._information = ca.tril2symm(SX(self._triangle, information))
-        self._prediction = PredictionError(robot, signals, links, self.estimate)
+        self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next states; arguments as of `Adaptation.step`."""
         dt, D, prediction = self._signals.dt, self._root, self._prediction
-        J = self._updated_information()
+        regressor = ca.horzcat(regressor, self._friction.regressor) if self._friction else regressor
+        J, weight = self._updated_information()
         R = factor(J)
-        Z = solve_lower(R, D * regressor.T)
+        Z = solve_lower(R, D.T @ regressor.T)
         weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)
         kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, weights))
-        predicted = solve_lower(R, D * (prediction.W.T @ prediction.error))
-        pi = self.estimate + dt * D * solve_upper(R, kept * (Z @ s) + self._weight * predicted)
-        if self._bodies:
-            pi = self._bodies.projected(pi, lambda force: D * solve_upper(R, solve_lower(R, D * force)))
-            pi = self._bodies.drawn(pi, Lambda)
-        else:
-            pi = self._estimates.clamped(pi, Lambda)
-        return {"pi_hat": pi, "information": ca.project(J, self._triangle).nz[:], **prediction.next_state}
+        predicted = solve_lower(R, D.T @ (prediction.W.T @ prediction.error))
+        x = self._parameters + D @ solve_upper(R, dt * kept * (Z @ s) + weight * predicted)
+        x = self._projected(x, R, Lambda)
+        found = {"pi_hat": x[: self._estimates.size], "information": ca.project(J, self._triangle).nz[:]}
+        if self._friction:
+            found["friction_hat"] = x[self._estimates.size :]
+        return found | prediction.next_state
 
-    def _updated_information(self) -> SX:
-        """Ĵ⁺: forgotten, then with every row of W as with one measurement more."""
-        dt, start = self._signals.dt, SX.eye(self._estimates.size)
-        W = self._prediction.W * ca.repmat(self._root.T, self._prediction.W.shape[0], 1)
-        kept = reciprocal(1.0 + dt * self._forgetting)
-        return SX(start + kept * (self._information - start) + (self._weight * dt) * (W.T @ W))
+    def _projected(self, x: SX, R: SX, Lambda: SX) -> SX:
+        """x to the nearest points of half-spaces in the metric J = D⁻¹RRᵀD⁻¹, and what is left into the bounds."""
+        D, size = self._root, self._estimates.size
+
+        def inverse(normal: SX) -> SX:
+            return SX(D @ solve_upper(R, solve_lower(R, D.T @ normal)))
+
+        missing = self._bounded(x, Lambda) - x
+        normal = missing * reciprocal(ca.densify(ca.sum2(D * D)))
+        x = nearest(x, normal, dot(normal, missing), inverse)
+        if not self._bodies:
+            return self._bounded(x, Lambda)
+        x = self._bodies.projected(x, inverse)
+        return ca.vertcat(self._bodies.drawn(x[:size], Lambda), self._bounded(x, Lambda)[size:])
+
+    def _bounded(self, x: SX, Lambda: SX) -> SX:
+        """x clamped, component by component."""
+        pi, phi = x[: self._estimates.size], x[self._estimates.size :]
+        clamped = self._estimates.clamped(pi, Lambda)
+        return ca.vertcat(clamped, self._friction.bounded(phi)) if self._friction else clamped
+
+    def _updated_information(self) -> tuple[SX, SX]:
+        """Ĵ⁺, forgotten, then with every row of W as with one measurement more, and their weight wΔ."""
+        start, W = SX.eye(self._root.shape[0]), self._prediction.W @ self._root
+        weight = ca.fmin(self._signals.dt * self._weight, MOST_INFORMATION * reciprocal(ca.sumsqr(W) + LEAST_SLOPE))
+        more = reciprocal(1.0 + self._signals.dt * self._forgetting) * (self._information - start) + weight * (W.T @ W)
+        return start + ca.fmin(1.0, MOST_INFORMATION * reciprocal(ca.trace(more) + LEAST_SLOPE)) * more, weight
 
 
-def consistent_composite(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> CompositeAdaptation:
+def _diagonal_root(signals: Signals, links: int) -> SX:
+    return SX(ca.diag(ca.sqrt(DiagonalGain(signals, links).inverse)))
+
+
+def consistent_composite(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
+) -> CompositeAdaptation:
     """Composite adaptation whose estimates stay those of bodies."""
-    return CompositeAdaptation(robot, signals, links, consistent=True)
+    return CompositeAdaptation(robot, signals, links, friction, consistent=True)

@@ -8,6 +8,7 @@ import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -27,6 +28,7 @@ class GradientAdaptation:
     Args:
         signals: Where state and gains are declared: those of Estimates, DiagonalGain and AdaptationLimit.
         links: Indices of the adapted links, in the order of the columns of Y.
+        friction: Adapts by itself.
         projects: Have bounds, the gains pi_lower and pi_upper.
         consistent: Have them, and estimates that stay those of bodies.
     """
@@ -36,6 +38,7 @@ class GradientAdaptation:
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
+        friction: FrictionAdaptation | None = None,
         projects: bool = False,
         consistent: bool = False,
     ) -> None:
@@ -61,11 +64,15 @@ class GradientAdaptation:
         return {"pi_hat": self._estimates.clamped(moved, Lambda)}
 
 
-def projected(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+def projected(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
+) -> GradientAdaptation:
     """Gradient adaptation within bounds."""
-    return GradientAdaptation(robot, signals, links, projects=True)
+    return GradientAdaptation(robot, signals, links, friction, projects=True)
 
 
-def consistent(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> GradientAdaptation:
+def consistent(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
+) -> GradientAdaptation:
     """Gradient adaptation whose estimates stay those of bodies."""
-    return GradientAdaptation(robot, signals, links, consistent=True)
+    return GradientAdaptation(robot, signals, links, friction, consistent=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import BodyEstimates
+from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
 from thunder_controllers.laws.adaptation.limit import TINY, AdaptationLimit
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
@@ -15,15 +15,13 @@ from thunder_controllers.laws.adaptation.pseudo_inertia import (
     reg_from_pseudo_inertia,
     solve_lower,
 )
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
-
-GAMMA = 0.01
-"""Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
 
 LARGEST_CHANGE = 0.5
 """Of P in the metric of P itself, in one step: P⁺ is then between P/(1 + 0.5) and P/(1 − 0.5)."""
@@ -43,10 +41,18 @@ class NaturalAdaptation:
     Args:
         signals: Where state, gains and telemetry are declared: those of BodyEstimates and AdaptationLimit, gain gamma.
         links: Indices of the adapted links, in the order of the columns of Y.
+        friction: That is adapted, if any: by gradient, with w W_fᵀε beside Y_fᵀs where there is a prediction.
         predicts: Add w Wᵀε of `PredictionError` to Yᵀs, divided by 1 + Δ w tr(W 𝓖 Wᵀ), which no w makes unstable.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], predicts: bool = False) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        friction: FrictionAdaptation | None = None,
+        predicts: bool = False,
+    ) -> None:
         self._signals, self._estimates = signals, BodyEstimates(robot, signals, links)
         self.estimate = self._estimates.value
         self._rate = reciprocal(
@@ -60,10 +66,10 @@ class NaturalAdaptation:
         )
         self.limit = AdaptationLimit(signals)
         self.telemetry: Mapping[str, SX] = self._estimates.telemetry
-        self._prediction: PredictionError | None = None
+        self._friction, self._prediction = friction, None
         if predicts:
             self._weight = prediction_weight(signals)
-            self._prediction = PredictionError(robot, signals, links, self.estimate)
+            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""
@@ -71,10 +77,17 @@ class NaturalAdaptation:
         force = self.limit.share_kept(self._rate * self._gain(regressor, weights)) * (regressor.T @ s)
         if self._prediction is None:
             return {"pi_hat": self._estimates.drawn(self._moved(force), Lambda)}
-        W, weight = self._prediction.W, self._signals.dt * self._weight * SX.ones(regressor.shape[0])
-        share = reciprocal(1.0 + self._rate * self._gain(W, weight))
-        force += share * self._weight * (W.T @ self._prediction.error)
-        return {"pi_hat": self._estimates.drawn(self._moved(force), Lambda), **self._prediction.next_state}
+        prediction, size = self._prediction, self._estimates.size
+        W, W_f = prediction.W[:, :size], prediction.W[:, size:]
+        gain = self._rate * self._gain(W, SX.ones(W.shape[0]))
+        if self._friction:
+            gain += dot(ca.densify(ca.sum1(W_f * W_f)).T, self._friction.rates)
+        share = self._weight * reciprocal(1.0 + self._signals.dt * self._weight * gain)
+        force += share * (W.T @ prediction.error)
+        next_state = {"pi_hat": self._estimates.drawn(self._moved(force), Lambda), **prediction.next_state}
+        if self._friction:
+            next_state |= self._friction.step(s, K_d, self.limit, share * (W_f.T @ prediction.error))
+        return next_state
 
     def _gain(self, regressor: SX, weights: SX) -> SX:
         """Σ_j w_j y_jᵀ 𝓖 y_j γ over the rows y_j of a regressor."""
@@ -93,6 +106,8 @@ class NaturalAdaptation:
         return SX(ca.vertcat(*moved))
 
 
-def natural_composite(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> NaturalAdaptation:
+def natural_composite(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
+) -> NaturalAdaptation:
     """Natural adaptation by the tracking error and the error of the predicted effort."""
-    return NaturalAdaptation(robot, signals, links, predicts=True)
+    return NaturalAdaptation(robot, signals, links, friction, predicts=True)

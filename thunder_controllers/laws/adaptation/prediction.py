@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -28,7 +29,7 @@ def prediction_weight(signals: Signals) -> SX:
 
 
 class PredictionError:
-    """ε = F[τ] − W π̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
+    """ε = F[τ] − W π̂ − F[Y_f] φ̂ − F[τ_k], F the filter ω/(d/dt + ω), W the filtered regressor of the dynamics.
 
     τ = d/dt(M q̇) − Cᵀq̇ + G + τ_f, as Ṁ = C + Cᵀ, so that only the momentum is differentiated, by the filter itself:
     F[dp/dt] = ω(p − F[p]) [Slotine & Li 1989]. With Y_r(q, q̇, q̇_r, q̈_r) as it is,
@@ -36,22 +37,24 @@ class PredictionError:
         P = Y_r(q, 0, 0, q̇) − Y_r(q, 0, 0, 0),    P π = M q̇,        N = Ṗ|_q̇ − Y_r(q, q̇, q̇, 0),    N π = Cᵀq̇ − G,
 
     Ṗ|_q̇ along q̇ with q̇ in P constant, and W = ω P − F[ω P + N]. Links that are known are one more column, whose
-    parameter is one; friction is that of the robot file, where this has any.
+    parameter is one. Friction is that of the estimates φ̂ where it is adapted, whose columns W has too; joints that are
+    too slow to tell it from gravity are then left out, by √g. Where it is not, it is that of the robot file.
 
     In discrete time the effort is constant over a period, dP/dt too, and N is the mean N̄ of both its ends: with
     a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
 
     Args:
-        signals: Where states `filtered_regressor`, `momentum_rest` and `filtered_effort`, and gain prediction_bandwidth
-            are declared.
+        signals: Where states `filtered_regressor`, `momentum_rest`, `filtered_effort` and `filtered_friction`, and gain
+            prediction_bandwidth are declared.
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
         prefix: Of the names of the states, for a second one in a law.
         omega: ω of the filter, instead of the gain.
         friction: Effort of friction (n,), instead of that of the robot file.
+        adapted: Friction that is estimated, in W, instead of either.
 
     Attributes:
-        W: (n, 10 k).
+        W: (n, 10 k), or (n, 10 k + 2 n) with friction.
         error: ε (n,) [N·m or N].
         next_state: Of these states.
     """
@@ -65,6 +68,7 @@ class PredictionError:
         prefix: str = "",
         omega: SX | None = None,
         friction: SX | None = None,
+        adapted: FrictionAdaptation | None = None,
     ) -> None:
         n, columns = robot.n, estimate.numel() + 1
         omega = _bandwidth(signals) if omega is None else omega
@@ -92,7 +96,8 @@ class PredictionError:
         mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
         x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
         filtered = rate * momentum - x_next
-        friction = _friction(robot, signals.qd) if friction is None else friction
+        if friction is None:
+            friction = SX.zeros(n) if adapted else _friction(robot, signals.qd)
         effort_next = a * effort + (1.0 - a) * (signals.applied_effort - friction)
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
@@ -101,6 +106,23 @@ class PredictionError:
             f"{prefix}momentum_rest": ca.vec(rest),
             f"{prefix}filtered_effort": effort_next,
         }
+        if adapted is not None:
+            self._add_friction(signals, adapted, a)
+
+    def _add_friction(self, signals: Signals, friction: FrictionAdaptation, a: SX) -> None:
+        Y_f, gate = friction.measured
+        filtered = signals.state(
+            "filtered_friction",
+            size=Y_f.nnz(),
+            default=0.0,
+            unit="rad/s|m/s, 1",
+            doc="Filtered velocity of every joint, then its smoothed sign.",
+        )
+        W_f = a * SX(Y_f.sparsity(), filtered) + (1.0 - a) * Y_f
+        self.next_state["filtered_friction"] = W_f.nz[:]
+        share = ca.sqrt(gate)
+        self.error = share * (self.error - W_f @ friction.estimate)
+        self.W = ca.diag(share) @ ca.horzcat(self.W, W_f)
 
 
 def _bandwidth(signals: Signals) -> SX:

@@ -9,6 +9,7 @@ from typing import Protocol
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
@@ -31,7 +32,7 @@ class Adaptation(Protocol):
     telemetry: Mapping[str, SX]
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
-        """Next values of every state that the scheme has declared.
+        """Next values of every state that the scheme has declared, and of `friction_hat` where it adapts that itself.
 
         Args:
             regressor: Y of the adapted links along the reference velocity, (n, 10 k).
@@ -41,8 +42,8 @@ class Adaptation(Protocol):
         """
 
 
-Scheme = Callable[[RobotExpressions, Signals, Sequence[int]], Adaptation]
-"""Declares state, gains and telemetry of the adaptation of links, given by their indices."""
+Scheme = Callable[[RobotExpressions, Signals, Sequence[int], FrictionAdaptation | None], Adaptation]
+"""Declares state, gains and telemetry of the adaptation of links, given by their indices, beside that of friction."""
 
 
 def schemes() -> dict[str, EntryPoint]:

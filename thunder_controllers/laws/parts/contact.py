@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.prediction import PredictionError
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
 from thunder_dynamics.errors import LawError
@@ -50,8 +49,7 @@ class ContactObserver:
             to freeze, gains contact_patience, contact_threshold, contact_share and contact_hold, the states of the
             second filter, `observed_time` and `contact_left`, and telemetry `contact`.
         options: Of the law. `contact`: "none" (default), "observe", or "freeze".
-        model: What is adapted.
-        friction: Of the law, or None for that of the robot file.
+        model: What is adapted, friction too.
 
     Attributes:
         telemetry: What to report.
@@ -67,7 +65,6 @@ class ContactObserver:
         signals: Signals,
         options: Mapping[str, Any],
         model: SplitDynamics,
-        friction: FrictionAdaptation | None = None,
     ) -> None:
         choice = choose(law, options, "contact", "none", "observe", "freeze")
         self.telemetry: dict[str, SX] = {}
@@ -77,7 +74,8 @@ class ContactObserver:
         self._estimates = {"pi_hat": model.adaptation.estimate} if model.adaptation else {}
         links = [robot.model.index_of(name) for name in model.adapted_links]
         estimate = self._estimates.get("pi_hat", SX(0, 1))
-        rubs = None if friction is None else friction.torque(signals.qd)
+        friction = model.friction
+        rubs = None if friction is None else ca.densify(friction.measured[0] @ friction.estimate)
         if friction is not None:
             self._estimates["friction_hat"] = friction.estimate
         if choice == "none":

@@ -28,24 +28,33 @@ class FrictionAdaptation:
     A joint that is held, or that sags, cannot tell friction from gravity: while an error stays, s and q̇_r = Λ e keep
     their signs, and φ̂ grows by their product. So the gate g of each joint is zero while the slower of |q̇_r| and q̇ in
     the direction of q̇_r, v, is below v_g, the gain `friction_speed`; one from 2 v_g on; and x² (3 − 2x) with
-    x = v/v_g − 1 between them. `limit` slows each joint's adaptation where it would be too fast for its damping.
+    x = v/v_g − 1 between them.
 
     Args:
         signals: Where state `friction_hat` (2 n: viscous, then Coulomb) and gains gamma_viscous, gamma_coulomb,
             friction_speed, friction_upper are declared.
+        qd_r: Reference velocity, (n,).
+
+    Attributes:
+        estimate: φ̂ (2 n,).
+        nominal: Of the robot file.
+        effort: Y_f φ̂ (n,).
+        regressor: g Y_f (n, 2 n), what adapts φ̂.
+        rates: Diagonal of Γ_f⁻¹ (2 n,).
+        measured: Y_f at the measured velocity (n, 2 n), and g(|q̇|) (n,): where that tells friction from gravity.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, limit: AdaptationLimit) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX) -> None:
         n = robot.n
         links = robot.model.links
         viscous = [link.friction[0] if link.friction else 0.0 for link in links]
-        nominal = np.array([*viscous, *(link.coulomb for link in links)])
-        upper = np.maximum(MAXIMUM, nominal)
+        self.nominal = np.array([*viscous, *(link.coulomb for link in links)])
+        upper = np.maximum(MAXIMUM, self.nominal)
         units = "N·m·s/rad, N·m"
         self.estimate = signals.state(
             "friction_hat",
             size=2 * n,
-            default=nominal,
+            default=self.nominal,
             bounds=(0.0, upper),
             unit=units,
             doc="Estimated friction: viscous coefficient of every joint, then Coulomb friction of every joint.",
@@ -65,35 +74,36 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self._rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
+        self.rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
         self._dt = signals.dt
-        self._n = n
-        self._limit = limit
+        Y = _basis(qd_r)
+        self.effort = Y @ self.estimate
+        self.regressor = ca.diag(self._gate(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd))) @ Y
+        self.measured = _basis(signals.qd), self._gate(ca.fabs(signals.qd))
 
-    def torque(self, qd_r: SX) -> SX:
-        """Y_f φ̂, shape (n,)."""
-        viscous, coulomb = self._basis(qd_r)
-        return viscous * self.estimate[: self._n] + coulomb * self.estimate[self._n :]
-
-    def step(self, qd_r: SX, s: SX, K_d: SX) -> dict[str, SX]:
+    def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
         """Next state: φ̂ after one Euler step, clamped to its bounds.
 
         Args:
-            qd_r: Reference velocity, (n,).
             s: q̇_r − q̇, (n,).
             K_d: The law's feedback on s, (n,).
+            limit: What slows each joint's adaptation where it would be too fast for its damping.
+            force: Beside Y_fᵀs, (2 n,).
         """
-        basis = ca.horzcat(*self._basis(qd_r))
-        rates = ca.reshape(self._rates, self._n, 2)
-        gate = self._gate(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * (qd_r - s)))
-        kept = self._limit.share_kept(ca.sum2(basis * basis * rates) * self._limit.per_damping(K_d))
-        moved = self.estimate + self._dt * ca.vec(rates * basis * ca.repmat(kept * gate * s, 1, 2))
-        return {"friction_hat": ca.fmin(ca.fmax(moved, 0.0), self._upper)}
+        speed = ca.sum2(self.regressor * self.regressor * ca.repmat(self.rates.T, s.numel(), 1))
+        kept = limit.share_kept(ca.densify(speed) * limit.per_damping(K_d))
+        moved = self.estimate + self._dt * self.rates * (self.regressor.T @ (kept * s) + force)
+        return {"friction_hat": self.bounded(moved)}
+
+    def bounded(self, phi: SX) -> SX:
+        """φ within its bounds."""
+        return SX(ca.densify(ca.fmin(ca.fmax(phi, 0.0), self._upper)))
 
     def _gate(self, speed: SX) -> SX:
         x = ca.fmin(ca.fmax(speed * reciprocal(self._speed) - 1.0, 0.0), 1.0)
         return SX(x**2 * (3.0 - 2.0 * x))
 
-    @staticmethod
-    def _basis(qd_r: SX) -> tuple[SX, SX]:
-        return qd_r, ca.tanh(qd_r / SMOOTHING_VELOCITY)
+
+def _basis(qd: SX) -> SX:
+    """Y_f at a velocity: sparse."""
+    return ca.horzcat(ca.diag(qd), ca.diag(ca.tanh(qd / SMOOTHING_VELOCITY)))

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -16,7 +20,7 @@ from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
-OPTIONS = ("adapted_links", "adaptation")
+OPTIONS = ("adapted_links", "adaptation", "friction")
 """Options of a law that has this part."""
 
 REST_SPEED = 0.02
@@ -24,12 +28,12 @@ REST_SPEED = 0.02
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k = M̂ q̈_r + Ĉ q̇_r + Ĝ, and π̂̇ = Γ⁻¹ Y_gᵀ s or that of another scheme.
+    """τ = Y_u π̂ + Y_k π_k + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_gᵀ s or that of another scheme.
 
     Y_g is Y_u while the arm moves. At rest only gravity says anything of π, but the noise of q̇ is in both s and q̈_r,
     as −Λ q̇, and E[Y_uᵀs] drives what gravity does not hold: on a Panda at rest for ten minutes with 2 mrad/s of noise
     by 0.05 kg·m. So Y_g = Y_0 + g (Y_u − Y_0), Y_0 = Y_u at rest, g rises smoothly from zero to one where
-    ‖q̇_r‖ goes from the gain `rest_speed` to twice that. A scheme is given g for what else it learns from.
+    ‖q̇_r‖ goes from the gain `rest_speed` to twice that.
 
     Args:
         law: Its name, for errors.
@@ -38,16 +42,18 @@ class SplitDynamics:
         qdd_r: Its exact derivative.
         options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "consistent" by default, or
             "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
-            link of the end effector).
+            link of the end effector); `friction`, "none" (default) or "adapted": viscous and Coulomb friction of every
+            joint.
 
     Attributes:
         adapted_links: Their names.
         adaptation: The scheme, or None.
+        friction: Its adaptation, or None.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for another adaptation, or links to adapt without adaptation.
+        LawError: for another adaptation or friction, or links to adapt without adaptation.
     """
 
     def __init__(
@@ -70,22 +76,40 @@ class SplitDynamics:
         q, qd = signals.q, signals.qd
         self.adapted_links = [robot.model.links[i].name for i in links]
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
+        self.friction: FrictionAdaptation | None = None
+        if choose(law, options, "friction", "none", "adapted") == "adapted":
+            self.friction = FrictionAdaptation(robot, signals, qd_r)
+            self.effort += self.friction.effort
         self.adaptation: Adaptation | None = None
         self.telemetry: Mapping[str, SX] = {}
         if links:
             scheme: Scheme = installed[chosen].load()
-            self.adaptation = scheme(robot, signals, links)
+            self.adaptation = scheme(robot, signals, links, self.friction)
             self.telemetry = self.adaptation.telemetry
+            self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
             self.effort += Y_u @ self.adaptation.estimate
-            self._motion = _motion(signals, qd_r)
             rest = SX.zeros(robot.n)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, links)
-            self._Y_g = Y_0 + self._motion * (Y_u - Y_0)
+            self._Y_g = Y_0 + _motion(signals, qd_r) * (Y_u - Y_0)
+        if links or self.friction:
+            self._robustness = Robustness(signals)
+            self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
-        return self.adaptation.step(self._Y_g, s, K_d, Lambda) if self.adaptation else {}
+        found: dict[str, SX] = {}
+        if not (self.adaptation or self.friction):
+            return found
+        s, pulled = self._robustness.outside_dead_zone(s), self._robustness.pulled
+        if self.friction:
+            found |= self.friction.step(s, K_d, self._limit)
+        if self.adaptation:
+            found |= self.adaptation.step(self._Y_g, s, K_d, Lambda)
+            found["pi_hat"] = pulled(found["pi_hat"], self._nominal)
+        if self.friction:
+            found["friction_hat"] = pulled(found["friction_hat"], self.friction.nominal)
+        return found
 
 
 def _motion(signals: Signals, qd_r: SX) -> SX:
