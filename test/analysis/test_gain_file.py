@@ -12,7 +12,7 @@ from thunder_dynamics.errors import LawError, RobotFileError
 
 
 def test_the_gains_of_our_own_files_are_read() -> None:
-    assert read_gains(share("config/ros/panda.yaml")) == {"gamma": 0.3, "gamma_inertia": 100.0}
+    assert read_gains(share("config/ros/panda.yaml")) == {"gamma": 0.3}
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def cartesian_impedance_rate(loop: ClosedLoop, now: Instant) -> float:
 
 
 ADAPTIVE = (adaptive_energy, adaptive_rate)
-ALL = {"adapted_links": "all"}
+ALL = {"adapted_links": "all", "adaptation": "gradient"}
 FIXED = {"adaptation": "none"}
 FAR = {"position_error_limit": 10.0, "orientation_error_limit": 1.0, "singularity_threshold": 1e-9}
 """Gains with which nothing is shortened and no inverse damped."""

@@ -46,7 +46,6 @@ CONTROLLER_PARAMETERS = {
     "estimates_file": str(ROOT / "config/estimates/panda_wrong_last_link.yaml"),
     "freeze_on_start": True,
     "gains.gamma": 0.3,
-    "gains.gamma_inertia": 100.0,
     "watchdog_timeout": 2.0,  # of wall time: a loaded machine must not end the lock-step
 }
 SIMULATION_PARAMETERS = {

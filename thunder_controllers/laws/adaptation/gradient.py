@@ -1,12 +1,11 @@
-"""Gradient adaptation, free, projected on bounds or on bodies (theory.md §8)."""
+"""Gradient adaptation, free or projected on bounds (theory.md §8)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
@@ -17,11 +16,10 @@ SX = ca.SX
 
 
 class GradientAdaptation:
-    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], free, projected on [pi_lower, pi_upper], or on bodies.
+    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], with or without projection on [pi_lower, pi_upper].
 
-    Projection on bounds in discrete time, component by component: the Euler step is clamped, which freezes a component
-    on its bound while its derivative points outward. That on bodies is in the metric Γ of V, as `ConsistentEstimates`
-    has it. All end where a sampled loop does not bear more, as `Estimates` has it.
+    Projection in discrete time, component by component: the Euler step is clamped, which freezes a component on its
+    bound while its derivative points outward. Both end where a sampled loop does not bear more, as `Estimates` has it.
 
     κ ≤ 1 is the share that `AdaptationLimit` keeps, of Σᵢ (YΓ⁻¹Yᵀ)ᵢᵢ / K_d,i.
 
@@ -30,7 +28,6 @@ class GradientAdaptation:
         links: Indices of the adapted links, in the order of the columns of Y.
         friction: Adapts by itself.
         projects: Have bounds, the gains pi_lower and pi_upper.
-        consistent: Have them, and estimates that stay those of bodies.
     """
 
     def __init__(
@@ -40,14 +37,11 @@ class GradientAdaptation:
         links: Sequence[int],
         friction: FrictionAdaptation | None = None,
         projects: bool = False,
-        consistent: bool = False,
     ) -> None:
-        self._bodies = ConsistentEstimates(robot, signals, links) if consistent else None
-        self._signals, self._estimates = signals, self._bodies or Estimates(robot, signals, links, bounded=projects)
-        self.estimate = self._estimates.value
-        self.telemetry: Mapping[str, SX] = self._bodies.telemetry if self._bodies else {}
+        self._signals, self._estimates = signals, Estimates(robot, signals, links, bounded=projects)
+        self.estimate, self.telemetry = self._estimates.value, dict[str, SX]()
         self._rates = DiagonalGain(signals, len(links)).inverse
-        if projects or consistent:
+        if projects:
             self._estimates.declare_bounds()
         self.limit = AdaptationLimit(signals)
 
@@ -58,9 +52,6 @@ class GradientAdaptation:
         per_parameter = SX(regressor * regressor).T @ weights
         kept = self.limit.share_kept(dot(per_parameter, self._rates))
         moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
-        if self._bodies:
-            pi = self._bodies.projected(moved, lambda force: self._rates * force)
-            return {"pi_hat": self._bodies.drawn(pi, Lambda)}
         return {"pi_hat": self._estimates.clamped(moved, Lambda)}
 
 
@@ -69,10 +60,3 @@ def projected(
 ) -> GradientAdaptation:
     """Gradient adaptation within bounds."""
     return GradientAdaptation(robot, signals, links, friction, projects=True)
-
-
-def consistent(
-    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
-) -> GradientAdaptation:
-    """Gradient adaptation whose estimates stay those of bodies."""
-    return GradientAdaptation(robot, signals, links, friction, consistent=True)
