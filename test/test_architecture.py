@@ -39,9 +39,10 @@ CONTROLLERS: dict[str, set[str]] = {
     "references": {"host"},
     "analysis": {"host"},
     "redundancy": set(),
-    "simulation": {"references", "host", "package_uri", "resources"},
+    "identification": {"references", "host"},
+    "simulation": {"identification", "references", "host", "package_uri", "resources"},
     "report": {"simulation"},
-    "experiments": {"report", "simulation", "references", "redundancy", "host", "resources"},
+    "experiments": {"report", "simulation", "identification", "references", "redundancy", "host", "resources"},
     "commands": {"experiments", "report", "simulation", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }

@@ -169,12 +169,12 @@ BAD = {
     "unknown reference": (
         "lissajous",
         "circle",
-        ":10: reference.type: type 'circle'; valid: excitation, hold, joint_excitation, joint_lissajous, joint_path",
+        ":10: reference.type: type 'circle'; valid: excitation, hold, identify, joint_excitation, joint_lissajous",
     ),
     "reference without type": (
         "type: lissajous, ",
         "",
-        ":10: reference: missing key 'type'; valid: excitation, hold, joint_excitation",
+        ":10: reference: missing key 'type'; valid: excitation, hold, identify, joint_excitation",
     ),
     "unknown integrator": (
         "torque_delay: 0.001",

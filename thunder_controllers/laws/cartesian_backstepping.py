@@ -8,13 +8,14 @@ from typing import Any
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.kinematic_loop.loop import kinematic_loop
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.contact import ContactObserver
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gains import damping_by_inertia, fastest_of, joint_damping_gain
 from thunder_controllers.laws.parts.options import check_options, choose
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
-OPTIONS = (*split_dynamics.OPTIONS, "friction", "profile", "kinematic_loop")
+OPTIONS = (*split_dynamics.OPTIONS, "friction", "profile", "kinematic_loop", "contact")
 """Beside those of the kinematic loop."""
 
 
@@ -35,7 +36,8 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
             "adapted", which adds Y_f φ̂ with estimated viscous and Coulomb friction of every joint; `profile`,
             "default", "stiff" or "topics", for loops with a delay of up to 2, 1 or 3 ms, which sets the defaults of
             K_d, K_p and Λ; `kinematic_loop`, "axis_angle" (default) or another of the group `thunder.kinematic_loops`,
-            which makes q̇_r, q̈_r and the torque of the error, with options of its own: see `AxisAngleLoop`.
+            which makes q̇_r, q̈_r and the torque of the error, with options of its own: see `AxisAngleLoop`; `contact`,
+            "none" (default), "observe" or "freeze": see `ContactObserver`.
     """
     law = "cartesian_backstepping"
     builder = kinematic_loop(law, options)
@@ -50,16 +52,18 @@ def cartesian_backstepping(robot: RobotExpressions, options: Mapping[str, Any]) 
     model = split_dynamics.SplitDynamics(law, robot, signals, loop.qd_r, loop.qdd_r, options)
     effort = model.effort + K_d * s + loop.effort
     next_state = model.step(s, K_d, loop.Lambda) | dict(loop.next_state)
+    friction = None
     if choose(law, options, "friction", "none", "adapted") == "adapted":
         limit = model.adaptation.limit if model.adaptation else AdaptationLimit(signals)
         friction = FrictionAdaptation(robot, signals, limit)
         effort += friction.torque(loop.qd_r)
         next_state |= friction.step(loop.qd_r, s, K_d)
+    contact = ContactObserver(law, robot, signals, options, model, friction)
     return signals.law(
         law,
         "Cartesian adaptive backstepping with axis-angle error.",
         effort=effort,
-        next_state=next_state,
-        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry},
+        next_state=contact.step(next_state),
+        telemetry={"s": s, "qd_r": loop.qd_r, **loop.telemetry, **model.telemetry, **contact.telemetry},
         **{"adapted_links": model.adapted_links, **loop.described},
     )

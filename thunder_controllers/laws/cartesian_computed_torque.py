@@ -8,11 +8,13 @@ from typing import Any
 import casadi as ca
 
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
+from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction_terms import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains
-from thunder_controllers.laws.parts.options import check_options
+from thunder_controllers.laws.parts.options import check_options, choose
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_controllers.laws.parts.task import Task, posture_gains, require_joints, task_error
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 
@@ -30,10 +32,12 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
         options: `task`, "pose" (default) or "position", which leaves the orientation free; `friction`, "model"
-            (default) or "none", which leaves its terms out.
+            (default) or "none", which leaves its terms out; `redundancy`, "posture" (default) or "acceleration_bounds",
+            with which |q̈_i| ≤ U_i: z as far as they leave room, and where they leave none the largest share of
+            J q̈ that they allow, for an arm of one joint more than the task has rows.
     """
     law = "cartesian_computed_torque"
-    check_options(law, options, ("task", "friction"))
+    check_options(law, options, ("task", "friction", "redundancy"))
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd = signals.q, signals.qd
     task = task_error(law, robot, signals, options)
@@ -48,15 +52,30 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Mapping[str, Any
     inverse = PseudoInverse(task.J, J_dot, damping.value, damping.rate)
     z = damping.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
-    qdd = z + inverse.apply(acceleration - J_dot @ qd - task.J @ z, SX.zeros(task.rows))[0]
+    r, telemetry = acceleration - J_dot @ qd, {**task.telemetry, **damping.telemetry}
+    if choose(law, options, "redundancy", "posture", "acceleration_bounds") == "posture":
+        qdd = z + inverse.apply(r - task.J @ z, SX.zeros(task.rows))[0]
+    else:
+        _require_one_redundant(law, robot, task)
+        bounded = accelerate_within(inverse, r, z, acceleration_limit(robot, signals))
+        signals.describe_telemetry("task_share", unit="1", doc="Share of J q̈ that the bounds of q̈ allow.")
+        qdd, telemetry["task_share"] = bounded.u, bounded.share
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb
     return signals.law(
         law,
         "Computed torque of the pose of the end effector.",
         effort=effort,
         next_state={"damping": damping.next},
-        telemetry={**task.telemetry, **damping.telemetry},
+        telemetry=telemetry,
     )
+
+
+def _require_one_redundant(law: str, robot: RobotExpressions, task: Task) -> None:
+    spare = robot.n - task.rows
+    if spare != 1:
+        valid = f"an arm of {task.rows + 1} joints, or redundancy=posture"
+        what = f"acceleration_bounds with {spare} redundant degrees of freedom"
+        raise LawError(what, where=f"law {law}", valid=valid)
 
 
 def _near(signals: Signals, task: Task) -> SX:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.contact import ContactObserver
 from thunder_controllers.laws.parts.gains import joint_impedance_gains
 from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_controllers.laws.parts.options import check_options
@@ -21,9 +22,10 @@ def partially_known(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Args:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector), the rest is known;
-            `adaptation`, "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_p e + K_d ė.
+            `adaptation`, "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_p e + K_d ė;
+            `contact`, "none" (default), "observe" or "freeze": see `ContactObserver`.
     """
-    check_options("partially_known", options, split_dynamics.OPTIONS)
+    check_options("partially_known", options, (*split_dynamics.OPTIONS, "contact"))
     signals = Signals(robot, ReferenceKind.JOINT)
     K_p, K_d = joint_impedance_gains(robot, signals)
     e, e_dot = joint_error(signals)
@@ -34,11 +36,12 @@ def partially_known(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     s = qd_r - signals.qd
     qdd_r = signals.time_derivative(qd_r)
     model = split_dynamics.SplitDynamics("partially_known", robot, signals, qd_r, qdd_r, options)
+    contact = ContactObserver("partially_known", robot, signals, options, model)
     return signals.law(
         "partially_known",
         "Joint-space adaptive control with explicit stiffness and damping.",
         effort=model.effort + K_p * e + K_d * e_dot,
-        next_state=model.step(s, K_d, Lambda),
-        telemetry={"joint_error": e, "s": s, **model.telemetry},
+        next_state=contact.step(model.step(s, K_d, Lambda)),
+        telemetry={"joint_error": e, "s": s, **model.telemetry, **contact.telemetry},
         adapted_links=model.adapted_links,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.contact import ContactObserver
 from thunder_controllers.laws.parts.gains import damping_by_place, joint_damping_gain
 from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_controllers.laws.parts.options import check_options
@@ -21,9 +22,10 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Args:
         robot: Any robot.
         options: `adapted_links`, names of links or "all" (default: the link of the end effector); `adaptation`,
-            "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s.
+            "consistent" (default), another scheme, or "none": τ = M q̈_r + C q̇_r + G + K_d s; `contact`, "none"
+            (default), "observe" or "freeze": see `ContactObserver`.
     """
-    check_options("slotine_li", options, split_dynamics.OPTIONS)
+    check_options("slotine_li", options, (*split_dynamics.OPTIONS, "contact"))
     signals = Signals(robot, ReferenceKind.JOINT)
     Lambda = signals.gain(
         "Lambda",
@@ -40,11 +42,12 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     qd_r = signals.reference.qd + Lambda * e
     s = qd_r - signals.qd
     model = split_dynamics.SplitDynamics("slotine_li", robot, signals, qd_r, signals.time_derivative(qd_r), options)
+    contact = ContactObserver("slotine_li", robot, signals, options, model)
     return signals.law(
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",
         effort=model.effort + K_d * s,
-        next_state=model.step(s, K_d, Lambda),
-        telemetry={"joint_error": e, "s": s, **model.telemetry},
+        next_state=contact.step(model.step(s, K_d, Lambda)),
+        telemetry={"joint_error": e, "s": s, **model.telemetry, **contact.telemetry},
         adapted_links=model.adapted_links,
     )

@@ -140,7 +140,7 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     for quantile in ("median", "p99", "max"):
         values = (f"{run['control_step_us'][quantile]:.2f}" for run in runs.values())
         rows.append([f"control step, {quantile} [µs]", *values])
-    rows += _estimate_rows(runs)
+    rows += _estimate_rows(runs) + _payload_rows(runs)
     for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
         acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
         rows.append([label, *(text or "none" for text in acted)])
@@ -159,6 +159,39 @@ def _estimate_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
                 cells.append(" → ".join(both))
             rows.append([f"{link}: error of {label}", *cells])
     return rows
+
+
+PAYLOAD = {
+    "mass [g]": (("mass",), 1e3),
+    "CoM [mm]": (("CoM_x", "CoM_y", "CoM_z"), 1e3),
+    "moments of inertia about its CoM [g·m²]": (("Ixx", "Iyy", "Izz"), 1e3),
+    "products of inertia about its CoM [g·m²]": (("Ixy", "Ixz", "Iyz"), 1e3),
+}
+"""What is shown of a payload, and in which unit of the SI one."""
+
+
+def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """What the last adapted link carries, by the law's estimate and by the record; nothing if no run has a payload."""
+    found = [run.get("payload") for run in runs.values()]
+    link = next((one["link"] for one in found if one), None)
+    if link is None:
+        return []
+    return [
+        [f"{link}: payload, {label}{by}", *(_payload_cell(one, what, names, unit) for one in found)]
+        for label, (names, unit) in PAYLOAD.items()
+        for what, by in (("estimate", ""), ("fit", ", by the record"))
+    ]
+
+
+def _payload_cell(payload: Mapping[str, Any] | None, what: str, names: Sequence[str], unit: float) -> str:
+    """Numbers of one kind; those of the record with their standard deviations."""
+    if payload is None or payload[what][names[0]] is None:
+        return "–"
+    if not set(names) <= set(payload["trusted"]):
+        return "not identifiable here"
+    values = ", ".join(f"{unit * payload[what][name]:.4g}" for name in names)
+    std = ", ".join(f"{unit * payload['std'][name]:.2g}" for name in names)
+    return f"{values} ± {std}" if what == "fit" else values
 
 
 def html_table(rows: Sequence[Sequence[str]]) -> str:

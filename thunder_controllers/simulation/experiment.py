@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Guard, Limits
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
-from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, summarise
+from thunder_controllers.simulation.metrics import compute_metrics, joint_error, payload_of, pose_error, summarise
 from thunder_controllers.simulation.preparation import ESTIMATE, Setup, build_library, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
@@ -72,13 +72,15 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
         trace, timing = run_once(setup, run, progress)
         trace.save(folder / f"{run.name}.npz")
         timing.save(folder / f"{run.name}_timing.npz")
-        results.append(RunResult(run.name, trace, timing, compute_metrics(trace, timing), tuple(setup.host.notes)))
+        payload = payload_of(trace, library)
+        metrics = {**compute_metrics(trace, timing), "payload": None if payload is None else payload.document()}
+        results.append(RunResult(run.name, trace, timing, metrics, tuple(setup.host.notes)))
         hashes[run.name] = library.hash
-    metrics = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
+    summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
     write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
-    document = json.dumps(metrics, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     write_atomically(folder / "metrics.json", lambda file: file.write(document))
-    return ScenarioResult(folder, tuple(results), metrics)
+    return ScenarioResult(folder, tuple(results), summary)
 
 
 def run_once(setup: Setup, run: Run, progress: Progress | None = None) -> tuple[Trace, Timing]:

@@ -10,6 +10,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.host import Library
+from thunder_controllers.identification.payload import Payload, find_payload
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import InertiaError
@@ -78,6 +80,14 @@ def estimate_errors(trace: Trace) -> dict[str, Any]:
         pairs = {"initial": (trace.estimates[0], trace.truth[0]), "final": (trace.estimates[-1], trace.truth[-1])}
         result[str(link)] = {when: _parameter_error(e[index], t[index]) for when, (e, t) in pairs.items()}
     return result
+
+
+def payload_of(trace: Trace, library: Library) -> Payload | None:
+    """What the last adapted link carries at the end, by what was recorded since its true body last changed."""
+    since = trace.t >= trace.truth_time[-1]
+    names = map(str, trace.adapted_links)
+    estimates = dict(zip(names, trace.estimates[-1], strict=True))
+    return find_payload(library, estimates, trace.q_measured[since], trace.effort[since], 1.0 / _period(trace))
 
 
 def _parameter_error(estimate: FloatArray, truth: FloatArray) -> dict[str, float | None]:

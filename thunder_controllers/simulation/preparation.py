@@ -16,6 +16,7 @@ from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.reference_options import IdentifyOptions
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
 from thunder_dynamics.errors import ScenarioError
@@ -106,7 +107,7 @@ def prepare(
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
     plant = _plant(scenario, config, library, description or read_description(scenario, config))
-    reference = config.reference.build()
+    reference = _reference(library, config)
     samples = _samples(reference, library, config, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
@@ -151,11 +152,18 @@ def _plant(scenario: Scenario, config: RunConfig, library: Library, description:
     return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
 
 
+def _reference(library: Library, config: RunConfig) -> Reference:
+    if isinstance(config.reference, IdentifyOptions):
+        return config.reference.build_for(library, library.law(config.law.name).reference_kind == "cartesian")
+    return config.reference.build()
+
+
 def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
     samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
     kind = library.law(config.law.name).reference_kind
     expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * library.n_joints
-    if config.reference.type.startswith("joint") == (kind == "cartesian") or samples.shape[1] != expected:
+    fits = config.reference.type == "identify" or config.reference.type.startswith("joint") == (kind == "joint")
+    if not fits or samples.shape[1] != expected:
         raise ScenarioError(
             f"a reference of type {config.reference.type} with {samples.shape[1]} values per sample",
             where=where,

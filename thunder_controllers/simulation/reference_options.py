@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from thunder_controllers.identification.fourier import PoseOfJoints
+from thunder_controllers.identification.limits import MotionBounds
+from thunder_controllers.identification.search import identifying_motion
 from thunder_controllers.references import trajectories
 from thunder_controllers.references.excitation import Excitation, JointExcitation
-from thunder_controllers.simulation.fields import Finite, NonNegative, Positive, Strict, Vector3
+from thunder_controllers.simulation.fields import Finite, NonNegative, Positive, Strict, Vector3, per_joint
+from thunder_dynamics.errors import NameNotFoundError
 from thunder_dynamics.spatial import rotation_from_ypr
+
+if TYPE_CHECKING:
+    from thunder_controllers.host import Library
 
 Values = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 PositiveValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
@@ -196,6 +203,41 @@ class JointExcitationOptions(_Options):
         return JointExcitation(self.centre, self.amplitude, self.frequency, self.harmonics, self.seed)
 
 
+class IdentifyOptions(_Options):
+    """`search.identifying_motion` of a link, the end effector's by default, at rest at `q` once in a `period` [s].
+
+    For a law that follows a pose it is the pose of that motion of the joints, away from singularities by `clearance`.
+    """
+
+    type: Literal["identify"]
+    q: JointPosition
+    link: str | None = None
+    period: Positive = 10.0
+    harmonics: Annotated[int, Field(strict=True, ge=2, le=20)] = 5
+    reach: PositiveValues = 1.0
+    velocity: PositiveValues = 1.0
+    acceleration: PositiveValues = 4.0
+    share: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 0.7
+    workspace: tuple[Vector3, Vector3] | None = None
+    clearance: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 0.3
+    seed: Seed = 0
+
+    def build_for(self, library: Library, cartesian: bool) -> trajectories.Reference:
+        """Find the motion, of joints or of the pose along them."""
+        links, n = library.link_names, library.n_joints
+        if self.link is not None and self.link not in links:
+            raise NameNotFoundError(f"no link '{self.link}'", where="reference.link", valid=", ".join(links))
+        index = n - 1 if self.link is None else links.index(self.link)
+        reach, velocity, acceleration = (
+            tuple(per_joint(getattr(self, name), n, f"reference.{name}").tolist())
+            for name in ("reach", "velocity", "acceleration")
+        )
+        clearance = self.clearance if cartesian else 0.0
+        bounds = MotionBounds(reach, velocity, acceleration, self.share, self.workspace, clearance)
+        joints = identifying_motion(library, index, self.q, bounds, self.period, self.harmonics, self.seed)
+        return PoseOfJoints(library, joints) if cartesian else joints
+
+
 ReferenceOptions = Annotated[
     LissajousOptions
     | HoldOptions
@@ -206,6 +248,7 @@ ReferenceOptions = Annotated[
     | JointPathOptions
     | JointStepsOptions
     | JointPolynomialOptions
-    | JointExcitationOptions,
+    | JointExcitationOptions
+    | IdentifyOptions,
     Field(discriminator="type"),
 ]

@@ -46,6 +46,9 @@ class PredictionError:
             are declared.
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
+        prefix: Of the names of the states, for a second one in a law.
+        omega: ω of the filter, instead of the gain.
+        friction: Effort of friction (n,), instead of that of the robot file.
 
     Attributes:
         W: (n, 10 k).
@@ -53,18 +56,21 @@ class PredictionError:
         next_state: Of these states.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], estimate: SX) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        estimate: SX,
+        prefix: str = "",
+        omega: SX | None = None,
+        friction: SX | None = None,
+    ) -> None:
         n, columns = robot.n, estimate.numel() + 1
-        omega = signals.gain(
-            "prediction_bandwidth",
-            default=BANDWIDTH,
-            bounds=(0.1, 1e3),
-            unit="1/s",
-            doc="Of the filter of effort and regressor whose difference adapts the estimates.",
-        )
+        omega = _bandwidth(signals) if omega is None else omega
         momentum, rest = _momentum_and_rest(robot, signals, links)
         x = signals.state(
-            "filtered_regressor",
+            f"{prefix}filtered_regressor",
             size=n * columns,
             default=0.0,
             unit="SI",
@@ -72,31 +78,44 @@ class PredictionError:
             initial=ca.vec(omega * momentum),
         )
         rest_before = signals.state(
-            "momentum_rest",
+            f"{prefix}momentum_rest",
             size=n * columns,
             default=0.0,
             unit="SI",
             doc="Effort without that of the momentum, per column as in filtered_regressor, one step before.",
             initial=ca.vec(rest),
         )
-        effort = signals.state(
-            "filtered_effort", size=n, default=0.0, unit="N·m|N", doc="Filtered effort, friction of the file left out."
-        )
+        doc = "Filtered effort, friction left out."
+        effort = signals.state(f"{prefix}filtered_effort", size=n, default=0.0, unit="N·m|N", doc=doc)
         a = ca.exp(-omega * signals.dt)
         rate = (1.0 - a) / (a * signals.dt)
         mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
         x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
         filtered = rate * momentum - x_next
-        friction = FrictionTerms("", robot, signals.qd, {})
-        moving = signals.applied_effort - friction.viscous * signals.qd - friction.coulomb
-        effort_next = a * effort + (1.0 - a) * moving
+        friction = _friction(robot, signals.qd) if friction is None else friction
+        effort_next = a * effort + (1.0 - a) * (signals.applied_effort - friction)
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
         self.next_state = {
-            "filtered_regressor": ca.vec(x_next),
-            "momentum_rest": ca.vec(rest),
-            "filtered_effort": effort_next,
+            f"{prefix}filtered_regressor": ca.vec(x_next),
+            f"{prefix}momentum_rest": ca.vec(rest),
+            f"{prefix}filtered_effort": effort_next,
         }
+
+
+def _bandwidth(signals: Signals) -> SX:
+    return signals.gain(
+        "prediction_bandwidth",
+        default=BANDWIDTH,
+        bounds=(0.1, 1e3),
+        unit="1/s",
+        doc="Of the filter of effort and regressor whose difference adapts the estimates.",
+    )
+
+
+def _friction(robot: RobotExpressions, qd: SX) -> SX:
+    terms = FrictionTerms("", robot, qd, {})
+    return terms.viscous * qd + terms.coulomb
 
 
 def _momentum_and_rest(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> tuple[SX, SX]:

@@ -9,12 +9,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from thunder_controllers.laws.kinematic_loop.null_space import null_space_velocity
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.kinematic_loop.speed import limit_joints, limit_norm
 from thunder_controllers.laws.parts.gains import stiffness_by_inertia
 from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
-from thunder_controllers.laws.parts.task import describe_pose_errors, posture_gains
+from thunder_controllers.laws.parts.task import describe_pose_errors
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -39,22 +40,23 @@ UNLIMITED_SPEED = 1e3
 
 
 class AxisAngleLoop:
-    """q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν z),  z = k_n (q_home − q), and its torque Jᵀ Lᵀ K_p e.
+    """q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν z), z of `null_space_velocity`, and its torque Jᵀ Lᵀ K_p e.
 
     ½ eᵀK_p e falls at the rate −eᵀK_p Λ e, but for −eᵀK_p L J s, which the torque cancels, where nothing is bounded.
 
     Args:
         law: Name of the law, for errors.
         robot: At least as many joints on the path to its end effector as the task has rows.
-        signals: Where gains Lambda, K_p, k_n, q_home, the limits of errors and speeds, and those of
+        signals: Where gains Lambda, K_p, the limits of errors and speeds, those of the null space, and those of
             `SingularityDamping` with its state are declared.
-        options: `task`, "pose" (default) or "position", which leaves the orientation free.
+        options: `task`, "pose" (default) or "position", which leaves the orientation free; `redundancy`, "posture"
+            (default), "joint_limits" or "none".
         fastest: Largest eigenvalue of M⁻¹K_d [1/s]; it bounds the defaults of Λ and K_p.
 
     Attributes: those of `KinematicLoop`.
     """
 
-    OPTIONS = ("task",)
+    OPTIONS = ("task", "redundancy")
 
     def __init__(
         self, law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any], fastest: float
@@ -79,7 +81,7 @@ class AxisAngleLoop:
             unit="N/m, N·m",
             doc="Stiffness on the pose error, per axis.",
         )
-        z, z_dot = _null_space_velocity(robot, signals)
+        z, z_dot = null_space_velocity(law, robot, signals, options)
         e, v_c, L = _task_velocity(robot, signals, self.Lambda, task)
         J = robot.jacobian(q)[:rows, :]
         J_dot = robot.jacobian_dot(q, qd)[:rows, :]
@@ -163,12 +165,6 @@ def _speed_limit(robot: RobotExpressions, signals: Signals) -> SX:
         unit="rad/s|m/s",
         doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
     )
-
-
-def _null_space_velocity(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX]:
-    """z = k_n (q_home − q) and its derivative: the posture that the free joint motion tends to."""
-    k_n, q_home = posture_gains(robot, signals, 1.0)
-    return k_n * (q_home - signals.q), -k_n * signals.qd
 
 
 def _task_rows(robot: RobotExpressions, task: str) -> int:

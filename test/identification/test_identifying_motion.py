@@ -1,0 +1,143 @@
+"""The identifying motion: at rest at both ends, within every limit, and it tells far more than other motions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from evaluation import load_robot
+
+from thunder_controllers.host import Library
+from thunder_controllers.identification.fourier import JointFourier, PoseOfJoints
+from thunder_controllers.identification.information import SCALE, columns_of, explain, joint_terms, regressor
+from thunder_controllers.identification.limits import MotionBounds
+from thunder_controllers.identification.search import identifying_motion
+from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
+from thunder_dynamics.build import build
+from thunder_dynamics.errors import DimensionError, ScenarioError
+
+pytestmark = pytest.mark.slow
+
+START = {"panda": (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8), "ur5": (0.0, -1.2, 1.4, -1.0, 1.2, 0.3)}
+SHARE = 0.7
+TIMES = np.linspace(0.0, 10.0, 2001)
+
+
+@pytest.fixture(scope="module", params=START)
+def library(request: pytest.FixtureRequest, build_cache: object) -> Library:
+    folder = build(load_robot(request.param), laws=["cartesian_backstepping"])
+    return Library(folder / f"lib{request.param}.so")
+
+
+def _bounds(library: Library, **changes: object) -> MotionBounds:
+    n = library.n_joints
+    centre = library.evaluate("T_0_ee", START[library.robot])[:3, 3]
+    box = (tuple((centre - 0.3).tolist()), tuple((centre + 0.3).tolist()))
+    bounds = MotionBounds((1.0,) * n, (1.0,) * n, (4.0,) * n, SHARE, box, 0.3)  # type: ignore[arg-type]
+    return dataclasses.replace(bounds, **changes)
+
+
+def _motion(library: Library) -> JointFourier:
+    return identifying_motion(library, library.n_joints - 1, START[library.robot], _bounds(library))
+
+
+def _told(library: Library, states: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Singular values of the last link's regressor in kilograms, less what friction and rotors can be."""
+    Y = regressor(library, *states)[:, :, columns_of(library.n_joints - 1)] / SCALE
+    _, W = explain(Y, joint_terms(*states[1:]))
+    return np.asarray(np.linalg.svd(W.reshape(-1, len(SCALE)), compute_uv=False))
+
+
+def _path_of_constant_orientation(library: Library) -> tuple[np.ndarray, ...]:
+    """The demo's ellipse in space, 0.1 by 0.15 by 0.1 m, by q̇ = J⁺ξ_d."""
+    frequency, amplitude = np.array([0.2, 0.1, 0.4]), np.array([0.10, 0.15, 0.10])
+    dt, q = TIMES[1], [np.array(START[library.robot])]
+    for t in TIMES:
+        twist = np.concatenate([2 * np.pi * frequency * amplitude * np.cos(2 * np.pi * frequency * t), np.zeros(3)])
+        q.append(q[-1] + dt * np.linalg.pinv(library.evaluate("J_ee", q[-1])) @ twist)
+    positions = np.array(q[1:])
+    velocities = np.gradient(positions, dt, axis=0)
+    return positions, velocities, np.gradient(velocities, dt, axis=0)
+
+
+def test_it_rests_at_the_start_once_in_a_period(library: Library) -> None:
+    q, qd, qdd = _motion(library).derivatives(np.array([0.0, 10.0, 20.0]))
+    np.testing.assert_allclose(q, [START[library.robot]] * 3, atol=1e-12)
+    np.testing.assert_allclose([qd, qdd], 0.0, atol=1e-10)
+
+
+def test_velocities_and_accelerations_are_derivatives(library: Library) -> None:
+    motion, step = _motion(library), 1e-5
+    (q0, v0, _), (_, v, a), (q1, v1, _) = (motion.derivatives(TIMES + d) for d in (-step, 0.0, step))
+    np.testing.assert_allclose((q1 - q0) / (2 * step), v, atol=1e-8)
+    np.testing.assert_allclose((v1 - v0) / (2 * step), a, atol=1e-8)
+
+
+def test_it_keeps_every_limit_with_its_margin(library: Library) -> None:
+    bounds, (q, qd, qdd) = _bounds(library), _motion(library).derivatives(TIMES)
+    slack = 1.0 + 1e-3  # between the times at which the search looks
+    lower, upper = library.position_lower, library.position_upper
+    assert (np.abs(q - 0.5 * (lower + upper)) <= 0.5 * SHARE * (upper - lower) * slack).all()
+    assert (np.abs(q - START[library.robot]) <= np.array(bounds.reach) * slack).all()
+    assert (np.abs(qd) <= np.fmin(bounds.velocity, SHARE * library.velocity_limit) * slack).all()
+    assert (np.abs(qdd) <= np.fmin(bounds.acceleration, SHARE * library.acceleration_limit) * slack).all()
+    effort = regressor(library, q, qd, qdd) @ library.pi
+    assert (np.abs(effort) <= SHARE * library.effort_limit * slack).all()
+    places = np.array([library.evaluate("T_0_ee", one)[:3, 3] for one in q])
+    assert bounds.workspace is not None
+    assert (places >= np.array(bounds.workspace[0]) - 1e-3).all()
+    assert (places <= np.array(bounds.workspace[1]) + 1e-3).all()
+    J = np.array([library.evaluate("J_ee", one) for one in q])
+    clearance = 1.0 / np.trace(np.linalg.inv(J @ J.transpose(0, 2, 1)), axis1=1, axis2=2)
+    assert clearance.min() >= 0.3 * clearance[0] / slack
+
+
+def test_all_ten_are_told_far_better_than_by_the_demos_path(library: Library) -> None:
+    mine, path = (
+        _told(library, _motion(library).derivatives(TIMES)),
+        _told(library, _path_of_constant_orientation(library)),
+    )
+    assert mine[0] / mine[-1] < 500.0 < 5000.0 < path[0] / path[-1]
+
+
+def test_they_are_told_better_than_by_random_phases(library: Library) -> None:
+    """The geometric mean of the standard deviations that the same noise leaves; limits are not even kept by those."""
+    mine = _told(library, _motion(library).derivatives(TIMES))
+    for seed in range(3):
+        random = JointExcitation(START[library.robot], 0.6, 0.1, 5, seed)
+        theirs = _told(library, tuple(np.split(random.sample(TIMES), 3, axis=1)))
+        assert np.exp(np.log(theirs / mine).mean()) < 0.5
+
+
+def test_the_pose_along_it_has_exact_derivatives(library: Library) -> None:
+    pose, step = PoseOfJoints(library, _motion(library)), 1e-5
+    before, rows, after = (pose.sample(TIMES[::50] + d) for d in (-step, 0.0, step))
+    np.testing.assert_allclose(
+        (after[:, POSITION] - before[:, POSITION]) / (2 * step), rows[:, TWIST][:, :3], atol=1e-7
+    )
+    np.testing.assert_allclose((after[:, TWIST] - before[:, TWIST]) / (2 * step), rows[:, ACCELERATION], atol=1e-6)
+    R0, R, R1 = (one[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1) for one in (before, rows, after))
+    spin = (R1 - R0) / (2 * step) @ R.transpose(0, 2, 1)
+    omega = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
+    np.testing.assert_allclose(omega, rows[:, TWIST][:, 3:], atol=1e-6)
+
+
+def test_the_seed_decides(library: Library) -> None:
+    arguments = (library, library.n_joints - 1, START[library.robot], _bounds(library))
+    first = identifying_motion(*arguments, harmonics=3, seed=1).sample(TIMES)
+    identifying_motion.cache_clear()
+    np.testing.assert_array_equal(first, identifying_motion(*arguments, harmonics=3, seed=1).sample(TIMES))
+    assert np.abs(first - identifying_motion(*arguments, harmonics=3, seed=2).sample(TIMES)).max() > 1e-2
+
+
+def test_a_start_beyond_the_limits_is_refused(library: Library) -> None:
+    bounds, far = _bounds(library), tuple(0.99 * library.position_upper)
+    with pytest.raises(ScenarioError, match="within"):
+        identifying_motion(library, 0, far, bounds)
+    with pytest.raises(DimensionError, match="2 values of q"):
+        identifying_motion(library, 0, (0.0, 0.0), bounds)
+    elsewhere = _bounds(library, workspace=((5.0, 5.0, 5.0), (6.0, 6.0, 6.0)))
+    with pytest.raises(ScenarioError, match="place of the start"):
+        identifying_motion(library, 0, START[library.robot], elsewhere)

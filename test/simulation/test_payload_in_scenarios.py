@@ -1,0 +1,63 @@
+"""A scenario that identifies: the motion under laws of joints and of the pose, and the payload in its results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from thunder_controllers.report.page import write_report
+from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_controllers.simulation.trace import Trace
+from thunder_dynamics.errors import NameNotFoundError
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+Q = [0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8]
+PAYLOAD = {"link": "panda_link7", "mass": 1.0, "com": [0.03, -0.02, 0.157], "inertia": [0.002, 0, 0, 0.002, 0, 0.001]}
+
+
+def _run(folder: Path, law: str, duration: float = 5.0, **reference: Any) -> Path:
+    document = {
+        "name": "identify",
+        "robot": str(ROOT / "config/robots/panda.yaml"),
+        "plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "payloads": [PAYLOAD]},
+        "law": {"name": law},
+        "reference": {"type": "identify", "q": Q, "period": 5.0, "harmonics": 3, **reference},
+        "start": {"q": Q},
+        "duration": duration,
+        "runs": [{"name": "one"}],
+    }
+    (folder / "scenario.yaml").write_text(yaml.safe_dump(document))
+    return run_scenario(load_scenario(folder / "scenario.yaml"), folder / "out").folder
+
+
+@pytest.mark.parametrize(("law", "columns"), [("slotine_li", 21), ("cartesian_backstepping", 24)])
+def test_the_record_tells_the_payload(tmp_path: Path, law: str, columns: int) -> None:
+    folder = _run(tmp_path, law)
+    trace = Trace.load(folder / "one.npz")
+    assert trace.reference.shape[1] == columns and float(trace.period) == 5.0
+    payload = json.loads((folder / "metrics.json").read_text())["runs"]["one"]["payload"]
+    assert payload["link"] == "panda_link7" and payload["trusted"][:4] == ["mass", "CoM_x", "CoM_y", "CoM_z"]
+    fit = payload["fit"]
+    assert fit["mass"] == pytest.approx(1.0, abs=2e-3)
+    np.testing.assert_allclose([fit[f"CoM_{axis}"] for axis in "xyz"], PAYLOAD["com"], atol=1e-3)
+    page = write_report(folder).read_text()
+    assert "panda_link7: payload, CoM [mm], by the record" in page
+
+
+def test_a_short_run_has_no_payload_and_still_reports(tmp_path: Path) -> None:
+    folder = _run(tmp_path, "slotine_li", duration=0.1)
+    assert json.loads((folder / "metrics.json").read_text())["runs"]["one"]["payload"] is None
+    assert "payload, mass" not in write_report(folder).read_text()
+
+
+def test_an_unknown_link_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NameNotFoundError, match=r"no link 'hand'.*panda_link7"):
+        _run(tmp_path, "slotine_li", link="hand")

@@ -1,0 +1,1 @@
+"""What motions tell of the inertial parameters of a link: which tell much, and what a record says of a payload."""

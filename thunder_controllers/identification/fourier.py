@@ -1,0 +1,81 @@
+"""Motions of the joints from rest to rest, as Fourier series, and the poses along them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+
+from thunder_controllers.host import Library
+from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
+
+FloatArray = NDArray[np.float64]
+
+
+def rest_basis(t: FloatArray, harmonics: int, period: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute the series that `JointFourier` is a sum of, and two derivatives, at times (N,), (N, 2 H − 2) each."""
+    order = np.arange(1.0, harmonics + 1.0)
+    omega = 2.0 * np.pi / period * order
+    angle = np.multiply.outer(t, omega)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    pairs = (sine, cosine - 1.0), (omega * cosine, -omega * sine), (-(omega**2) * sine, -(omega**2) * cosine)
+    rest = null_space(order[None]), null_space(order[None] ** 2)
+    value, rate, change = (np.hstack([part @ Z for part, Z in zip(pair, rest, strict=True)]) for pair in pairs)
+    return value, rate, change
+
+
+class JointFourier:
+    """q(t) = q₀ + Σₖ aₖ sin(kωt) + bₖ (cos(kωt) − 1), Σ k aₖ = Σ k² bₖ = 0: once in a period 2π/ω at rest at q₀.
+
+    Fourier series as in Swevers et al., "Optimal robot excitation and identification" (1997), less the two terms that
+    would leave a velocity or an acceleration at the ends.
+
+    Args:
+        start: q₀ [rad or m], (n,).
+        free: What is free of the coefficients, of `rest_basis`, (2 H − 2, n), H ≥ 2 the number of harmonics.
+        period: [s].
+    """
+
+    def __init__(self, start: FloatArray, free: FloatArray, period: float) -> None:
+        self._start, self._free, self._period = start, free, period
+
+    @property
+    def period(self) -> float | None:
+        """[s]."""
+        return self._period
+
+    def derivatives(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, q̇ and q̈ at times `t` (N,) [s], (N, n) each."""
+        value, rate, change = rest_basis(t, len(self._free) // 2 + 1, self._period)
+        return self._start + value @ self._free, rate @ self._free, change @ self._free
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 3·n; see `references.trajectories`."""
+        return np.hstack(self.derivatives(t))
+
+
+class PoseOfJoints:
+    """The pose of the end effector along a motion of the joints, by the library's kinematics.
+
+    Args:
+        library: Of the robot.
+        joints: The motion.
+    """
+
+    def __init__(self, library: Library, joints: JointFourier) -> None:
+        self._library, self._joints = library, joints
+
+    @property
+    def period(self) -> float | None:
+        """[s]."""
+        return self._joints.period
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows of 24; see `references.trajectories`."""
+        rows = np.empty((len(t), CARTESIAN_SIZE))
+        evaluate = self._library.evaluate
+        for row, q, qd, qdd in zip(rows, *self._joints.derivatives(t), strict=True):
+            T, J = evaluate("T_0_ee", q), evaluate("J_ee", q)
+            row[POSITION], row[ROTATION] = T[:3, 3], T[:3, :3].T.ravel()
+            row[TWIST], row[ACCELERATION] = J @ qd, J @ qdd + evaluate("J_ee_dot", q, qd) @ qd
+        return rows

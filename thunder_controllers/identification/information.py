@@ -1,0 +1,48 @@
+"""The regressor along a motion, and what of it friction and rotors could be instead (theory.md §8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.host import Library
+from thunder_dynamics.inertia import N_PARAMETERS
+
+FloatArray = NDArray[np.float64]
+
+LENGTH = 0.1
+"""Of a body that fits on a flange [m]: makes first moments and inertias comparable with masses."""
+
+SCALE = np.array([1.0, *[LENGTH] * 3, *[LENGTH**2] * 6])
+"""π over this is in kilograms, all ten."""
+
+SIGN_SPEED = 0.01
+"""Of the smoothed sign of Coulomb friction [rad/s or m/s]: that of the laws."""
+
+
+def regressor(library: Library, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Y(q, q̇, q̈) of the compiled dynamics at samples (N, n): τ = Y π without friction and rotors, (N, n, 10 n)."""
+    Y = np.empty((*q.shape, N_PARAMETERS * q.shape[1]))
+    for out, *sample in zip(Y, q, qd, qd, qdd, strict=True):
+        out[...] = library.evaluate("Yr", *sample)
+    return Y
+
+
+def columns_of(link: int) -> slice:
+    """Columns of a link of that index."""
+    return slice(N_PARAMETERS * link, N_PARAMETERS * (link + 1))
+
+
+def joint_terms(qd: FloatArray, qdd: FloatArray, sign_speed: float = SIGN_SPEED) -> FloatArray:
+    """B: what viscous and Coulomb friction and the rotor of each joint add to its own effort, (N, n, 3)."""
+    return np.stack([qd, np.tanh(qd / sign_speed), qdd], axis=2)
+
+
+def explain(rows: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fit rows (N, n, k) by B (N, n, b), joint by joint, by least squares.
+
+    Returns:
+        Coefficients B⁺ rows (n, b, k), and what is left of the rows (N, n, k).
+    """
+    found = np.linalg.pinv(B.transpose(1, 0, 2)) @ rows.transpose(1, 0, 2)
+    return found, rows - np.einsum("tjb,jbk->tjk", B, found)

@@ -1,0 +1,142 @@
+"""What a motion of the joints keeps to: limits of the robot with a margin, a reach, a box, singularities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.host import Library
+from thunder_controllers.identification.information import regressor
+from thunder_dynamics.errors import DimensionError, ScenarioError
+
+FloatArray = NDArray[np.float64]
+Box = tuple[tuple[float, float, float], tuple[float, float, float]]
+
+WHERE = "reference identify"
+
+TINY = 1e-12
+"""Keeps inverses finite."""
+
+
+@dataclass(frozen=True)
+class MotionBounds:
+    """What is asked for.
+
+    Args:
+        reach: Of each joint to both sides of the start [rad or m].
+        velocity: Of each joint [rad/s or m/s].
+        acceleration: Of each joint.
+        share: Of the robot's own limits: of position, about the middle of the range, of velocity, acceleration, effort.
+        workspace: Corners of a box that the end effector stays in [m], world frame; None: anywhere.
+        clearance: Share of 1/tr((JJᵀ)⁻¹) at the start that stays everywhere; 0: the motion may be singular.
+    """
+
+    reach: tuple[float, ...]
+    velocity: tuple[float, ...]
+    acceleration: tuple[float, ...]
+    share: float
+    workspace: Box | None
+    clearance: float
+
+
+@dataclass(frozen=True)
+class Limit:
+    """|x − centre| ≤ width, element by element; an infinite width is no limit."""
+
+    centre: FloatArray
+    width: FloatArray
+
+    @classmethod
+    def between(cls, lower: FloatArray, upper: FloatArray) -> Limit:
+        """From the lower to the upper value; both are finite, or neither is."""
+        bounded = np.isfinite(upper)
+        low, high = (np.where(bounded, end, 0.0) for end in (lower, upper))
+        return cls(0.5 * (low + high), np.where(bounded, 0.5 * (high - low), np.inf))
+
+    @classmethod
+    def within(cls, width: FloatArray) -> Limit:
+        """About zero."""
+        return cls(np.zeros_like(width), width)
+
+    def excess(self, x: FloatArray) -> FloatArray:
+        """What x is beyond it, over the width; 0 within; shape of x."""
+        return np.asarray(np.fmax(np.abs(x - self.centre) / self.width - 1.0, 0.0))
+
+    def cost(self, x: FloatArray) -> float:
+        """Mean square of the excess."""
+        return float((self.excess(x) ** 2).mean())
+
+    def slope(self, x: FloatArray) -> FloatArray:
+        """Derivative of the cost, shape of x."""
+        return np.asarray(2.0 * self.excess(x) * np.sign(x - self.centre) / (self.width * x.size))
+
+
+class Limits:
+    """The limits of a motion that starts at rest.
+
+    Args:
+        library: Of the robot.
+        start: Positions of the joints [rad or m], (n,).
+        bounds: What is asked for beside the robot's own.
+
+    Attributes:
+        of_motion: Those of q, q̇ and q̈.
+        of_effort: That of effort without friction.
+        of_place: Those of what `observe` gives.
+
+    Raises:
+        DimensionError: if the start has another size than the joints.
+        ScenarioError: if the start is beyond a limit.
+    """
+
+    def __init__(self, library: Library, start: FloatArray, bounds: MotionBounds) -> None:
+        n, share = library.n_joints, bounds.share
+        if len(start) != n:
+            raise DimensionError(f"{len(start)} values of q", where=WHERE, valid=f"{n}")
+        self._library = library
+        self._bounded_place = bounds.workspace is not None
+        self._nearness = bounds.clearance * _clearance(library, start[None])[0] if bounds.clearance > 0.0 else 0.0
+        low, high = np.asarray(library.position_lower), np.asarray(library.position_upper)
+        keep = np.where(np.isfinite(high - low), 0.5 * (1.0 - share) * (high - low), 0.0)
+        lower, upper = np.fmax(start - bounds.reach, low + keep), np.fmin(start + bounds.reach, high - keep)
+        velocity = np.fmin(bounds.velocity, share * np.asarray(library.velocity_limit))
+        acceleration = np.fmin(bounds.acceleration, share * np.asarray(library.acceleration_limit))
+        self.of_motion = Limit.between(lower, upper), Limit.within(velocity), Limit.within(acceleration)
+        corners = np.array(bounds.workspace or ((-np.inf,) * 3, (np.inf,) * 3))
+        place = Limit.between(*corners)
+        self.of_effort = Limit.within(share * np.asarray(library.effort_limit))
+        self.of_place = Limit(np.array([*place.centre, 0.0]), np.array([*place.width, 1.0]))
+        if not ((lower < start) & (start < upper)).all():
+            joint = int(np.argmin(np.fmin(start - lower, upper - start)))
+            raise ScenarioError(
+                f"{library.joint_names[joint]} at {start[joint]:g}",
+                where=WHERE,
+                valid=f"within {low[joint] + keep[joint]:.4g} to {high[joint] - keep[joint]:.4g}",
+            )
+        rest = np.zeros((1, n))
+        if not self.kept(start[None], rest, rest):
+            raise ScenarioError("effort or place of the start", where=WHERE, valid="within limits and workspace")
+
+    def observe(self, q: FloatArray) -> FloatArray:
+        """Position of the end effector and nearness to singularities, at positions (N, n), (N, 4)."""
+        place = np.zeros((len(q), 4))
+        if self._bounded_place:
+            place[:, :3] = [self._library.evaluate("T_0_ee", one)[:3, 3] for one in q]
+        if self._nearness:
+            place[:, 3] = self._nearness / _clearance(self._library, q)
+        return place
+
+    def kept(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> bool:
+        """Whether samples (N, n) of a motion are within all limits."""
+        effort = regressor(self._library, q, qd, qdd) @ np.asarray(self._library.pi)
+        limits, values = (*self.of_motion, self.of_effort, self.of_place), (q, qd, qdd, effort, self.observe(q))
+        return not any(limit.excess(x).any() for limit, x in zip(limits, values, strict=True))
+
+
+def _clearance(library: Library, q: FloatArray) -> FloatArray:
+    """1/tr((JJᵀ)⁻¹) at positions (N, n), (N,): the squared smallest singular value of J, or up to six times less."""
+    J = np.array([library.evaluate("J_ee", one) for one in q])
+    inverse = np.linalg.inv(J @ J.transpose(0, 2, 1) + TINY * np.eye(J.shape[1]))
+    return np.asarray(1.0 / np.trace(inverse, axis1=1, axis2=2))

@@ -1,0 +1,88 @@
+"""What the spare degrees of freedom are for: velocities z of the joints of which only (1 − J⁺J) z is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.laws.parts.options import choose
+from thunder_controllers.laws.parts.task import posture_gains
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import reciprocal
+
+SX = ca.SX
+FloatArray = NDArray[np.float64]
+
+MARGIN = 0.15
+"""Default of the gain `limit_margin`, as a share of the range of a joint."""
+
+AVOIDANCE = 0.25
+"""Default of the gain `limit_speed`, as a share of the velocity limit of a joint."""
+
+UNLIMITED_SPEED = 0.5
+"""The same for a joint without a velocity limit [rad/s or m/s]."""
+
+
+def null_space_velocity(
+    law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any]
+) -> tuple[SX, SX]:
+    """Make z and its derivative, each (n,), of the option `redundancy`.
+
+    - "posture" (default): z = k_n (q_home − q), which keeps a closed path of the end effector closed in the joints;
+    - "joint_limits": z = v (S(x_lower) − S(x_upper)), zero while no joint is within its margin m of a limit, and never
+      more than v. x = 1 − d/m of the distance d to the limit, kept in [0, 1], and S(x) = x² (3 − 2x), so that z has a
+      continuous derivative. Far from limits spare motion is as free as with "none", and drifts;
+    - "none": z = 0.
+
+    Args:
+        law: Its name, for errors.
+        signals: Where gains k_n and q_home, or limit_margin and limit_speed, are declared.
+
+    Raises:
+        LawError: for another option, or "joint_limits" of an arm without any.
+    """
+    choice = choose(law, options, "redundancy", "posture", "joint_limits", "none")
+    if choice == "posture":
+        k_n, q_home = posture_gains(robot, signals, 1.0)
+        return k_n * (q_home - signals.q), -k_n * signals.qd
+    if choice == "none":
+        return SX.zeros(robot.n), SX.zeros(robot.n)
+    z = _away_from_limits(law, robot, signals)
+    return z, signals.time_derivative(z)
+
+
+def _away_from_limits(law: str, robot: RobotExpressions, signals: Signals) -> SX:
+    limits = [link.joint.limits for link in robot.model.links]
+    lower, upper = np.array([one.lower for one in limits]), np.array([one.upper for one in limits])
+    if not np.isfinite([*lower, *upper]).any():
+        raise LawError(f"{robot.model.name} has no joint limits", where=f"law {law}", valid="redundancy=posture, none")
+    speeds = np.array([one.velocity for one in limits])
+    margin = signals.gain(
+        "limit_margin",
+        size=robot.n,
+        default=np.where(np.isfinite(upper - lower), MARGIN * (upper - lower), MARGIN),
+        bounds=(1e-3, 10.0),
+        unit="rad|m",
+        doc="Distance from a joint's limit at which spare motion starts to lead away from it.",
+    )
+    speed = signals.gain(
+        "limit_speed",
+        size=robot.n,
+        default=np.where(np.isfinite(speeds), AVOIDANCE * speeds, UNLIMITED_SPEED),
+        bounds=(0.0, 100.0),
+        unit="rad/s|m/s",
+        doc="Of a joint away from its limit, at the limit, as far as the null space has it.",
+    )
+    per_margin = reciprocal(margin)
+    pushes = SX.zeros(robot.n)
+    for i in range(robot.n):
+        for distance, sign in ((signals.q[i] - lower[i], 1.0), (upper[i] - signals.q[i], -1.0)):
+            x = ca.fmin(ca.fmax(1.0 - distance * per_margin[i], 0.0), 1.0)
+            pushes[i] += sign * x**2 * (3.0 - 2.0 * x)
+    return SX(speed * pushes)
