@@ -31,7 +31,7 @@ class ConsistentAdaptation:
     Γ is such that δπᵀΓδπ = γ ‖X‖_F², X = W P(δπ) W with W = diag(γ_m, γ_I 1₃)^¼: that is
     γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖_F²), one γ per link. In this metric the nearest body has the same
     eigenvectors of X and its eigenvalues, but for those below ε, which become ε. It is nearer than π̂ to every body, to
-    the true one too: V = … + ½ π̃ᵀΓπ̃ falls by projection too, however large the step, and motion along the border goes on.
+    the true one too: V = … + ½ π̃ᵀΓπ̃ falls by projection too, and motion along the border goes on.
 
     κ ≤ 1 is the share that `AdaptationLimit` keeps, of Σᵢ (YΓ⁻¹Yᵀ)ᵢᵢ / K_d,i.
 
@@ -86,11 +86,11 @@ class ConsistentAdaptation:
 
     def _scaled(self, pi: SX) -> SX:
         """X of π."""
-        return pseudo_inertia(pi) * (self._root @ self._root.T)
+        return SX(pseudo_inertia(pi) * (self._root @ self._root.T))
 
     def _force(self, b: SX) -> SX:
         """What δπᵀb is in X: tr(X F)."""
-        return force_matrix(b) * (self._inverse @ self._inverse.T)
+        return SX(force_matrix(b) * (self._inverse @ self._inverse.T))
 
     def _projected(self, X: SX) -> SX:
         """π of the nearest X ⪰ ε; what is left off the diagonal counts as lacking too, which makes that sure."""
