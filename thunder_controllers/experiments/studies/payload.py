@@ -75,7 +75,7 @@ EVERYTHING = {**NOISY, "rotor_inertia": 0.1}
 """What the arm has and the robot file does not know."""
 
 OPTIONS = {"adaptation": "consistent_composite", "friction": "adapted"}
-GAINS: Mapping[str, Any] = {"q_home": Q}
+GAINS: Mapping[str, Any] = {"q_home": Q, "gamma": 0.001}
 
 CONDITIONS: dict[str, Mapping[str, Any]] = {
     "the payload alone": {**STILL, "velocity": "exact"},

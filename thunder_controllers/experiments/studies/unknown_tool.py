@@ -40,10 +40,10 @@ ADAPTATION: dict[str, tuple[str, Mapping[str, float]]] = {
     CHOSEN: ("projected", {"gamma": 1.0, "gamma_inertia": 0.5}),
     "Γ 0.5 (1, 1, 1)": ("projected", {"gamma": 0.5}),
     "Γ 0.1 (1, 1, 10)": ("projected", {"gamma": 0.1, "gamma_inertia": 10.0}),
-    "consistent, Γ 1 (1, 1, 0.5)": ("consistent", {"gamma": 1.0, "gamma_inertia": 0.5}),
+    "consistent, γ 0.3": ("consistent", {"gamma": 0.3}),
     "natural, γ 0.003": ("natural", {"gamma": 0.003}),
     "composite": ("composite", {}),
-    COMPOSITE: (COMPOSITE, {}),
+    COMPOSITE: (COMPOSITE, {"gamma": 0.001}),
     "natural_composite": ("natural_composite", {}),
 }
 """Scheme of adaptation and gains of each row."""
