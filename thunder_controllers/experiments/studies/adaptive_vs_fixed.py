@@ -44,8 +44,8 @@ link, (r_m, r_c, r_I) = (1, 1, 10), a middle one of six tried over three seeds (
 all end below 9e-4 with the published gains and below 2.4e-4 with the default ones.
 
 Steady-state error: mean of ‖[p_d − p; θ]‖ over the last period of the path, 10 s of 20; mean ± standard deviation
-over the seeds. `consistent` is the share of steps at which the estimates of all links were ones that bodies can
-have."""
+over the seeds. The adaptation is the law's default. `consistent` is the share of steps at which the estimates of all
+links were ones that bodies can have."""
 
 
 def uncertain_arm(seed: int) -> dict[str, dict[str, Any]]:

@@ -34,6 +34,8 @@ SETUP = """\
 Published: the gains. K_d = (5, 5, 5, 5, 3, 3, 1), (10, 10, 10, 10, 5, 5, 2) and (30, 30, 30, 30, 15, 15, 5) with Λ
 = (5, 5, 5, 2, 2, 2), K_p = 1, and Γ = r_7 diag(r_m, r_c 1₃, r_I 1₆) of the last link with r_7 = 1, 10, 100.
 
+Γ here is that of the law's default adaptation, in which r_c follows from r_m and r_I and is 2 where both are 1.
+
 Left open there, and chosen here: the path and the wrong estimate are the demo's (a link of 2.5 kg at (0.2, 0.2,
 0.2) m for one of 0.74 kg); r_m = r_c = r_I = 1; 1 kHz, exact velocities, no noise; the speed and clip of the
 orientation error are the law's defaults; friction, where there is any, is 0.5 N·m·s/rad and 0.3 N·m in every joint,

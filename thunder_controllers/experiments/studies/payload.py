@@ -145,10 +145,10 @@ joint has 0.5 N·m·s/rad and 0.3 N·m of friction and a rotor of 0.1 kg·m², o
 torques have white noise of 5 %, new every millisecond; encoders one of 1e-5 rad, and velocities are their differences
 through 100 Hz. The law starts from the bare link, without friction and rotors.
 
-Chosen by evidence: consistent composite adaptation with estimated friction and Γ = 1, of three schemes and two Γ. Its
-estimate errs by centimetres in the CoM, since its prediction error knows neither the friction that is estimated beside
-it nor the rotors, and weighs the noisy base like the quiet wrist. The record is fitted with all three, and needs no
-more than half of the motion.
+Chosen by evidence: consistent composite adaptation with estimated friction and γ = 0.001; with more, 2 kg led the law
+astray. Its estimate errs by centimetres in the CoM, since its prediction error knows no rotors and weighs the noisy
+base like the quiet wrist. The record is fitted with friction, rotors and weights, and needs no more than half of the
+motion.
 
 `error` is the mean of ‖[p_d − p; θ]‖ over the last 5 s. Errors of mass, CoM, and inertia about the CoM (the largest
 element) are at the end, after 10 s, mean ± standard deviation over the seeds; times are the longest of the seeds until
