@@ -239,7 +239,7 @@ SCENARIO = f"""
 name: points
 robot: {POINTS}
 plant: {{engine: model, urdf: {POINTS}, velocity: exact, friction: {{viscous: 0.0}}}}
-law: {{name: slotine_li, options: {{adapted_links: [link5]}},
+law: {{name: slotine_li, options: {{adapted_links: [link5], adaptation: projected}},
       initial_estimates: {{link5: {{mass: 0.5, com: [0, -0.3, 0]}}}}}}
 reference: {{type: joint_lissajous, centre: [0, 0.8, 0.5, 0, 0.5], amplitude: [0.3, 0.2, 0.2, 0.3, 0.4],
             frequency: [0.4, 0.5, 0.6, 0.5, 0.7], phase: [0, 0, 0, 0, 0]}}

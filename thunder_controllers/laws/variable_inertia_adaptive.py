@@ -12,6 +12,7 @@ from thunder_controllers.laws.adaptation.limit import PI_LOWER, PI_UNITS, PI_UPP
 from thunder_controllers.laws.parts.options import adapted_links, check_options
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.parts.split_dynamics import motion
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -194,6 +195,7 @@ class Masses:
         sigma = last + reciprocal(1.0 + fall * self._elapsed**power)
         self._rates = reciprocal(sigma * gamma)
         self._limit = AdaptationLimit(signals)
+        self._motion = motion(signals, signals.reference.qd)
 
     def regressor(self, q: SX, qd: SX, qdd: SX) -> SX:
         """Y_θ with Y_θ θ̂ the effort of the adapted links' estimates, shape (n, k)."""
@@ -204,12 +206,18 @@ class Masses:
     def step(self, W: SX, dynamics: ErrorDynamics, scan: Scan) -> dict[str, SX]:
         """Next states: an Euler step over the time since the last scan, clamped, in steps with a scan.
 
-        Clamping freezes a mass on its bound while its derivative points outward. κ is the share that `AdaptationLimit`
-        keeps of Σᵢ (W (σΓ)⁻¹Wᵀ)ᵢᵢ / R_1,i, with the time between two scans for the period.
+        Clamping freezes a mass on its bound while its derivative points outward. While the reference rests, they stay:
+        an error that friction holds says nothing of them, and would keep the arm restless. κ is the share that
+        `AdaptationLimit` keeps of Σᵢ (W (σΓ)⁻¹Wᵀ)ᵢᵢ / R_1,i, with the time between two scans for the period.
         """
         period = scan.period
         speed = dot(self._limit.per_damping(dynamics.R_1), (W * W) @ self._rates) * period / self._dt
-        rate = self._limit.share_kept(speed) * self._rates * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
+        rate = (
+            self._motion
+            * self._limit.share_kept(speed)
+            * self._rates
+            * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
+        )
         moved = ca.fmin(ca.fmax(self._mass + period * rate, self._lower), self._upper)
         mass = ca.if_else(scan.is_due, moved, self._mass)
         ratio = ca.if_else(scan.is_due, moved * reciprocal(self._mass), 1.0)

@@ -188,7 +188,7 @@ def rest(settings: Settings) -> Group:
         "largest error": summary("largest_error", max),
         **{name: summary(name, max) for name in names},
     }
-    schemes = SCHEMES if settings.long else (CHOSEN,)
+    schemes = SCHEMES if settings.long else ("gradient", CHOSEN)
     cases = tuple(case(scheme, SCHEMES[scheme]) for scheme in schemes)
     criteria = (Criterion(f"drift of {name} / noise", 1.0, rows=(CHOSEN,)) for name in UNITS)
     return Group("Ten minutes of rest", cases, (Criterion("faults", 0.0), *criteria), table, _draw)

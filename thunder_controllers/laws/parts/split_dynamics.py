@@ -91,7 +91,7 @@ class SplitDynamics:
             self.effort += Y_u @ self.adaptation.estimate
             rest = SX.zeros(robot.n)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, links)
-            self._Y_g = Y_0 + _motion(signals, qd_r) * (Y_u - Y_0)
+            self._Y_g = Y_0 + motion(signals, qd_r) * (Y_u - Y_0)
         if links or self.friction:
             self._robustness = Robustness(signals)
             self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
@@ -112,7 +112,7 @@ class SplitDynamics:
         return found
 
 
-def _motion(signals: Signals, qd_r: SX) -> SX:
+def motion(signals: Signals, qd_r: SX) -> SX:
     """g, from zero at rest to one in motion."""
     speed = signals.gain(
         "rest_speed",
