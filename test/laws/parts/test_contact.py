@@ -173,7 +173,7 @@ def test_a_wrong_estimate_alone_is_no_contact(factor: float) -> None:
 
 
 def test_an_estimate_that_shakes_the_arm_is_held_for_a_while_only() -> None:
-    """Three times the last link is more than this rate bears, and what it predicts wrongly is three times its weight."""
+    """Three times the last link is more than this rate bears, and the weight that it predicts is as wrong."""
     state = {"pi_hat": 3.0 * arm().links[2].inertia.pi}
     seen = run(law(contact="freeze", adaptation="projected"), 4.0, 250.0, CAREFUL, state=state)
     contact = seen.telemetry["contact"].ravel()
