@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import PI_LOWER, PI_UNITS, PI_UPPER, AdaptationLimit
+from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, check_options
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
-from thunder_controllers.laws.parts.split_dynamics import motion
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions

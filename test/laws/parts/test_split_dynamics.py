@@ -7,7 +7,8 @@ import pytest
 from evaluation import load_robot
 from laws import step
 
-from thunder_controllers.laws.parts.split_dynamics import REST_SPEED, SplitDynamics
+from thunder_controllers.laws.parts.gate import REST_SPEED
+from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.laws.parts.gate import smooth_step
 from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.task import posture_gains
 from thunder_dynamics.errors import LawError
@@ -83,6 +84,5 @@ def _away_from_limits(law: str, robot: RobotExpressions, signals: Signals) -> SX
     pushes = SX.zeros(robot.n)
     for i in range(robot.n):
         for distance, sign in ((signals.q[i] - lower[i], 1.0), (upper[i] - signals.q[i], -1.0)):
-            x = ca.fmin(ca.fmax(1.0 - distance * per_margin[i], 0.0), 1.0)
-            pushes[i] += sign * x**2 * (3.0 - 2.0 * x)
+            pushes[i] += sign * smooth_step(1.0 - distance * per_margin[i])
     return SX(speed * pushes)

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.parts.gate import opened
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -64,7 +65,7 @@ class FrictionAdaptation:
             signals.gain(f"gamma_{what}", default=0.02, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction.")
             for what, unit in (("viscous", "rad²/(N·m·s²)"), ("coulomb", "1/(N·m)"))
         ]
-        self._speed = signals.gain(
+        speed = signals.gain(
             "friction_speed",
             default=GATE_SPEED,
             bounds=(1e-6, 1e3),
@@ -78,8 +79,8 @@ class FrictionAdaptation:
         self._dt = signals.dt
         Y = _basis(qd_r)
         self.effort = Y @ self.estimate
-        self.regressor = ca.diag(self._gate(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd))) @ Y
-        self.measured = _basis(signals.qd), self._gate(ca.fabs(signals.qd))
+        self.regressor = ca.diag(opened(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd), speed)) @ Y
+        self.measured = _basis(signals.qd), opened(ca.fabs(signals.qd), speed)
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
         """Next state: φ̂ after one Euler step, clamped to its bounds.
@@ -98,10 +99,6 @@ class FrictionAdaptation:
     def bounded(self, phi: SX) -> SX:
         """φ within its bounds."""
         return SX(ca.densify(ca.fmin(ca.fmax(phi, 0.0), self._upper)))
-
-    def _gate(self, speed: SX) -> SX:
-        x = ca.fmin(ca.fmax(speed * reciprocal(self._speed) - 1.0, 0.0), 1.0)
-        return SX(x**2 * (3.0 - 2.0 * x))
 
 
 def _basis(qd: SX) -> SX:

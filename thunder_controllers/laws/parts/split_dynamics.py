@@ -12,19 +12,16 @@ from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
-from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
 OPTIONS = ("adapted_links", "adaptation", "friction")
 """Options of a law that has this part."""
-
-REST_SPEED = 0.02
-"""Default of the gain `rest_speed` [rad/s or m/s]."""
 
 
 class SplitDynamics:
@@ -110,16 +107,3 @@ class SplitDynamics:
         if self.friction:
             found["friction_hat"] = pulled(found["friction_hat"], self.friction.nominal)
         return found
-
-
-def motion(signals: Signals, qd_r: SX) -> SX:
-    """g, from zero at rest to one in motion."""
-    speed = signals.gain(
-        "rest_speed",
-        default=REST_SPEED,
-        bounds=(1e-6, 1e3),
-        unit="rad/s|m/s",
-        doc="Norm of the reference velocity below which only what gravity shows adapts; from twice that on all does.",
-    )
-    x = ca.fmin(ca.fmax(ca.norm_2(qd_r) * reciprocal(speed) - 1.0, 0.0), 1.0)
-    return SX(x**2 * (3.0 - 2.0 * x))
