@@ -6,6 +6,7 @@ the parameter groups. A group is an argument of a function exactly when the func
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,13 @@ from functools import cached_property, partial
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.catalogue import (
+    IN_EVERY_LIBRARY,
+    Catalogue,
+    MaskedRegressors,
+    functions,
+)
+from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -44,7 +52,7 @@ class Argument:
     description: str
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -53,6 +61,7 @@ class FunctionSpec:
     """A named function of a robot; `build` gives its expression when it is needed.
 
     `is_matrix` tells a matrix that happens to have one column, as that of a robot with one joint, from a vector.
+    What is `on_request` is compiled only if a build names it.
     """
 
     name: str
@@ -60,6 +69,7 @@ class FunctionSpec:
     description: str
     build: Callable[[], SX]
     is_matrix: bool = False
+    on_request: bool = False
 
 
 class RobotExpressions:
@@ -85,8 +95,13 @@ class RobotExpressions:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Names of all functions."""
-        return tuple(self._specs)
+        """Names of the functions that every library has."""
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request)
+
+    @property
+    def functions_on_request(self) -> tuple[str, ...]:
+        """Names of the functions that a library has if its build names them."""
+        return tuple(name for name, spec in self._specs.items() if spec.on_request)
 
     def spec(self, name: str) -> FunctionSpec:
         """Description of a function.
@@ -246,6 +261,9 @@ class RobotExpressions:
         self.add_argument("ddq", n, "rad/s²|m/s²", "Joint accelerations.")
         self.add_argument("dq_r", n, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", n, "rad/s²|m/s²", "Reference joint accelerations.")
+        self.add_argument("d3q", n, "rad/s³|m/s³", "Joint jerks.")
+        self.add_argument("tau", n, "N·m|N", "Joint torques.")
+        self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -261,6 +279,7 @@ class RobotExpressions:
         self._declare_kinematics()
         self._declare_dynamics()
         self._declare_regressors()
+        self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -303,7 +322,6 @@ class RobotExpressions:
         self._declare(
             "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
         )
-        self._declare("M_dot", "q dq", "Time derivative of M, equal to C + Cᵀ, n×n.", lambda: self["C"] + self["C"].T)
 
     def _declare_regressors(self) -> None:
         zero = SX.zeros(self.n)
@@ -327,6 +345,15 @@ class RobotExpressions:
                 return slotine_li_regressor(self._kinematics, motions, range(self.n))
 
             self._declare(name, arguments, descr, build)
+
+    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors) -> None:
+        for name, build in functions(catalogue).items():
+            arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
+            symbols = [self.symbol(argument) for argument in arguments]
+            on_request = name not in IN_EVERY_LIBRARY
+            self._specs[name] = FunctionSpec(
+                name, arguments, descr, partial(build, *symbols), name not in VECTORS, on_request
+            )
 
     def _declare_friction(self) -> None:
         dq = self.symbol("dq")
@@ -369,6 +396,7 @@ class RobotExpressions:
             "par_DYN that gives a par_REG (masses must not be zero).",
             lambda: _dyn_from_reg(self.model, indices, reg),
         )
+        self._declare_catalogue(MaskedRegressors(self, self._kinematics, indices))
 
 
 def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:

@@ -188,6 +188,10 @@ class Kinematics:
                 screws[j, i] = self.motion_to_link(i, *screws[j, link.parent])
         return screws
 
+    def subspace(self, i: int) -> dict[int, tuple[SX, SX]]:
+        """Motion subspace of the joint of link i, in its frame: (linear, angular) of each velocity, by its index."""
+        return {i: self.joint_axes_in_links[i, i]}
+
     def motion_to_link(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """Carry a twist of the parent of link i, at its origin, to the origin and frame of link i."""
         X = self.transforms[i]
