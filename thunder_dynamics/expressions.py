@@ -103,6 +103,15 @@ class RobotExpressions:
         """Names of the functions that a library has if its build names them."""
         return tuple(name for name, spec in self._specs.items() if spec.on_request)
 
+    def selected(self, requested: Iterable[str]) -> tuple[str, ...]:
+        """Names of the functions of a library: those of every one, and those that are requested; `all` means all.
+
+        Raises:
+            NameNotFoundError: listing the functions there are.
+        """
+        wanted = {name for name in requested if name == "all" or self.spec(name)}
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request or wanted & {name, "all"})
+
     def spec(self, name: str) -> FunctionSpec:
         """Description of a function.
 
