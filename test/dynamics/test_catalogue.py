@@ -1,4 +1,4 @@
-"""Forward dynamics, energies, derivatives and their regressors against Pinocchio, automatic differentiation and balances."""
+"""Forward dynamics, energies, derivatives and regressors against Pinocchio, automatic differentiation and balances."""
 
 from __future__ import annotations
 
@@ -12,18 +12,30 @@ from evaluation import assert_close as assert_relatively_close
 from evaluation import evaluate, load_robot, numeric
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robots import PINOCCHIO_ORDER, dh_placement, pinocchio_model, random_robot, random_state
+from robots import (
+    PINOCCHIO_ORDER,
+    dh_placement,
+    general_robot,
+    pinocchio_configuration,
+    pinocchio_model,
+    random_robot,
+    random_state,
+)
 
 from thunder_dynamics.algorithms.kinematic_regressors import lengths
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import Frame, Pose, RobotModel
+from thunder_dynamics.model import Coupling, Frame, JointKind, Pose, RobotModel
 
 RELATIVE = 1e-9  # the acceptance limit; both sides are double precision with a few thousand operations behind them
 SOLVED = 1e-8  # what M⁻¹ takes part in: M of random light links has condition numbers up to 1e6
 
 State = dict[str, np.ndarray]
 
-ROBOTS = ("0", "1", "tree1", "tree2", "panda", "planar3r", "rpr")
+SIMPLE = ("0", "1", "tree1", "tree2", "panda", "planar3r", "rpr")
+"""Robots whose velocity is the rate of q."""
+
+UNCOUPLED = (*SIMPLE, "general")
+ALL = (*UNCOUPLED, "coupled", "screw")
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, relative: float = RELATIVE) -> None:
@@ -32,12 +44,34 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, relative: float = REL
 
 def state_of(model: RobotModel, seed: int) -> State:
     rng = np.random.default_rng(seed)
-    more = {"tau": rng.uniform(-20, 20, model.n), "d3q": rng.uniform(-2, 2, model.n), "w": rng.uniform(-5, 5, 6)}
+    more = {"tau": rng.uniform(-20, 20, model.nv), "d3q": rng.uniform(-2, 2, model.nv), "w": rng.uniform(-5, 5, 6)}
     return random_state(model, seed) | more
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+def with_joint(model: RobotModel, i: int, **changes: object) -> RobotModel:
+    links = list(model.links)
+    links[i] = replace(links[i], joint=replace(links[i].joint, **changes))
+    return replace(model, links=tuple(links))
+
+
+def twisted(q: ca.SX, axis: object) -> tuple[ca.SX, ca.SX]:
+    """A joint of one's own with a motion subspace that depends on q: about z, then about x, and out as it turns."""
+    c, s = ca.cos(q[0]), ca.sin(q[0])
+    about_z = ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
+    c, s = ca.cos(q[1]), ca.sin(q[1])
+    about_x = ca.vertcat(ca.horzcat(1, 0, 0), ca.horzcat(0, c, -s), ca.horzcat(0, s, c))
+    return about_z @ about_x, ca.vertcat(0.1 * q[0] * q[1], 0, 0.2 * q[1])
+
+
+@pytest.fixture(scope="module", params=ALL)
 def robot(request: pytest.FixtureRequest) -> RobotExpressions:
+    if request.param == "general":
+        return RobotExpressions(general_robot(3, 5))
+    if request.param == "coupled":
+        tree = random_robot(102, 5, tree=True, dh=False)
+        return RobotExpressions(with_joint(tree, 3, coupling=Coupling("joint2", -1.5, 0.3)))
+    if request.param == "screw":
+        return RobotExpressions(with_joint(random_robot(5, 3, dh=False), 1, kind=JointKind("twisted", twisted, 2, 2)))
     if request.param.startswith("tree"):
         return RobotExpressions(random_robot(100 + int(request.param[-1]), 7, tree=True, dh=False))
     if request.param.isdigit():
@@ -52,7 +86,8 @@ def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
     model, state = robot.model, state_of(robot.model, seed)
     reference = pinocchio_model(model)
     data = reference.createData()
-    q, dq, ddq, tau = (state[name] for name in ("q", "dq", "ddq", "tau"))
+    dq, ddq, tau = (state[name] for name in ("dq", "ddq", "tau"))
+    q = pinocchio_configuration(model, state["q"])
     assert_close(evaluate(robot, "inverse_dynamics", state), pin.rnea(reference, data, q, dq, ddq))
     assert_close(evaluate(robot, "forward_dynamics", state), pin.aba(reference, data, q, dq, tau), SOLVED)
     M_inv = pin.computeMinverse(reference, data, q)
@@ -82,6 +117,7 @@ def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
     assert_close(evaluate(robot, "G_wrt_q", state), pin.computeGeneralizedGravityDerivatives(reference, data, q))
 
 
+@pytest.mark.parametrize("robot", UNCOUPLED, indirect=True)
 def test_agrees_with_pinocchio(robot: RobotExpressions) -> None:
     check_against_pinocchio(robot, 0)
 
@@ -100,13 +136,14 @@ def test_forward_dynamics_undoes_inverse_dynamics(robot: RobotExpressions) -> No
     tau = evaluate(robot, "inverse_dynamics", state).ravel()
     assert_close(evaluate(robot, "forward_dynamics", state | {"tau": tau}).ravel(), state["ddq"], SOLVED)
     identity = evaluate(robot, "M_inv", state) @ evaluate(robot, "M", state)
-    assert_close(identity, np.eye(robot.n), SOLVED)
+    assert_close(identity, np.eye(robot.model.nv), SOLVED)
 
 
 def test_power_of_the_torque_is_the_rate_of_the_energy(robot: RobotExpressions) -> None:
     q, dq = robot.symbol("q"), robot.symbol("dq")
     energy = robot["kinetic_energy"] + robot["potential_energy"]
-    rate = ca.jtimes(energy, ca.vertcat(q, dq), ca.vertcat(dq, robot["forward_dynamics"]))
+    motion = ca.vertcat(robot.kinematics(q).configuration_rate(dq), robot["forward_dynamics"])
+    rate = ca.jtimes(energy, ca.vertcat(q, dq), motion)
     state = state_of(robot.model, 2)
     value = numeric([q, dq, robot.symbol("tau")], rate, state["q"], state["dq"], state["tau"])
     power, scale = state["tau"] @ state["dq"], np.abs(state["tau"] * state["dq"]).sum()
@@ -122,7 +159,7 @@ def test_momentum_is_m_dq_and_linear_in_pi(robot: RobotExpressions) -> None:
 
 
 def along(robot: RobotExpressions, expression: ca.SX, state: State, order: int) -> np.ndarray:
-    """d^order/dt^order of a function of q and dq on the cubic through a state, by differentiating by the time itself."""
+    """A derivative in time of a function of q and dq on the cubic through a state, by the time itself."""
     t = ca.SX.sym("t")
     q0, v, a, jerk = (state[name] for name in ("q", "dq", "ddq", "d3q"))
     path = q0 + v * t + a * t**2 / 2 + jerk * t**3 / 6
@@ -133,6 +170,7 @@ def along(robot: RobotExpressions, expression: ca.SX, state: State, order: int) 
     return numeric([t], moving, 0.0).reshape(expression.shape, order="F")
 
 
+@pytest.mark.parametrize("robot", (*SIMPLE, "coupled", "screw"), indirect=True)
 @pytest.mark.parametrize("name", ["M", "C", "G", "J_com", "J_ee"])
 def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name: str) -> None:
     """M, C from ∂M/∂q and G are written independently of the recursions: energies differentiated, matrix algebra."""
@@ -151,13 +189,37 @@ def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name
         assert_close(evaluate(robot, f"{name}_ddot", state), along(robot, independent, state, 2))
 
 
+def test_derivatives_in_time_are_those_along_the_state_times_the_motion(robot: RobotExpressions) -> None:
+    """Also where dq is not the rate of q."""
+    state = state_of(robot.model, 8)
+    along_q = {name: evaluate(robot, f"{name}_wrt_q", state) @ state["dq"] for name in "MCG"}
+    along_q["C"] += evaluate(robot, "C_wrt_dq", state) @ state["ddq"]
+    for name, rate in along_q.items():
+        assert_close(evaluate(robot, f"{name}_dot", state).ravel(order="F"), rate)
+    C = evaluate(robot, "C", state)
+    assert_close(evaluate(robot, "M_dot", state), C + C.T)
+    assert_close(evaluate(robot, "C_wrt_dq", state) @ state["dq"], C.ravel(order="F"))
+
+
+@pytest.mark.parametrize("robot", (*SIMPLE, "coupled", "screw"), indirect=True)
 def test_derivatives_along_the_state_are_those_of_automatic_differentiation(robot: RobotExpressions) -> None:
     q, dq, state = robot.symbol("q"), robot.symbol("dq"), state_of(robot.model, 5)
     M = ca.hessian(robot["kinetic_energy"], dq)[0]
     C = robot.coriolis_reference()
-    for name, expression, symbol in (("M_wrt_q", M, q), ("C_wrt_q", C, q), ("C_wrt_dq", C, dq)):
-        exact = numeric([q, dq], ca.jacobian(ca.vec(expression), symbol), state["q"], state["dq"])
-        assert_close(evaluate(robot, name, state), exact)
+    torque = M @ robot.symbol("ddq") + C @ dq + ca.gradient(robot["potential_energy"], q)
+    names = ("q", "dq", "ddq", "tau")
+    signals, values = [robot.symbol(name) for name in names], [state[name] for name in names]
+    for name, expression, symbol, relative in (
+        ("M_wrt_q", M, q, RELATIVE),
+        ("C_wrt_q", C, q, RELATIVE),
+        ("C_wrt_dq", C, dq, RELATIVE),
+        ("inverse_dynamics_wrt_q", torque, q, RELATIVE),
+        ("inverse_dynamics_wrt_dq", torque, dq, RELATIVE),
+        ("forward_dynamics_wrt_q", robot["forward_dynamics"], q, SOLVED),
+        ("forward_dynamics_wrt_dq", robot["forward_dynamics"], dq, SOLVED),
+    ):
+        exact = numeric(signals, ca.jacobian(ca.vec(expression), symbol), *values)
+        assert_close(evaluate(robot, name, state), exact, relative)
 
 
 # --- lengths -------------------------------------------------------------------------------------------------------

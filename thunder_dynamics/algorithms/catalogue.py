@@ -77,12 +77,27 @@ class Catalogue(_Functions):
 
     def forward_dynamics(self, q: SX, dq: SX, tau: SX) -> SX:
         """Acceleration M⁻¹·(tau − C·dq − G) by the articulated-body algorithm, n."""
-        at_rest = propagate(self._kinematics, dq, dq, SX.zeros(dq.shape), self._robot.parameters["par_gravity"])
+        zero = SX.zeros(dq.shape)
+        if self._is_coupled:
+            return self._solved(tau - self._torque(self._robot.pi, dq, dq, zero))
+        at_rest = propagate(self._kinematics, dq, dq, zero, self._robot.parameters["par_gravity"])
         return self._bodies.forward_dynamics(tau, at_rest)
 
     def M_inv(self, q: SX) -> SX:
         """Inverse of M by articulated bodies, n×n."""
-        return self._bodies.inverse_mass_matrix()
+        return (
+            self._solved(SX.eye(self._kinematics.model.nv)) if self._is_coupled else self._bodies.inverse_mass_matrix()
+        )
+
+    @property
+    def _is_coupled(self) -> bool:
+        """Whether a joint follows another one: links then share a velocity, which articulated bodies cannot."""
+        return any(link.joint.coupling for link in self._kinematics.model.links)
+
+    def _solved(self, right: SX) -> SX:
+        """M⁻¹ times the columns of a matrix, by M = L D Lᵀ."""
+        D, LT, order = ca.ldl(self._robot["M"])
+        return ca.densify(ca.ldl_solve(right, D, LT, order))
 
     def momentum(self, q: SX, dq: SX) -> SX:
         """Generalised momentum M·dq in O(n), n."""
@@ -101,7 +116,7 @@ class Catalogue(_Functions):
 
     def reg_kinetic_energy(self, q: SX, dq: SX) -> SX:
         """reg_kinetic_energy·π = kinetic_energy, 1×10n."""
-        return kinetic_energy_regressor(self._dynamics._velocities(dq))
+        return kinetic_energy_regressor(self._dynamics.velocities(dq))
 
     def potential_energy(self, q: SX) -> SX:
         """Potential energy −m·g₀ᵀ·com, zero at the origin of the world, 1."""
@@ -162,15 +177,16 @@ class Catalogue(_Functions):
         return self._rate("J_ee_dot")
 
     def _rate(self, name: str) -> SX:
-        """Derivative of a function along q̇ = dq, q̈ = ddq, q⃛ = d3q."""
-        signals = [self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q")]
-        return time_derivative(self._robot[name], list(zip(signals[:-1], signals[1:], strict=True)))
+        """Derivative of a function along the motion of velocity dq, its rate ddq and that one's rate d3q."""
+        q, dq, ddq, d3q = (self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q"))
+        motion = [(q, self._kinematics.configuration_rate(dq)), (dq, ddq), (ddq, d3q)]
+        return time_derivative(self._robot[name], motion)
 
     # --- derivatives along the state --------------------------------------------------------------------------------
 
     def M_wrt_q(self, q: SX) -> SX:
         """∂M/∂q: column k is vec ∂M/∂q_k, columns of M stacked, n²×n."""
-        return stacked([symbols + symbols.T for symbols in christoffel_symbols(self._dynamics)])
+        return stacked([symbols + symbols.T for symbols in self._christoffel_symbols()])
 
     def C_wrt_q(self, q: SX, dq: SX) -> SX:
         """∂C/∂q: column k is vec ∂C/∂q_k, columns of C stacked, n²×n."""
@@ -178,7 +194,7 @@ class Catalogue(_Functions):
 
     def C_wrt_dq(self, q: SX) -> SX:
         """∂C/∂dq, the Christoffel symbols: column k is vec ∂C/∂dq_k, columns of C stacked, n²×n."""
-        return stacked(christoffel_symbols(self._dynamics))
+        return stacked(self._christoffel_symbols())
 
     def G_wrt_q(self, q: SX) -> SX:
         """∂G/∂q, n×n."""
@@ -189,7 +205,9 @@ class Catalogue(_Functions):
         return self._along_q("inverse_dynamics")
 
     def inverse_dynamics_wrt_dq(self, q: SX, dq: SX) -> SX:
-        """∂τ/∂dq of inverse_dynamics, equal to 2·C, n×n; ∂τ/∂ddq is M."""
+        """∂τ/∂dq of inverse_dynamics, equal to 2·C where dq is the rate of q, n×n; ∂τ/∂ddq is M."""
+        if any(link.joint.kind.rate for link in self._kinematics.model.links):
+            return ca.jacobian(self.inverse_dynamics(q, dq, SX.zeros(dq.shape)), dq)
         return 2 * self._robot["C"]
 
     def forward_dynamics_wrt_q(self, q: SX, dq: SX, tau: SX) -> SX:
@@ -201,7 +219,18 @@ class Catalogue(_Functions):
         return self._response("inverse_dynamics_wrt_dq")
 
     def _along_q(self, name: str) -> SX:
-        return ca.jacobian(ca.vec(self._robot[name]), self._robot.symbol("q"))
+        """∂/∂q · N(q), where q̇ = N(q) dq: along the velocities."""
+        dq = self._robot.symbol("dq")
+        rates = ca.jacobian(self._kinematics.configuration_rate(dq), dq)
+        return ca.jacobian(ca.vec(self._robot[name]), self._robot.symbol("q")) @ rates
+
+    def _christoffel_symbols(self) -> list[SX]:
+        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
+        if all(half.is_constant() for half in subspaces):
+            return christoffel_symbols(self._dynamics)
+        dq = self._robot.symbol("dq")
+        n = dq.numel()
+        return [ca.reshape(ca.jacobian(ca.vec(self._robot["C"]), dq[k]), n, n) for k in range(n)]
 
     def _response(self, name: str) -> SX:
         """−M⁻¹ ∂τ at the acceleration of forward dynamics."""

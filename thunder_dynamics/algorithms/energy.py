@@ -54,7 +54,7 @@ class CentreOfMass:
 
     @property
     def _inverse_mass(self) -> SX:
-        masses = (self.dynamics._composite_inertias[i][0] for i in self._roots)
+        masses = (self.dynamics.composite_inertias[i][0] for i in self._roots)
         return SX(reciprocal(sum(masses, start=SX(0))))
 
     def position(self) -> SX:
@@ -62,17 +62,17 @@ class CentreOfMass:
         rotation, origin = self.kinematics.poses[0]
         first_moment = SX.zeros(3)
         for i in self._roots:
-            mass, h, _ = self.dynamics._composite_inertias[i]
+            mass, h, _ = self.dynamics.composite_inertias[i]
             X = self.kinematics.transforms[i]
             first_moment += X.to_parent(h) + mass * X.translation
         return origin + rotation @ first_moment * self._inverse_mass
 
     def jacobian(self) -> SX:
-        """J_com with ṗ_com = J_com q̇, shape (3, n): the linear momentum of the moved subtree, per unit of velocity."""
-        columns = {}
+        """J_com with ṗ_com = J_com v, shape (3, nv): the linear momentum of the moved subtree, per unit of velocity."""
+        J = SX.zeros(3, self.dynamics.model.nv)
         for i in range(self.dynamics.model.n):
             rotation = self.kinematics.poses[i + 1][0]
-            for index, screw in self.kinematics.subspace(i).items():
-                force, _ = self.dynamics._composite_wrench(i, *screw)
-                columns[index] = rotation @ force * self._inverse_mass
-        return ca.horzcat(*(columns[index] for index in sorted(columns)))
+            for k, screw in self.kinematics.screws(i, i):
+                force, _ = self.dynamics.composite_wrench(i, *screw)
+                J[:, k] += rotation @ force * self._inverse_mass
+        return J

@@ -14,14 +14,12 @@ from functools import cached_property
 import casadi as ca
 
 from thunder_dynamics.algorithms.dynamics import LinkMotion, link_wrench
-from thunder_dynamics.algorithms.kinematics import JointTransform, Kinematics
+from thunder_dynamics.algorithms.joint_motion import JointTransform, Screw
+from thunder_dynamics.algorithms.kinematics import Kinematics
 from thunder_dynamics.inertia import N_PARAMETERS, symmetric_from_six
 from thunder_dynamics.spatial import cross, dot, matrix, reciprocal, skew
 
 SX = ca.SX
-
-Spatial = tuple[SX, SX]
-"""Linear and angular half of a motion, or force and moment of a wrench, at a link's origin and in its frame."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +27,13 @@ class _Eliminated:
     """A column S of a joint, once it is free to move: U = I S, its reaction, and 1/D, D = Sᵀ U."""
 
     index: int
-    screw: Spatial
-    reaction: Spatial
+    screw: Screw
+    reaction: Screw
     inverse: SX
 
 
 class ArticulatedBodies:
-    """The articulated-body inertias of a tree at one configuration, eliminated joint by joint.
+    """The articulated-body inertias of a tree without coupled joints, eliminated joint by joint.
 
     Args:
         pi: All inertial parameters, REG order, shape (10 n,).
@@ -47,10 +45,10 @@ class ArticulatedBodies:
         self.pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
 
     def forward_dynamics(self, tau: SX, at_rest: Sequence[LinkMotion]) -> SX:
-        """q̈ with M q̈ + C q̇ + G = τ, shape (n,).
+        """q̈ with M q̈ + C q̇ + G = τ, shape (nv,).
 
         Args:
-            tau: Joint torques, shape (n,).
+            tau: Joint torques, shape (nv,).
             at_rest: From `dynamics.propagate` with q̇_r = q̇ and q̈_r = 0.
         """
         wrenches = [link_wrench(motion, pi) for motion, pi in zip(at_rest, self.pi, strict=True)]
@@ -64,7 +62,7 @@ class ArticulatedBodies:
             if parent >= 0:
                 wrenches[parent] = _add(wrenches[parent], wrench_to_parent(self.kinematics.transforms[i], *wrench))
         qdd = SX.zeros(tau.numel())
-        deviations: list[Spatial] = []
+        deviations: list[Screw] = []
         for i, link in enumerate(self.model.links):
             start = deviations[link.parent] if link.parent >= 0 else (SX.zeros(3), SX.zeros(3))
             deviation = self.kinematics.motion_to_link(i, *start)
@@ -76,13 +74,13 @@ class ArticulatedBodies:
         return qdd
 
     def inverse_mass_matrix(self) -> SX:
-        """M⁻¹, shape (n, n): the response to a unit torque at each joint, its upper half, mirrored."""
-        residuals, n = self._unit_residuals(), sum(map(len, self._eliminated))
-        inverse = SX.zeros(n, n)
-        responses: list[dict[int, Spatial]] = []
+        """M⁻¹, shape (nv, nv): the response to a unit torque at each joint, its upper half, mirrored."""
+        residuals = self._unit_residuals()
+        inverse = SX.zeros(self.model.nv, self.model.nv)
+        responses: list[dict[int, Screw]] = []
         for i, link in enumerate(self.model.links):
             above = responses[link.parent] if link.parent >= 0 else {}
-            first = min(column.index for column in self._eliminated[i])
+            first = self.model.v_ranges[i].start
             response = {k: self.kinematics.motion_to_link(i, *motion) for k, motion in above.items() if k >= first}
             for column in reversed(self._eliminated[i]):
                 row = residuals[column.index]
@@ -98,7 +96,7 @@ class ArticulatedBodies:
     def _unit_residuals(self) -> dict[int, dict[int, SX]]:
         """What is left of a unit torque at joint k when the elimination arrives at a column: entry [column][k]."""
         residuals: dict[int, dict[int, SX]] = {}
-        wrenches: list[dict[int, Spatial]] = [{} for _ in self.model.links]
+        wrenches: list[dict[int, Screw]] = [{} for _ in self.model.links]
         for i in reversed(range(self.model.n)):
             wrench = wrenches[i]
             for column in self._eliminated[i]:
@@ -121,7 +119,7 @@ class ArticulatedBodies:
         result: list[list[_Eliminated]] = [[] for _ in bodies]
         for i in reversed(range(self.model.n)):
             body = bodies[i]
-            for index, screw in reversed(self.kinematics.subspace(i).items()):
+            for index, screw in reversed(self.kinematics.screws(i, i)):
                 reaction = body.wrench(screw)
                 column = _Eliminated(index, screw, reaction, reciprocal(_power(screw, reaction)))
                 body = body.freed(column)
@@ -140,7 +138,7 @@ class _Body:
     H: SX
     A: SX
 
-    def wrench(self, screw: Spatial) -> Spatial:
+    def wrench(self, screw: Screw) -> Screw:
         linear, angular = screw
         return self.L @ linear + self.H @ angular, self.H.T @ linear + self.A @ angular
 
@@ -170,7 +168,7 @@ class _Body:
         return _Body(L, H, _symmetric(_rotated(X, self.A) - H_rotated.T @ S + S @ H))
 
 
-def wrench_to_parent(X: JointTransform, force: SX, moment: SX) -> Spatial:
+def wrench_to_parent(X: JointTransform, force: SX, moment: SX) -> Screw:
     """Express a wrench on a link at the parent's origin and in its frame."""
     f = X.to_parent(force)
     return f, X.to_parent(moment) + cross(X.translation, f)
@@ -190,7 +188,7 @@ def _symmetric(A: SX) -> SX:
     return SX(ca.triu2symm(ca.triu(A)))
 
 
-def _coordinate_axis(screw: Spatial) -> int | None:
+def _coordinate_axis(screw: Screw) -> int | None:
     """Index of the only entry of a constant screw that is not zero, if there is one such."""
     entries = ca.vertcat(*screw)
     if not entries.is_constant():
@@ -199,9 +197,9 @@ def _coordinate_axis(screw: Spatial) -> int | None:
     return used[0] if len(used) == 1 else None
 
 
-def _add(a: Spatial, b: Spatial, factor: SX | float = 1.0) -> Spatial:
+def _add(a: Screw, b: Screw, factor: SX | float = 1.0) -> Screw:
     return a[0] + b[0] * factor, a[1] + b[1] * factor
 
 
-def _power(motion: Spatial, wrench: Spatial) -> SX:
+def _power(motion: Screw, wrench: Screw) -> SX:
     return SX(dot(motion[0], wrench[0]) + dot(motion[1], wrench[1]))

@@ -47,16 +47,16 @@ class LengthRegressors:
         return ca.horzcat(*columns)
 
     def torque_regressor(self, wrench: SX) -> SX:
-        """reg_JTw, shape (n, len(k)), of a force and a moment on the end effector in the world, shape (6,)."""
+        """reg_JTw, shape (nv, len(k)), of a force and a moment on the end effector in the world, shape (6,)."""
         columns = [self.shrunk.jacobian_ee().T @ wrench]
         for carrier, direction in self._directions():
             columns.append(self._turning(carrier).T @ cross(direction, wrench[:3]))
         return ca.horzcat(*columns)
 
     def _turning(self, carrier: int | None) -> SX:
-        """Jacobian of the angular velocity of a link, shape (3, n); zero for none and for the base."""
+        """Jacobian of the angular velocity of a link, shape (3, nv); zero for none and for the base."""
         if carrier is None or carrier < 0:
-            return SX.zeros(3, self.model.n)
+            return SX.zeros(3, self.model.nv)
         return self.shrunk.jacobian(carrier, self.shrunk.poses[carrier + 1][1])[3:, :]
 
     def _directions(self) -> Iterator[tuple[int | None, SX]]:
