@@ -6,6 +6,7 @@ the parameter groups. A group is an argument of a function exactly when the func
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,13 @@ from functools import cached_property, partial
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.catalogue import (
+    IN_EVERY_LIBRARY,
+    Catalogue,
+    MaskedRegressors,
+    functions,
+)
+from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -36,15 +44,16 @@ RESERVED = re.compile(r"(par_|law_).*|numJoints|work")
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument that functions may take: a symbol, its unit and what it is."""
+    """An argument that functions may take: a symbol, its unit, what it is, and what a new library starts from."""
 
     name: str
     symbol: SX
     unit: str
     description: str
+    default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -53,6 +62,7 @@ class FunctionSpec:
     """A named function of a robot; `build` gives its expression when it is needed.
 
     `is_matrix` tells a matrix that happens to have one column, as that of a robot with one joint, from a vector.
+    What is `on_request` is compiled only if a build names it.
     """
 
     name: str
@@ -60,6 +70,7 @@ class FunctionSpec:
     description: str
     build: Callable[[], SX]
     is_matrix: bool = False
+    on_request: bool = False
 
 
 class RobotExpressions:
@@ -85,8 +96,22 @@ class RobotExpressions:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Names of all functions."""
-        return tuple(self._specs)
+        """Names of the functions that every library has."""
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request)
+
+    @property
+    def functions_on_request(self) -> tuple[str, ...]:
+        """Names of the functions that a library has if its build names them."""
+        return tuple(name for name, spec in self._specs.items() if spec.on_request)
+
+    def selected(self, requested: Iterable[str]) -> tuple[str, ...]:
+        """Names of the functions of a library: those of every one, and those that are requested; `all` means all.
+
+        Raises:
+            NameNotFoundError: listing the functions there are.
+        """
+        wanted = {name for name in requested if name == "all" or self.spec(name)}
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request or wanted & {name, "all"})
 
     def spec(self, name: str) -> FunctionSpec:
         """Description of a function.
@@ -234,18 +259,22 @@ class RobotExpressions:
         return inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
 
     def coriolis_reference(self) -> SX:
-        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n)."""
+        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n), for v = q̇."""
         return coriolis_reference(self["M"], self.symbol("q"), self.symbol("dq"))
 
     # --- what every robot has -----------------------------------------------------------------------------------
 
     def _declare_arguments(self) -> None:
-        n = self.model.n
-        self.add_argument("q", n, "rad|m", "Joint positions.")
-        self.add_argument("dq", n, "rad/s|m/s", "Joint velocities.")
-        self.add_argument("ddq", n, "rad/s²|m/s²", "Joint accelerations.")
-        self.add_argument("dq_r", n, "rad/s|m/s", "Reference joint velocities.")
-        self.add_argument("ddq_r", n, "rad/s²|m/s²", "Reference joint accelerations.")
+        nv = self.model.nv
+        q = SX.sym("q", self.model.nq)
+        self.arguments["q"] = Argument("q", q, "rad|m", "Joint positions.", tuple(self.model.neutral))
+        self.add_argument("dq", nv, "rad/s|m/s", "Joint velocities.")
+        self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
+        self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
+        self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
+        self.add_argument("d3q", nv, "rad/s³|m/s³", "Joint jerks.")
+        self.add_argument("tau", nv, "N·m|N", "Joint torques.")
+        self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -259,8 +288,11 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        if any(link.joint.kind.rate for link in self.model.links):
+            self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
+        self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -292,6 +324,13 @@ class RobotExpressions:
             lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
 
+    def _declare_rate(self) -> None:
+        def build() -> SX:
+            v = SX.sym("v", self.model.nv)
+            return SX(ca.jacobian(self._kinematics.configuration_rate(v), v))
+
+        self._declare("N", "q", "N·dq is the time derivative of q, nq×nv.", build)
+
     def _declare_dynamics(self) -> None:
         self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
         self._declare(
@@ -303,10 +342,9 @@ class RobotExpressions:
         self._declare(
             "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
         )
-        self._declare("M_dot", "q dq", "Time derivative of M, equal to C + Cᵀ, n×n.", lambda: self["C"] + self["C"].T)
 
     def _declare_regressors(self) -> None:
-        zero = SX.zeros(self.n)
+        zero = SX.zeros(self.model.nv)
         no_gravity = [0.0, 0.0, 0.0]
         regressors = {
             "Yr": ("q dq dq_r ddq_r", "Slotine–Li regressor: Yr·π = M·ddq_r + C·dq_r + G, n×10n.", True),
@@ -327,6 +365,15 @@ class RobotExpressions:
                 return slotine_li_regressor(self._kinematics, motions, range(self.n))
 
             self._declare(name, arguments, descr, build)
+
+    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors) -> None:
+        for name, build in functions(catalogue).items():
+            arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
+            symbols = [self.symbol(argument) for argument in arguments]
+            on_request = name not in IN_EVERY_LIBRARY
+            self._specs[name] = FunctionSpec(
+                name, arguments, descr, partial(build, *symbols), name not in VECTORS, on_request
+            )
 
     def _declare_friction(self) -> None:
         dq = self.symbol("dq")
@@ -369,6 +416,7 @@ class RobotExpressions:
             "par_DYN that gives a par_REG (masses must not be zero).",
             lambda: _dyn_from_reg(self.model, indices, reg),
         )
+        self._declare_catalogue(MaskedRegressors(self, self._kinematics, indices))
 
 
 def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:

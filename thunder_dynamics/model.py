@@ -1,8 +1,9 @@
 """RobotModel: a frozen, validated description of a tree of rigid links, the one input of everything downstream.
 
 Links are numbered from 0 in topological order (a parent precedes its children); the base is −1. Each link is moved
-by exactly one joint: T(parent → link) = placement · motion(q), with motion a rotation about, or a translation
-along, `axis`. Fixed joints do not appear: readers merge them.
+by exactly one joint: T(parent → link) = placement · motion, with the motion of the joint's kind (`joints`) at the
+joint's own part of q. A joint may be coupled to another one and then has no part of its own. Fixed joints do not
+appear: readers merge them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import keyword
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import JointKind as JointKind
 
 FloatArray = NDArray[np.float64]
 
@@ -54,13 +56,6 @@ PARAMETER_GROUPS = (
     "par_Mm",
 )
 """Groups whose entries a robot file may mark symbolic. `par_REG` is another view of `par_DYN`."""
-
-
-class JointKind(Enum):
-    """How a joint moves its link."""
-
-    REVOLUTE = "revolute"
-    PRISMATIC = "prismatic"
 
 
 @dataclass(frozen=True)
@@ -130,11 +125,21 @@ class Elasticity:
     Mm: float
 
 
+@dataclass(frozen=True)
+class Coupling:
+    """A joint that follows another: its position is multiplier · (position of `leader`) + offset."""
+
+    leader: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """One-degree-of-freedom joint. `axis` is a unit vector in the joint (= link) frame.
+    """The joint that moves a link. `axis` is a unit vector in the joint (= link) frame, for the kinds that use one.
 
     `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
+    `limits` are those of a joint with one velocity.
     """
 
     name: str
@@ -144,10 +149,23 @@ class Joint:
     limits: Limits = field(default_factory=Limits)
     dh: tuple[float, float, float, float] | None = None
     elastic: Elasticity | None = None
+    coupling: Coupling | None = None
 
     def __post_init__(self) -> None:
+        where = f"joint {self.name}"
         if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
-            raise ModelError(f"axis {self.axis} is not a unit vector", where=f"joint {self.name}", valid="‖axis‖ = 1")
+            raise ModelError(f"axis {self.axis} is not a unit vector", where=where, valid="‖axis‖ = 1")
+        if self.dh is not None and self.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            raise ModelError(f"a DH row of a {self.kind.name} joint", where=where, valid="revolute, prismatic")
+        if not self.is_single and (self.elastic or self.coupling):
+            raise ModelError("elastic or coupled with several values", where=where, valid="joints with nq = nv = 1")
+        if self.elastic and self.coupling:
+            raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the joint has one configuration value and its rate as its one velocity."""
+        return self.kind.nq == 1 and self.kind.rate is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +186,9 @@ class Link:
 @dataclass(frozen=True, eq=False)
 class RobotModel:
     """A tree of links with a base frame, an end-effector frame and gravity.
+
+    The configuration q has `nq` values and the velocity v `nv`: those of the joints in order, at `q_ranges[i]` and
+    `v_ranges[i]`; a coupled joint has the ranges of the joint that it follows.
 
     Args:
         name: C identifier.
@@ -194,6 +215,7 @@ class RobotModel:
         if not self.links:
             raise ModelError("the robot has no moving link", where=self.name, valid="at least one joint")
         self._check_tree()
+        self._check_couplings()
         self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
@@ -227,6 +249,18 @@ class RobotModel:
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
 
+    def _check_couplings(self) -> None:
+        own = {link.joint.name: link.joint for link in self.links if link.joint.coupling is None}
+        for joint in (link.joint for link in self.links):
+            coupling = joint.coupling
+            if coupling is None:
+                continue
+            if coupling.leader not in own or not own[coupling.leader].is_single:
+                valid = ", ".join(name for name, other in own.items() if other.is_single)
+                raise ModelError(f"coupled to '{coupling.leader}'", where=f"joint {joint.name}", valid=valid)
+            if not np.isfinite([coupling.multiplier, coupling.offset]).all():
+                raise ModelError(f"{coupling}", where=f"joint {joint.name}", valid="finite numbers")
+
     def _check_numbers(self) -> None:
         if not -1 <= self.ee_link < self.n:
             raise ModelError(f"the end effector is on link {self.ee_link}", where=self.name, valid=f"-1…{self.n - 1}")
@@ -250,6 +284,46 @@ class RobotModel:
     def n(self) -> int:
         """Number of joints, and of links."""
         return len(self.links)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration values."""
+        return max(values.stop for values in self.q_ranges)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities, and of generalised forces."""
+        return max(values.stop for values in self.v_ranges)
+
+    @cached_property
+    def q_ranges(self) -> tuple[range, ...]:
+        """Where in q the configuration of each joint is."""
+        return self._ranges([link.joint.kind.nq for link in self.links])
+
+    @cached_property
+    def v_ranges(self) -> tuple[range, ...]:
+        """Where in v the velocities of each joint are."""
+        return self._ranges([link.joint.kind.nv for link in self.links])
+
+    def _ranges(self, sizes: list[int]) -> tuple[range, ...]:
+        own: dict[str, range] = {}
+        end = 0
+        for link, size in zip(self.links, sizes, strict=True):
+            if link.joint.coupling is None:
+                own[link.joint.name] = range(end, end + size)
+                end += size
+        names = (link.joint.coupling.leader if link.joint.coupling else link.joint.name for link in self.links)
+        return tuple(own[name] for name in names)
+
+    @property
+    def neutral(self) -> FloatArray:
+        """The configuration in which every joint counts as zero, shape (nq,)."""
+        return np.concatenate([link.joint.kind.neutral for link in self.links if link.joint.coupling is None])
+
+    @property
+    def has_single_joints(self) -> bool:
+        """Whether each joint has one position and its rate, of its own: what control laws ask for."""
+        return all(link.joint.is_single and link.joint.coupling is None for link in self.links)
 
     @property
     def link_names(self) -> tuple[str, ...]:
