@@ -48,6 +48,7 @@ def build(
     python: bool = True,
     portable: bool = False,
     user_functions: str | Path | None = None,
+    base_parameters: bool = False,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -58,6 +59,7 @@ def build(
         python: Also compile the Python module.
         portable: Leave out -march=native.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+        base_parameters: Also compile Yb, Kb and pi_b; see `RobotExpressions.add_base_parameters`.
 
     Returns:
         The generated folder, which holds lib<robot>.so.
@@ -72,6 +74,7 @@ def build(
         python,
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
+        base_parameters,
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -132,6 +135,7 @@ class _Request:
     python: bool
     flags: tuple[str, ...]
     user_functions: Path | None
+    base_parameters: bool
 
     def law_entries(self) -> list[EntryPoint]:
         known = law_builders()
@@ -148,13 +152,20 @@ class _Request:
             raise BuildError(
                 "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
             )
-        settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
+        settings = {
+            "python": self.python,
+            "flags": self.flags,
+            "compiler": toolchain.compiler_identity(),
+            "base_parameters": self.base_parameters,
+        }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
         from thunder_dynamics.expressions import RobotExpressions
 
         robot = RobotExpressions(self.model)
+        if self.base_parameters:
+            robot.add_base_parameters()
         if self.user_functions is not None:
             _apply_user_functions(self.user_functions, robot)
         return robot

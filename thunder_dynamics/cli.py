@@ -45,6 +45,7 @@ def thunder() -> None:
 @click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
+@click.option("--base-parameters", is_flag=True, help="Compile the reduced regressor Yb and its parameters too.")
 @click.option("--portable", is_flag=True, help="Leave out -march=native.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
 @click.option("--base-link", help="URDF: link that is the base.")
@@ -59,6 +60,7 @@ def gen(
     laws: tuple[str, ...],
     python: bool,
     user_functions: str | None,
+    base_parameters: bool,
     portable: bool,
     allow_inconsistent: bool,
     base_link: str | None,
@@ -79,7 +81,15 @@ def gen(
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
     requests = [parse_law(text) for text in laws]
-    folder = build(model, requests, folder=output, python=python, portable=portable, user_functions=user_functions)
+    folder = build(
+        model,
+        requests,
+        folder=output,
+        python=python,
+        portable=portable,
+        user_functions=user_functions,
+        base_parameters=base_parameters,
+    )
     click.echo(str(folder))
 
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
+import numpy as np
 
+from thunder_dynamics.algorithms.base_parameters import (
+    BaseParameters,
+    FloatArray,
+    find_base_parameters,
+    parameter_names,
+)
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -44,7 +51,7 @@ class Argument:
     description: str
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG", "pi_b"})
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -175,6 +182,30 @@ class RobotExpressions:
                 valid=f"arguments among {', '.join(self.arguments)}",
             )
         self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
+
+    def add_base_parameters(self) -> BaseParameters:
+        """Add the reduced regressor, Y π = Y_b π_b, as the functions Yb (n×b), Kb (b×10n) and pi_b = Kb·π (b).
+
+        Returns:
+            Which parameters they are; see `algorithms.base_parameters`.
+
+        Raises:
+            ExpressionError: if they depend on a run-time parameter: geometry or gravity is symbolic.
+        """
+        groups = self.signature("Y")[3:]
+        if groups:
+            what = f"the base parameters depend on {', '.join(groups)}"
+            raise ExpressionError(what, where=self.model.name, valid="numbers there, no symbolic entries")
+        function = self.function("Y")
+
+        def Y(*states: FloatArray) -> FloatArray:
+            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
+
+        base = find_base_parameters(Y, parameter_names(self.model.link_names), self.n)
+        self._declare("Yb", "q dq ddq", "Reduced regressor: Yb·pi_b = Y·π, n×b.", lambda: self["Y"][:, base.kept])
+        self._declare("Kb", "", "Base parameters of all: pi_b = Kb·π, b×10n.", lambda: SX(ca.DM(base.K)))
+        self._declare("pi_b", "", "Base parameters, b.", lambda: SX(ca.DM(base.K)) @ self.pi)
+        return base
 
     @staticmethod
     def _check_name(name: str, taken: Iterable[str], kind: str) -> None:
