@@ -13,11 +13,19 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
+import numpy as np
 
+from thunder_dynamics.algorithms.base_parameters import (
+    BaseParameters,
+    FloatArray,
+    find_base_parameters,
+    parameter_names,
+)
 from thunder_dynamics.algorithms.catalogue import (
     IN_EVERY_LIBRARY,
     Catalogue,
     MaskedRegressors,
+    ReducedRegressor,
     functions,
 )
 from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
@@ -55,6 +63,10 @@ class Argument:
 
 VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
+
+
+GEOMETRY = frozenset({"par_DHtable", "par_world2L0", "par_gravity"})
+"""Parameter groups that inverse dynamics depends on beside the inertial parameters."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +246,25 @@ class RobotExpressions:
         """All inertial parameters in REG order, shape (10 n,), numeric where the model is."""
         return inertial_parameters(self.parameters, self.n)
 
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of inertial parameters act: Y π = Y_b π_b; see `algorithms.base_parameters`.
+
+        Raises:
+            ExpressionError: if they depend on a run-time parameter, as geometry or gravity is symbolic, or a joint has
+                more configuration values than velocities.
+        """
+        groups = sorted(GEOMETRY.intersection(self.parameters.symbols))
+        if groups or self.model.nq != self.model.nv:
+            what = f"the base parameters depend on {', '.join(groups)}" if groups else "the configuration is no vector"
+            raise ExpressionError(what, where=self.model.name, valid="numbers there, joints with nq = nv")
+        function = self.function("Y")
+
+        def Y(*states: FloatArray) -> FloatArray:
+            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
+
+        return find_base_parameters(Y, parameter_names(self.model.link_names), self.model.nv)
+
     def pose(self, q: SX) -> tuple[SX, SX]:
         """Rotation (3, 3) and position (3,) of the end effector in the world."""
         return self.kinematics(q).ee_pose
@@ -293,6 +324,8 @@ class RobotExpressions:
         self._declare_dynamics()
         self._declare_regressors()
         self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
+        if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
+            self._declare_catalogue(ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -366,7 +399,7 @@ class RobotExpressions:
 
             self._declare(name, arguments, descr, build)
 
-    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors) -> None:
+    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors | ReducedRegressor) -> None:
         for name, build in functions(catalogue).items():
             arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
             symbols = [self.symbol(argument) for argument in arguments]

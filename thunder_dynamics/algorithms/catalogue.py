@@ -10,6 +10,7 @@ from typing import Protocol
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.base_parameters import BaseParameters
 from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
 from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
@@ -25,7 +26,7 @@ IN_EVERY_LIBRARY = frozenset({"M_dot", "inverse_dynamics", "forward_dynamics", "
 
 VECTORS = frozenset(
     """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
-    Y_known""".split()
+    Y_known pi_b""".split()
 )
 
 
@@ -37,6 +38,10 @@ class Robot(Protocol):
     @property
     def pi(self) -> SX:
         """All inertial parameters in REG order, shape (10 n,)."""
+
+    @property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of π act."""
 
     def symbol(self, name: str) -> SX:
         """Symbol of an argument."""
@@ -272,6 +277,22 @@ class MaskedRegressors(_Functions):
         return pi
 
 
-def functions(catalogue: Catalogue | MaskedRegressors) -> dict[str, Callable[..., SX]]:
+class ReducedRegressor(_Functions):
+    """The regressor of the base parameters, see `algorithms.base_parameters`."""
+
+    def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Reduced regressor: Yb·pi_b = Y·π, n×b."""
+        return self._robot["Y"][:, self._robot.base_parameters.kept]
+
+    def Kb(self) -> SX:
+        """Base parameters of all: pi_b = Kb·π, b×10n."""
+        return SX(ca.DM(self._robot.base_parameters.K))
+
+    def pi_b(self) -> SX:
+        """Base parameters, b."""
+        return self._robot["Kb"] @ self._robot.pi
+
+
+def functions(catalogue: _Functions) -> dict[str, Callable[..., SX]]:
     """The functions of a catalogue, by name, in the order of their declaration."""
     return {name: getattr(catalogue, name) for name in vars(type(catalogue)) if not name.startswith("_")}
