@@ -105,10 +105,8 @@ def test_an_angle_that_a_file_has_rounded_counts_as_meant_with_a_larger_toleranc
 
 def test_they_are_compiled_on_request_only(tmp_path: Path, build_cache: Path) -> None:
     file = Path(__file__).parents[2] / "config" / "robots" / "planar3r.yaml"
-    assert (
-        main(["gen", str(file), "-o", str(tmp_path), "--function", "Yb", "--function", "Kb", "--function", "pi_b"])
-        is None
-    )
+    names = ("Yb", "Kb", "pi_b")
+    assert main(["gen", str(file), "-o", str(tmp_path), *(a for name in names for a in ("--function", name))]) is None
     compiled = Library(tmp_path / "planar3r_generatedFiles" / "libplanar3r.so")
     robot = RobotExpressions(td.load_model(file))
     assert {"Yb", "Kb", "pi_b"}.isdisjoint(robot.functions)
