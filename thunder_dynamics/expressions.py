@@ -42,7 +42,8 @@ from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, EndEffector, RobotModel
+from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
 
@@ -319,6 +320,8 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        for effector in self.model.end_effectors:
+            self._declare_end_effector(effector)
         if any(link.joint.kind.rate for link in self.model.links):
             self._declare_rate()
         self._declare_dynamics()
@@ -356,6 +359,20 @@ class RobotExpressions:
             "Time derivative of J_ee, 6×n.",
             lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
+
+    def _declare_end_effector(self, effector: EndEffector) -> None:
+        name, link = effector.name, effector.link
+
+        def pose() -> tuple[SX, SX]:
+            return self._kinematics.frame_pose(link, effector.frame.parameters)
+
+        def jacobian_dot() -> SX:
+            return self._kinematics.jacobian_dot(link, pose()[1], self.symbol("dq"))
+
+        self._declare(f"T_0_{name}", "q", f"Pose of {name} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
+        what = f"Jacobian of {name}, world frame, linear first, 6×nv."
+        self._declare(f"J_{name}", "q", what, lambda: self._kinematics.jacobian(link, pose()[1]))
+        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×nv.", jacobian_dot)
 
     def _declare_rate(self) -> None:
         def build() -> SX:

@@ -20,12 +20,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Coupling as Coupling
+from thunder_dynamics.joints import Elasticity as Elasticity
+from thunder_dynamics.joints import Joint as Joint
 from thunder_dynamics.joints import JointKind as JointKind
+from thunder_dynamics.joints import Limits as Limits
+from thunder_dynamics.joints import Pose as Pose
 
 FloatArray = NDArray[np.float64]
 
 IDENTIFIER = re.compile(r"(?!.{64})[A-Za-z](_?[A-Za-z0-9])*")
 """What a robot or a function may be called: it becomes part of C names, where C++ reserves `__` and a leading `_`."""
+
+END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-9](_?[A-Za-z0-9])*")
+"""What a further end effector may be called: it becomes part of names of functions, such as J_<name>_dot."""
 
 ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
 """What a link or joint may be called: it becomes a C string and a topic name."""
@@ -59,47 +67,6 @@ PARAMETER_GROUPS = (
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
-
-    Infinite where the robot file gives none.
-    """
-
-    lower: float = -np.inf
-    upper: float = np.inf
-    velocity: float = np.inf
-    acceleration: float = np.inf
-    effort: float = np.inf
-    effort_rate: float = np.inf
-
-    def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
-        for name in ("velocity", "acceleration", "effort", "effort_rate"):
-            if not getattr(self, name) > 0.0:
-                raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
-
-
-@dataclass(frozen=True, eq=False)
-class Pose:
-    """A constant rigid transform: rotation (3, 3) and translation (3,) [m] of a frame in its parent."""
-
-    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
-    translation: FloatArray = field(default_factory=lambda: np.zeros(3))
-
-    def __post_init__(self) -> None:
-        for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(getattr(self, name), dtype=float)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise ModelError(f"pose {name} of shape {value.shape}", valid=f"finite, {shape}")
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
-
-
-@dataclass(frozen=True)
 class Frame:
     """A constant frame as the robot YAML states it: translation [m], then yaw, pitch, roll [rad].
 
@@ -116,56 +83,12 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Elasticity:
-    """Series elasticity of one joint: stiffness K_j, coupling damping D_j, motor damping Dm_j, motor inertia Mm."""
-
-    K: tuple[float, ...]
-    D: tuple[float, ...]
-    Dm: tuple[float, ...]
-    Mm: float
-
-
-@dataclass(frozen=True)
-class Coupling:
-    """A joint that follows another: its position is multiplier · (position of `leader`) + offset."""
-
-    leader: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """The joint that moves a link. `axis` is a unit vector in the joint (= link) frame, for the kinds that use one.
-
-    `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
-    `limits` are those of a joint with one velocity.
-    """
+class EndEffector:
+    """A named frame in the link of an index: T_0_<name>, J_<name> and J_<name>_dot are its functions."""
 
     name: str
-    kind: JointKind
-    placement: Pose = field(default_factory=Pose)
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    limits: Limits = field(default_factory=Limits)
-    dh: tuple[float, float, float, float] | None = None
-    elastic: Elasticity | None = None
-    coupling: Coupling | None = None
-
-    def __post_init__(self) -> None:
-        where = f"joint {self.name}"
-        if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
-            raise ModelError(f"axis {self.axis} is not a unit vector", where=where, valid="‖axis‖ = 1")
-        if self.dh is not None and self.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            raise ModelError(f"a DH row of a {self.kind.name} joint", where=where, valid="revolute, prismatic")
-        if not self.is_single and (self.elastic or self.coupling):
-            raise ModelError("elastic or coupled with several values", where=where, valid="joints with nq = nv = 1")
-        if self.elastic and self.coupling:
-            raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
-
-    @property
-    def is_single(self) -> bool:
-        """Whether the joint has one configuration value and its rate as its one velocity."""
-        return self.kind.nq == 1 and self.kind.rate is None
+    link: int
+    frame: Frame = field(default_factory=Frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +119,7 @@ class RobotModel:
         base: Pose of the base frame L0 in the world.
         ee: Pose of the end-effector frame in link `ee_link`.
         ee_link: Index of the link that carries the end effector; −1, the default, means the last one.
+        end_effectors: Named frames beside `ee`, with functions of their own.
         gravity: g₀ in the world frame [m/s²].
         symbolic: Which entries of a parameter group (`PARAMETER_GROUPS`) become run-time parameters.
         source: Where the model came from, for messages.
@@ -209,6 +133,7 @@ class RobotModel:
     gravity: tuple[float, float, float] = GRAVITY
     symbolic: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     source: str = ""
+    end_effectors: tuple[EndEffector, ...] = ()
 
     def __post_init__(self) -> None:
         check_robot_name(self.name, where=self.source or "RobotModel")
@@ -216,6 +141,7 @@ class RobotModel:
             raise ModelError("the robot has no moving link", where=self.name, valid="at least one joint")
         self._check_tree()
         self._check_couplings()
+        self._check_end_effectors()
         self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
@@ -260,6 +186,15 @@ class RobotModel:
                 raise ModelError(f"coupled to '{coupling.leader}'", where=f"joint {joint.name}", valid=valid)
             if not np.isfinite([coupling.multiplier, coupling.offset]).all():
                 raise ModelError(f"{coupling}", where=f"joint {joint.name}", valid="finite numbers")
+
+    def _check_end_effectors(self) -> None:
+        names = [effector.name for effector in self.end_effectors]
+        for name, link, frame in ((e.name, e.link, e.frame) for e in self.end_effectors):
+            where = f"end effector '{name}'"
+            if not END_EFFECTOR_NAME.fullmatch(name) or names.count(name) > 1:
+                raise ModelError("the name", where=where, valid=f"unique, a match of {END_EFFECTOR_NAME.pattern}")
+            if not 0 <= link < self.n or not np.isfinite(frame.parameters).all():
+                raise ModelError(f"{frame} in link {link}", where=where, valid=f"finite numbers, 0…{self.n - 1}")
 
     def _check_numbers(self) -> None:
         if not -1 <= self.ee_link < self.n:
@@ -402,6 +337,15 @@ class RobotModel:
         index = self.index_of(link)
         links = list(self.links)
         links[index] = replace(links[index], inertia=inertia)
+        return replace(self, links=tuple(links))
+
+    def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
+        """Copy with another kind of one joint, and without DH rows."""
+        if joint not in self.joint_names:
+            raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
+        links = [replace(link, joint=replace(link.joint, dh=None)) for link in self.links]
+        index = self.joint_names.index(joint)
+        links[index] = replace(links[index], joint=replace(links[index].joint, kind=kind))
         return replace(self, links=tuple(links))
 
     def with_symbolic(self, group: str, mask: ArrayLike | bool) -> RobotModel:
