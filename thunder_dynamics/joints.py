@@ -1,4 +1,4 @@
-"""Joint kinds: how a joint moves its link, written as expressions of the joint's own configuration.
+"""Joints, and their kinds: how a joint moves its link, as expressions of the joint's own configuration.
 
 A joint of a kind has nq configuration values q and nv velocities v, with q̇ = N(q) v. It puts its link at
 T(q) = [R(q), p(q)] relative to the joint's placement, and the link moves with the twist S(q) v: the linear velocity of
@@ -18,13 +18,16 @@ A kind of one's own needs a name and its transform; the rest follows from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_dynamics.errors import ModelError
 from thunder_dynamics.spatial import cos_sin, cross, dot, rot_axis, rotation_from_quaternion, vector
+
+FloatArray = NDArray[np.float64]
 
 Axis = Sequence[float]
 
@@ -154,3 +157,97 @@ JointKind.FREE = JointKind(
     rate=_free_rate,
     neutral=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
 )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
+
+    Infinite where the robot file gives none.
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    acceleration: float = np.inf
+    effort: float = np.inf
+    effort_rate: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
+        for name in ("velocity", "acceleration", "effort", "effort_rate"):
+            if not getattr(self, name) > 0.0:
+                raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A constant rigid transform: rotation (3, 3) and translation (3,) [m] of a frame in its parent."""
+
+    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
+    translation: FloatArray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
+            value = np.array(getattr(self, name), dtype=float)
+            if value.shape != shape or not np.isfinite(value).all():
+                raise ModelError(f"pose {name} of shape {value.shape}", valid=f"finite, {shape}")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """Series elasticity of one joint: stiffness K_j, coupling damping D_j, motor damping Dm_j, motor inertia Mm."""
+
+    K: tuple[float, ...]
+    D: tuple[float, ...]
+    Dm: tuple[float, ...]
+    Mm: float
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A joint that follows another: its position is multiplier · (position of `leader`) + offset."""
+
+    leader: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The joint that moves a link. `axis` is a unit vector in the joint (= link) frame, for the kinds that use one.
+
+    `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
+    `limits` are those of a joint with one velocity.
+    """
+
+    name: str
+    kind: JointKind
+    placement: Pose = field(default_factory=Pose)
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    limits: Limits = field(default_factory=Limits)
+    dh: tuple[float, float, float, float] | None = None
+    elastic: Elasticity | None = None
+    coupling: Coupling | None = None
+
+    def __post_init__(self) -> None:
+        where = f"joint {self.name}"
+        if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
+            raise ModelError(f"axis {self.axis} is not a unit vector", where=where, valid="‖axis‖ = 1")
+        if self.dh is not None and self.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            raise ModelError(f"a DH row of a {self.kind.name} joint", where=where, valid="revolute, prismatic")
+        if not self.is_single and (self.elastic or self.coupling):
+            raise ModelError("elastic or coupled with several values", where=where, valid="joints with nq = nv = 1")
+        if self.elastic and self.coupling:
+            raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the joint has one configuration value and its rate as its one velocity."""
+        return self.kind.nq == 1 and self.kind.rate is None

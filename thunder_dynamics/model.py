@@ -20,7 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Coupling as Coupling
+from thunder_dynamics.joints import Elasticity as Elasticity
+from thunder_dynamics.joints import Joint as Joint
 from thunder_dynamics.joints import JointKind as JointKind
+from thunder_dynamics.joints import Limits as Limits
+from thunder_dynamics.joints import Pose as Pose
 
 FloatArray = NDArray[np.float64]
 
@@ -59,47 +64,6 @@ PARAMETER_GROUPS = (
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
-
-    Infinite where the robot file gives none.
-    """
-
-    lower: float = -np.inf
-    upper: float = np.inf
-    velocity: float = np.inf
-    acceleration: float = np.inf
-    effort: float = np.inf
-    effort_rate: float = np.inf
-
-    def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
-        for name in ("velocity", "acceleration", "effort", "effort_rate"):
-            if not getattr(self, name) > 0.0:
-                raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
-
-
-@dataclass(frozen=True, eq=False)
-class Pose:
-    """A constant rigid transform: rotation (3, 3) and translation (3,) [m] of a frame in its parent."""
-
-    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
-    translation: FloatArray = field(default_factory=lambda: np.zeros(3))
-
-    def __post_init__(self) -> None:
-        for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(getattr(self, name), dtype=float)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise ModelError(f"pose {name} of shape {value.shape}", valid=f"finite, {shape}")
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
-
-
-@dataclass(frozen=True)
 class Frame:
     """A constant frame as the robot YAML states it: translation [m], then yaw, pitch, roll [rad].
 
@@ -113,59 +77,6 @@ class Frame:
     def parameters(self) -> tuple[float, ...]:
         """[x, y, z, yaw, pitch, roll]."""
         return (*self.tr, *self.ypr)
-
-
-@dataclass(frozen=True)
-class Elasticity:
-    """Series elasticity of one joint: stiffness K_j, coupling damping D_j, motor damping Dm_j, motor inertia Mm."""
-
-    K: tuple[float, ...]
-    D: tuple[float, ...]
-    Dm: tuple[float, ...]
-    Mm: float
-
-
-@dataclass(frozen=True)
-class Coupling:
-    """A joint that follows another: its position is multiplier · (position of `leader`) + offset."""
-
-    leader: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """The joint that moves a link. `axis` is a unit vector in the joint (= link) frame, for the kinds that use one.
-
-    `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
-    `limits` are those of a joint with one velocity.
-    """
-
-    name: str
-    kind: JointKind
-    placement: Pose = field(default_factory=Pose)
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    limits: Limits = field(default_factory=Limits)
-    dh: tuple[float, float, float, float] | None = None
-    elastic: Elasticity | None = None
-    coupling: Coupling | None = None
-
-    def __post_init__(self) -> None:
-        where = f"joint {self.name}"
-        if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
-            raise ModelError(f"axis {self.axis} is not a unit vector", where=where, valid="‖axis‖ = 1")
-        if self.dh is not None and self.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            raise ModelError(f"a DH row of a {self.kind.name} joint", where=where, valid="revolute, prismatic")
-        if not self.is_single and (self.elastic or self.coupling):
-            raise ModelError("elastic or coupled with several values", where=where, valid="joints with nq = nv = 1")
-        if self.elastic and self.coupling:
-            raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
-
-    @property
-    def is_single(self) -> bool:
-        """Whether the joint has one configuration value and its rate as its one velocity."""
-        return self.kind.nq == 1 and self.kind.rate is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,6 +313,15 @@ class RobotModel:
         index = self.index_of(link)
         links = list(self.links)
         links[index] = replace(links[index], inertia=inertia)
+        return replace(self, links=tuple(links))
+
+    def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
+        """Copy with another kind of one joint, and without DH rows."""
+        if joint not in self.joint_names:
+            raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
+        links = [replace(link, joint=replace(link.joint, dh=None)) for link in self.links]
+        index = self.joint_names.index(joint)
+        links[index] = replace(links[index], joint=replace(links[index].joint, kind=kind))
         return replace(self, links=tuple(links))
 
     def with_symbolic(self, group: str, mask: ArrayLike | bool) -> RobotModel:
