@@ -34,7 +34,7 @@ State = dict[str, np.ndarray]
 SIMPLE = ("0", "1", "tree1", "tree2", "panda", "planar3r", "rpr")
 """Robots whose velocity is the rate of q."""
 
-UNCOUPLED = (*SIMPLE, "general")
+UNCOUPLED = (*SIMPLE, pytest.param("general", marks=pytest.mark.slow))
 ALL = (*UNCOUPLED, "coupled", "screw")
 
 
@@ -122,6 +122,7 @@ def test_agrees_with_pinocchio(robot: RobotExpressions) -> None:
     check_against_pinocchio(robot, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1000, 10**6), st.integers(2, 5), st.booleans())
 def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
@@ -261,6 +262,7 @@ def test_regressors_of_lengths_hold_where_lengths_are_symbolic() -> None:
 # --- masks ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.data())
 def test_symbolic_columns_and_the_known_rest_make_the_whole(seed: int, data: st.DataObject) -> None:
