@@ -34,18 +34,12 @@ State = dict[str, np.ndarray]
 SIMPLE = ("0", "1", "tree1", "tree2", "panda", "planar3r", "rpr")
 """Robots whose velocity is the rate of q."""
 
-UNCOUPLED = (*SIMPLE, "general")
+UNCOUPLED = (*SIMPLE, pytest.param("general", marks=pytest.mark.slow))
 ALL = (*UNCOUPLED, "coupled", "screw")
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, relative: float = RELATIVE) -> None:
     assert_relatively_close(actual, expected, relative)
-
-
-def state_of(model: RobotModel, seed: int) -> State:
-    rng = np.random.default_rng(seed)
-    more = {"tau": rng.uniform(-20, 20, model.nv), "d3q": rng.uniform(-2, 2, model.nv), "w": rng.uniform(-5, 5, 6)}
-    return random_state(model, seed) | more
 
 
 def with_joint(model: RobotModel, i: int, **changes: object) -> RobotModel:
@@ -83,7 +77,7 @@ def robot(request: pytest.FixtureRequest) -> RobotExpressions:
 
 
 def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
-    model, state = robot.model, state_of(robot.model, seed)
+    model, state = robot.model, random_state(robot.model, seed)
     reference = pinocchio_model(model)
     data = reference.createData()
     dq, ddq, tau = (state[name] for name in ("dq", "ddq", "tau"))
@@ -122,6 +116,7 @@ def test_agrees_with_pinocchio(robot: RobotExpressions) -> None:
     check_against_pinocchio(robot, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1000, 10**6), st.integers(2, 5), st.booleans())
 def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
@@ -132,7 +127,7 @@ def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
 
 
 def test_forward_dynamics_undoes_inverse_dynamics(robot: RobotExpressions) -> None:
-    state = state_of(robot.model, 1)
+    state = random_state(robot.model, 1)
     tau = evaluate(robot, "inverse_dynamics", state).ravel()
     assert_close(evaluate(robot, "forward_dynamics", state | {"tau": tau}).ravel(), state["ddq"], SOLVED)
     identity = evaluate(robot, "M_inv", state) @ evaluate(robot, "M", state)
@@ -144,14 +139,14 @@ def test_power_of_the_torque_is_the_rate_of_the_energy(robot: RobotExpressions) 
     energy = robot["kinetic_energy"] + robot["potential_energy"]
     motion = ca.vertcat(robot.kinematics(q).configuration_rate(dq), robot["forward_dynamics"])
     rate = ca.jtimes(energy, ca.vertcat(q, dq), motion)
-    state = state_of(robot.model, 2)
+    state = random_state(robot.model, 2)
     value = numeric([q, dq, robot.symbol("tau")], rate, state["q"], state["dq"], state["tau"])
     power, scale = state["tau"] @ state["dq"], np.abs(state["tau"] * state["dq"]).sum()
     assert abs(value.item() - power) <= SOLVED * scale
 
 
 def test_momentum_is_m_dq_and_linear_in_pi(robot: RobotExpressions) -> None:
-    state, pi = state_of(robot.model, 3), robot.model.pi
+    state, pi = random_state(robot.model, 3), robot.model.pi
     momentum = evaluate(robot, "M", state) @ state["dq"]
     assert_close(evaluate(robot, "momentum", state).ravel(), momentum)
     assert_close(evaluate(robot, "reg_momentum", state) @ pi, momentum)
@@ -183,7 +178,7 @@ def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name
         "J_com": ca.jacobian(robot["com"], q),
         "J_ee": robot["J_ee"],
     }[name]
-    state = state_of(robot.model, 4)
+    state = random_state(robot.model, 4)
     assert_close(evaluate(robot, f"{name}_dot", state), along(robot, independent, state, 1))
     if f"{name}_ddot" in robot.functions_on_request:
         assert_close(evaluate(robot, f"{name}_ddot", state), along(robot, independent, state, 2))
@@ -191,7 +186,7 @@ def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name
 
 def test_derivatives_in_time_are_those_along_the_state_times_the_motion(robot: RobotExpressions) -> None:
     """Also where dq is not the rate of q."""
-    state = state_of(robot.model, 8)
+    state = random_state(robot.model, 8)
     along_q = {name: evaluate(robot, f"{name}_wrt_q", state) @ state["dq"] for name in "MCG"}
     along_q["C"] += evaluate(robot, "C_wrt_dq", state) @ state["ddq"]
     for name, rate in along_q.items():
@@ -203,7 +198,7 @@ def test_derivatives_in_time_are_those_along_the_state_times_the_motion(robot: R
 
 @pytest.mark.parametrize("robot", (*SIMPLE, "coupled", "screw"), indirect=True)
 def test_derivatives_along_the_state_are_those_of_automatic_differentiation(robot: RobotExpressions) -> None:
-    q, dq, state = robot.symbol("q"), robot.symbol("dq"), state_of(robot.model, 5)
+    q, dq, state = robot.symbol("q"), robot.symbol("dq"), random_state(robot.model, 5)
     M = ca.hessian(robot["kinetic_energy"], dq)[0]
     C = robot.coriolis_reference()
     torque = M @ robot.symbol("ddq") + C @ dq + ca.gradient(robot["potential_energy"], q)
@@ -240,7 +235,8 @@ def with_lengths(model: RobotModel, k: np.ndarray) -> RobotModel:
 
 
 def test_velocity_and_torque_are_linear_in_the_lengths(robot: RobotExpressions) -> None:
-    state, k = state_of(robot.model, 6), lengths(robot.model)
+    k = lengths(robot.model)
+    state = random_state(robot.model, 6) | {"w": np.linspace(-2.0, 3.0, 6)}
     other = k * np.random.default_rng(6).uniform(0.5, 2.0, k.size)
     other[0] = 1.0
     Y, W = evaluate(robot, "reg_Jdq", state), evaluate(robot, "reg_JTw", state)
@@ -252,7 +248,7 @@ def test_velocity_and_torque_are_linear_in_the_lengths(robot: RobotExpressions) 
 
 def test_regressors_of_lengths_hold_where_lengths_are_symbolic() -> None:
     model = random_robot(4, 4, dh=True)
-    state = state_of(model, 7)
+    state = random_state(model, 7) | {"w": np.linspace(-2.0, 3.0, 6)}
     symbolic = RobotExpressions(model.with_symbolic("par_DHtable", True).with_symbolic("par_Ln2EE", True))
     for name in ("reg_Jdq", "reg_JTw"):
         assert_close(evaluate(symbolic, name, state), evaluate(RobotExpressions(model), name, state))
@@ -261,13 +257,14 @@ def test_regressors_of_lengths_hold_where_lengths_are_symbolic() -> None:
 # --- masks ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.data())
 def test_symbolic_columns_and_the_known_rest_make_the_whole(seed: int, data: st.DataObject) -> None:
     model = random_robot(seed, 3)
     mask = data.draw(st.lists(st.booleans(), min_size=30, max_size=30).filter(any))
     robot = RobotExpressions(model.with_symbolic("par_DYN", np.array(mask)))
-    state = state_of(model, seed)
+    state = random_state(model, seed)
     reg = evaluate(robot, "par_REG_from_DYN", state).ravel()
     for name in ("Yr", "Y"):
         columns, known = evaluate(robot, f"{name}_symb", state), evaluate(robot, f"{name}_known", state)
