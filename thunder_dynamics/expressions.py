@@ -306,6 +306,7 @@ class RobotExpressions:
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
         self.add_argument("d3q", nv, "rad/s³|m/s³", "Joint jerks.")
         self.add_argument("tau", nv, "N·m|N", "Joint torques.")
+        self.add_argument("damping", 1, "m", "λ of J_ee_pinv.")
         self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)

@@ -139,6 +139,13 @@ class Catalogue(_Functions):
         """Jacobian of the centre of mass in the world, 3×n."""
         return self._com.jacobian()
 
+    def J_ee_pinv(self, q: SX, damping: SX) -> SX:
+        """Pseudo-inverse of J_ee with damping λ, Jᵀ(J·Jᵀ + λ²)⁻¹; exact for λ = 0 where J_ee has full rank, n×6."""
+        J = self._robot["J_ee"]
+        wide = J if J.shape[0] <= J.shape[1] else J.T
+        solved = ca.ldl_solve(wide, *ca.ldl(wide @ wide.T + damping**2 * SX.eye(wide.shape[0])))
+        return solved.T if wide is J else solved
+
     def reg_Jdq(self, q: SX, dq: SX) -> SX:
         """reg_Jdq·k = J_ee·dq, k = [1, lengths of the links, x y z of the end effector], 6×len(k)."""
         return self._lengths.velocity_regressor(dq)
