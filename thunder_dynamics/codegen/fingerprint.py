@@ -13,7 +13,6 @@ import importlib.util
 import json
 import sysconfig
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def canonical(value: Any) -> Any:
         return canonical(value.tolist())
     if isinstance(value, float):
         return value.hex()
-    return value.value if isinstance(value, Enum) else value
+    return value
 
 
 def content_hash(
