@@ -45,6 +45,7 @@ def thunder() -> None:
 @click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
+@click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="Leave out -march=native.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
 @click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
@@ -61,6 +62,7 @@ def gen(
     laws: tuple[str, ...],
     python: bool,
     user_functions: str | None,
+    functions: tuple[str, ...],
     portable: bool,
     allow_inconsistent: bool,
     base: str | None,
@@ -85,7 +87,15 @@ def gen(
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
     requests = [parse_law(text) for text in laws]
-    folder = build(model, requests, folder=output, python=python, portable=portable, user_functions=user_functions)
+    folder = build(
+        model,
+        requests,
+        folder=output,
+        python=python,
+        portable=portable,
+        user_functions=user_functions,
+        functions=functions,
+    )
     click.echo(str(folder))
 
 

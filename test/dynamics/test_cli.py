@@ -107,6 +107,12 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
     assert Library(folder / "libplanar3r.so").evaluate("twice", [1.0, 2.0, 3.0]).tolist() == [2.0, 4.0, 6.0]
 
 
+def test_functions_on_request_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--function", "M_inv", "--function", "G_dot")
+    functions = set(Library(folder / "libplanar3r.so").functions)
+    assert {"M_inv", "G_dot", "M"} <= functions and "C_dot" not in functions
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -119,6 +125,7 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
         (["PLANAR", "--law", "cartesian_backstepping:speed=1"], "no option 'speed'"),
         (["PLANAR", "--law", "cartesian_backstepping:task=position,adapted_links=x+y"], "no link 'x'"),
         (["PLANAR", "--user-functions", "none.py"], "none.py: no such file"),
+        (["PLANAR", "--function", "M_inverse"], "planar3r: no function 'M_inverse'; valid: "),
         (["PLANAR", "--base-link", "base"], "base_link"),
         (["URDF", "--ee-link", "none"], "none"),
         (["URDF", "--lock-joint", "j=x"], "'x' is no number"),
