@@ -42,7 +42,7 @@ from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, EndEffector, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
@@ -321,8 +321,10 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        ee_frame = self.parameters["par_Ln2EE"]
+        self._declare_end_effector("ee", "the end effector", self.model.ee_link, ee_frame)
         for effector in self.model.end_effectors:
-            self._declare_end_effector(effector)
+            self._declare_end_effector(effector.name, effector.name, effector.link, effector.frame.parameters)
         if any(link.joint.kind.rate for link in self.model.links):
             self._declare_rate()
         self._declare_dynamics()
@@ -341,9 +343,6 @@ class RobotExpressions:
         for i in range(self.n + 1):
             what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
             self._declare(f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", partial(self._kinematics.transform, i))
-        self._declare(
-            "T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee()
-        )
         for i in range(1, self.n + 1):
             self._declare(
                 f"J_{i}",
@@ -351,29 +350,18 @@ class RobotExpressions:
                 f"Jacobian of the origin of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
                 partial(self._kinematics.jacobian_link, i),
             )
-        self._declare(
-            "J_ee", "q", "Jacobian of the end effector, world frame, linear first, 6×n.", self._kinematics.jacobian_ee
-        )
-        self._declare(
-            "J_ee_dot",
-            "q dq",
-            "Time derivative of J_ee, 6×n.",
-            lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
-        )
 
-    def _declare_end_effector(self, effector: EndEffector) -> None:
-        name, link = effector.name, effector.link
-
+    def _declare_end_effector(self, name: str, what: str, link: int, frame: Sequence[SX | float]) -> None:
         def pose() -> tuple[SX, SX]:
-            return self._kinematics.frame_pose(link, effector.frame.parameters)
+            return self._kinematics.frame_pose(link, frame)
 
         def jacobian_dot() -> SX:
             return self._kinematics.jacobian_dot(link, pose()[1], self.symbol("dq"))
 
-        self._declare(f"T_0_{name}", "q", f"Pose of {name} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
-        what = f"Jacobian of {name}, world frame, linear first, 6×nv."
-        self._declare(f"J_{name}", "q", what, lambda: self._kinematics.jacobian(link, pose()[1]))
-        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×nv.", jacobian_dot)
+        self._declare(f"T_0_{name}", "q", f"Pose of {what} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
+        descr = f"Jacobian of {what}, world frame, linear first, 6×n."
+        self._declare(f"J_{name}", "q", descr, lambda: self._kinematics.jacobian(link, pose()[1]))
+        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×n.", jacobian_dot)
 
     def _declare_rate(self) -> None:
         def build() -> SX:
