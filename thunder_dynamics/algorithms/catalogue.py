@@ -20,8 +20,15 @@ from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 
 SX = ca.SX
 
-IN_EVERY_LIBRARY = frozenset({"M_dot", "inverse_dynamics", "forward_dynamics", "kinetic_energy", "potential_energy"})
-"""What is compiled without being asked for; all else in this module is compiled on request."""
+IN_EVERY_LIBRARY = frozenset({"M_dot"})
+"""What is compiled without being asked for, as in the established interface; all else is compiled on request."""
+
+ARGUMENTS = {
+    "d3q": ("rad/s³|m/s³", "Joint jerks."),
+    "tau": ("N·m|N", "Joint torques."),
+    "w": ("N|N·m", "Force and moment on the end effector, in the world."),
+}
+"""Arguments that only functions on request take: one value per velocity, and the six of `w`."""
 
 VECTORS = frozenset(
     """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
