@@ -24,7 +24,7 @@ BOUNDS = {TERMS: 1.0, RATES: 2.0}
 """Bounds of the time of ours over Pinocchio's M, C and G."""
 
 LIMBS = ((-1, 1), (0, 6), (0, 6), (-1, 6), (-1, 6))
-"""(link that it hangs on, joints) of waist, arms and legs, depth first as Pinocchio numbers joints; −1 is the pelvis."""
+"""(link that it hangs on, joints) of waist, arms and legs, depth first as Pinocchio wants it; −1 is the pelvis."""
 
 
 def humanoid() -> RobotModel:
