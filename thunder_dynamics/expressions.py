@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
+import numpy as np
 
 from thunder_dynamics.algorithms import catalogue
+from thunder_dynamics.algorithms.base_parameters import (
+    BaseParameters,
+    FloatArray,
+    find_base_parameters,
+    parameter_names,
+)
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -28,7 +35,8 @@ from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, EndEffector, RobotModel
+from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
 
@@ -49,6 +57,10 @@ class Argument:
 
 VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
+
+
+GEOMETRY = frozenset({"par_DHtable", "par_world2L0", "par_gravity"})
+"""Parameter groups that inverse dynamics depends on beside the inertial parameters."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +240,25 @@ class RobotExpressions:
         """All inertial parameters in REG order, shape (10 n,), numeric where the model is."""
         return inertial_parameters(self.parameters, self.n)
 
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of inertial parameters act: Y π = Y_b π_b; see `algorithms.base_parameters`.
+
+        Raises:
+            ExpressionError: if they depend on a run-time parameter, as geometry or gravity is symbolic, or a joint has
+                more configuration values than velocities.
+        """
+        groups = sorted(GEOMETRY.intersection(self.parameters.symbols))
+        if groups or self.model.nq != self.model.nv:
+            what = f"the base parameters depend on {', '.join(groups)}" if groups else "the configuration is no vector"
+            raise ExpressionError(what, where=self.model.name, valid="numbers there, joints with nq = nv")
+        function = self.function("Y")
+
+        def Y(*states: FloatArray) -> FloatArray:
+            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
+
+        return find_base_parameters(Y, parameter_names(self.model.link_names), self.model.nv)
+
     def pose(self, q: SX) -> tuple[SX, SX]:
         """Rotation (3, 3) and position (3,) of the end effector in the world."""
         return self.kinematics(q).ee_pose
@@ -266,8 +297,8 @@ class RobotExpressions:
         self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
-        for name, (unit, descr) in catalogue.ARGUMENTS.items():
-            self.add_argument(name, 6 if name == "w" else nv, unit, descr)
+        for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
+            self.add_argument(name, size or nv, unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -281,11 +312,15 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        for effector in self.model.end_effectors:
+            self._declare_end_effector(effector)
         if any(link.joint.kind.rate for link in self.model.links):
             self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
         self._declare_catalogue(catalogue.Catalogue(self, self._kinematics, self._dynamics))
+        if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
+            self._declare_catalogue(catalogue.ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -316,6 +351,20 @@ class RobotExpressions:
             "Time derivative of J_ee, 6×n.",
             lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
+
+    def _declare_end_effector(self, effector: EndEffector) -> None:
+        name, link = effector.name, effector.link
+
+        def pose() -> tuple[SX, SX]:
+            return self._kinematics.frame_pose(link, effector.frame.parameters)
+
+        def jacobian_dot() -> SX:
+            return self._kinematics.jacobian_dot(link, pose()[1], self.symbol("dq"))
+
+        self._declare(f"T_0_{name}", "q", f"Pose of {name} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
+        what = f"Jacobian of {name}, world frame, linear first, 6×nv."
+        self._declare(f"J_{name}", "q", what, lambda: self._kinematics.jacobian(link, pose()[1]))
+        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×nv.", jacobian_dot)
 
     def _declare_rate(self) -> None:
         def build() -> SX:
@@ -359,7 +408,7 @@ class RobotExpressions:
 
             self._declare(name, arguments, descr, build)
 
-    def _declare_catalogue(self, entries: catalogue.Catalogue | catalogue.MaskedRegressors) -> None:
+    def _declare_catalogue(self, entries: catalogue.Functions) -> None:
         for name, build in catalogue.functions(entries).items():
             arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
             expression = partial(build, *map(self.symbol, arguments))

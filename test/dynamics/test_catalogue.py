@@ -234,6 +234,22 @@ def with_lengths(model: RobotModel, k: np.ndarray) -> RobotModel:
     return replace(model, links=tuple(links), ee=Frame(tuple(k[-3:]), model.ee.ypr))
 
 
+def test_the_damped_pseudo_inverse_gives_the_velocity_of_least_squares(robot: RobotExpressions) -> None:
+    """‖J q̇ − ξ‖² + λ² ‖q̇‖² least, for all ξ."""
+    state, nv = random_state(robot.model, 12) | {"damping": np.array([0.3])}, robot.model.nv
+    stacked = np.vstack([evaluate(robot, "J_ee", state), 0.3 * np.eye(nv)])
+    expected = np.linalg.lstsq(stacked, np.vstack([np.eye(6), np.zeros((nv, 6))]), rcond=None)[0]
+    assert_close(evaluate(robot, "J_ee_pinv", state), expected, SOLVED)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "planar3r"])
+def test_the_pseudo_inverse_without_damping_is_the_exact_one(name: str) -> None:
+    robot = RobotExpressions(load_robot(name))
+    state = random_state(robot.model, 12) | {"damping": np.zeros(1)}
+    J_pinv = np.linalg.pinv(evaluate(robot, "J_ee", state))
+    assert_close(evaluate(robot, "J_ee_pinv", state), J_pinv, SOLVED)
+
+
 def test_velocity_and_torque_are_linear_in_the_lengths(robot: RobotExpressions) -> None:
     k = lengths(robot.model)
     state = random_state(robot.model, 6) | {"w": np.linspace(-2.0, 3.0, 6)}

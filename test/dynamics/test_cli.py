@@ -63,6 +63,19 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
 
 
+def test_trees_and_floating_bases_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    biped = ROOT / "test" / "data" / "biped.urdf"
+    joints = ("left_hip", "left_knee", "right_hip", "neck", "string")
+    held = [part for joint in ("left_knee", "right_hip") for part in ("--lock-joint", f"{joint}=0.1")]
+    ends = ["--ee-link", "left-foot", "--ee-link", "head"]
+    folder = generated(capsys, biped, "-o", tmp_path, "--base", "floating", *ends, *held)
+    library = Library(folder / "libbiped.so")
+    assert library.joint_names == ("root_joint", *(joint for joint in joints if f"{joint}=0.1" not in held))
+    assert {"J_left_foot", "T_0_head", "N"} <= set(library.functions)
+    status, _, err = run(capsys, "gen", biped, "-o", tmp_path, "--ee-link", "left-foot")
+    assert status == 2 and "movable joints off the chain" in err
+
+
 def test_a_xacro_file_reads_the_folders_that_the_command_names(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

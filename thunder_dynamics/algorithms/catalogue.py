@@ -10,6 +10,7 @@ from typing import Protocol
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.base_parameters import BaseParameters
 from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
 from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
@@ -24,15 +25,16 @@ IN_EVERY_LIBRARY = frozenset({"M_dot"})
 """What is compiled without being asked for, as in the established interface; all else is compiled on request."""
 
 ARGUMENTS = {
-    "d3q": ("rad/s³|m/s³", "Joint jerks."),
-    "tau": ("N·m|N", "Joint torques."),
-    "w": ("N|N·m", "Force and moment on the end effector, in the world."),
+    "d3q": (None, "rad/s³|m/s³", "Joint jerks."),
+    "tau": (None, "N·m|N", "Joint torques."),
+    "damping": (1, "m", "λ of J_ee_pinv."),
+    "w": (6, "N|N·m", "Force and moment on the end effector, in the world."),
 }
-"""Arguments that only functions on request take: one value per velocity, and the six of `w`."""
+"""Arguments that only functions on request take: their size, None for one value per velocity; unit; description."""
 
 VECTORS = frozenset(
     """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
-    Y_known""".split()
+    Y_known pi_b""".split()
 )
 
 
@@ -45,6 +47,10 @@ class Robot(Protocol):
     def pi(self) -> SX:
         """All inertial parameters in REG order, shape (10 n,)."""
 
+    @property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of π act."""
+
     def symbol(self, name: str) -> SX:
         """Symbol of an argument."""
 
@@ -52,7 +58,7 @@ class Robot(Protocol):
         """Expression of a function."""
 
 
-class _Functions:
+class Functions:
     """What the functions have in common."""
 
     def __init__(self, robot: Robot, kinematics: Kinematics) -> None:
@@ -66,7 +72,7 @@ class _Functions:
         return inverse_dynamics(self._kinematics, motions, pi, range(self._kinematics.model.n))
 
 
-class Catalogue(_Functions):
+class Catalogue(Functions):
     """The functions that every robot has."""
 
     def __init__(self, robot: Robot, kinematics: Kinematics, dynamics: Dynamics) -> None:
@@ -140,6 +146,13 @@ class Catalogue(_Functions):
     def J_com(self, q: SX) -> SX:
         """Jacobian of the centre of mass in the world, 3×n."""
         return self._com.jacobian()
+
+    def J_ee_pinv(self, q: SX, damping: SX) -> SX:
+        """Pseudo-inverse of J_ee with damping λ, Jᵀ(J·Jᵀ + λ²)⁻¹; exact for λ = 0 where J_ee has full rank, n×6."""
+        J = self._robot["J_ee"]
+        wide = J if J.shape[0] <= J.shape[1] else J.T
+        solved = ca.ldl_solve(wide, *ca.ldl(wide @ wide.T + damping**2 * SX.eye(wide.shape[0])))
+        return solved.T if wide is J else solved
 
     def reg_Jdq(self, q: SX, dq: SX) -> SX:
         """reg_Jdq·k = J_ee·dq, k = [1, lengths of the links, x y z of the end effector], 6×len(k)."""
@@ -245,7 +258,7 @@ class Catalogue(_Functions):
         return -(self._robot["M_inv"] @ at)
 
 
-class MaskedRegressors(_Functions):
+class MaskedRegressors(Functions):
     """Regressors of a robot with symbolic inertial parameters, without the columns of the numeric ones.
 
     Args:
@@ -279,6 +292,22 @@ class MaskedRegressors(_Functions):
         return pi
 
 
-def functions(catalogue: Catalogue | MaskedRegressors) -> dict[str, Callable[..., SX]]:
+class ReducedRegressor(Functions):
+    """The regressor of the base parameters, see `algorithms.base_parameters`."""
+
+    def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Reduced regressor: Yb·pi_b = Y·π, n×b."""
+        return self._robot["Y"][:, self._robot.base_parameters.kept]
+
+    def Kb(self) -> SX:
+        """Base parameters of all: pi_b = Kb·π, b×10n."""
+        return SX(ca.DM(self._robot.base_parameters.K))
+
+    def pi_b(self) -> SX:
+        """Base parameters, b."""
+        return self._robot["Kb"] @ self._robot.pi
+
+
+def functions(catalogue: Functions) -> dict[str, Callable[..., SX]]:
     """The functions of a catalogue, by name, in the order of their declaration."""
     return {name: getattr(catalogue, name) for name in vars(type(catalogue)) if not name.startswith("_")}
