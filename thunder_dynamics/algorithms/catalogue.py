@@ -6,6 +6,7 @@ A public method declares a function: its name, the names of its arguments, and i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import casadi as ca
@@ -80,7 +81,10 @@ class Catalogue(Functions):
         self._dynamics = dynamics
         self._bodies = ArticulatedBodies(kinematics, robot.pi)
         self._com = CentreOfMass(dynamics)
-        self._lengths = LengthRegressors(kinematics)
+
+    @cached_property
+    def _lengths(self) -> LengthRegressors:
+        return LengthRegressors(self._kinematics)
 
     # --- dynamics, energies, centre of mass -------------------------------------------------------------------------
 
