@@ -184,6 +184,22 @@ def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name
         assert_close(evaluate(robot, f"{name}_ddot", state), along(robot, independent, state, 2))
 
 
+@pytest.mark.parametrize("robot", SIMPLE, indirect=True)
+def test_second_derivatives_give_the_feed_forward_of_elastic_joints(robot: RobotExpressions) -> None:
+    """d²τ/dt², from which the motors' motion x = q + K⁻¹ τ follows twice differentiated, by the product rule."""
+    state = random_state(robot.model, 9)
+    q, dq, ddq, d3q, d4q = (state[name] for name in ("q", "dq", "ddq", "d3q", "ddq_r"))
+    t = ca.SX.sym("t")
+    path = q + dq * t + ddq * t**2 / 2 + d3q * t**3 / 6 + d4q * t**4 / 24
+    rate = ca.jacobian(path, t)
+    torque = robot.inverse_dynamics(path, rate, rate, ca.jacobian(rate, t))
+    exact = numeric([t], ca.jacobian(ca.jacobian(torque, t), t), 0.0).ravel()
+    value = {name: evaluate(robot, name, state) for name in ("M", "C", "M_dot", "C_dot", "M_ddot", "C_ddot", "G_ddot")}
+    inertial = value["M_ddot"] @ ddq + 2 * value["M_dot"] @ d3q + value["M"] @ d4q
+    coriolis = value["C_ddot"] @ dq + 2 * value["C_dot"] @ ddq + value["C"] @ d3q
+    assert_close(inertial + coriolis + value["G_ddot"].ravel(), exact)
+
+
 def test_derivatives_in_time_are_those_along_the_state_times_the_motion(robot: RobotExpressions) -> None:
     """Also where dq is not the rate of q."""
     state = random_state(robot.model, 8)
