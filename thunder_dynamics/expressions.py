@@ -15,20 +15,13 @@ from functools import cached_property, partial
 import casadi as ca
 import numpy as np
 
+from thunder_dynamics.algorithms import catalogue
 from thunder_dynamics.algorithms.base_parameters import (
     BaseParameters,
     FloatArray,
     find_base_parameters,
     parameter_names,
 )
-from thunder_dynamics.algorithms.catalogue import (
-    IN_EVERY_LIBRARY,
-    Catalogue,
-    MaskedRegressors,
-    ReducedRegressor,
-    functions,
-)
-from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -62,7 +55,7 @@ class Argument:
     default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -304,10 +297,8 @@ class RobotExpressions:
         self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
-        self.add_argument("d3q", nv, "rad/s³|m/s³", "Joint jerks.")
-        self.add_argument("tau", nv, "N·m|N", "Joint torques.")
-        self.add_argument("damping", 1, "m", "λ of J_ee_pinv.")
-        self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
+        for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
+            self.add_argument(name, size or nv, unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -329,9 +320,9 @@ class RobotExpressions:
             self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
-        self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
+        self._declare_catalogue(catalogue.Catalogue(self, self._kinematics, self._dynamics))
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
-            self._declare_catalogue(ReducedRegressor(self, self._kinematics))
+            self._declare_catalogue(catalogue.ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -405,14 +396,12 @@ class RobotExpressions:
 
             self._declare(name, arguments, descr, build)
 
-    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors | ReducedRegressor) -> None:
-        for name, build in functions(catalogue).items():
+    def _declare_catalogue(self, entries: catalogue.Functions) -> None:
+        for name, build in catalogue.functions(entries).items():
             arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
-            symbols = [self.symbol(argument) for argument in arguments]
-            on_request = name not in IN_EVERY_LIBRARY
-            self._specs[name] = FunctionSpec(
-                name, arguments, descr, partial(build, *symbols), name not in VECTORS, on_request
-            )
+            expression = partial(build, *map(self.symbol, arguments))
+            on_request = name not in catalogue.IN_EVERY_LIBRARY
+            self._specs[name] = FunctionSpec(name, arguments, descr, expression, name not in VECTORS, on_request)
 
     def _declare_friction(self) -> None:
         dq = self.symbol("dq")
@@ -455,7 +444,7 @@ class RobotExpressions:
             "par_DYN that gives a par_REG (masses must not be zero).",
             lambda: _dyn_from_reg(self.model, indices, reg),
         )
-        self._declare_catalogue(MaskedRegressors(self, self._kinematics, indices))
+        self._declare_catalogue(catalogue.MaskedRegressors(self, self._kinematics, indices))
 
 
 def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:
