@@ -23,7 +23,7 @@ THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
 CHAIN_JOINTS = 30
 
 
-def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[str, Any]:
+def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
     """Time `thunder gen` into a fresh folder, Python module included, on one core or on all.
 
     Returns:
@@ -32,7 +32,8 @@ def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[st
         other work on the machine does not lengthen.
     """
     started, used = time.time(), _children_time()
-    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", "--law", law], core)
+    laws = [] if law is None else ["--law", law]
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", *laws], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
     compiled_or_later = (".so", "manifest.json", "SHA256SUMS")
@@ -50,10 +51,13 @@ def time_simulation(folder: Path, core: int) -> dict[str, Any]:
     return {name: run["wall_per_simulated_second"] for name, run in runs.items()}
 
 
-def write_chain(file: Path, joints: int = CHAIN_JOINTS) -> None:
-    """Write a robot of Panda's DH rows over and over, with inertias of random bodies (eight point masses each)."""
+def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = False) -> None:
+    """Write a chain with inertias of random bodies (eight point masses each).
+
+    Its DH rows are Panda's over and over, or those of parallel joints 0.3 m apart.
+    """
     panda = yaml.safe_load(PANDA.read_text(encoding="utf-8"))
-    rows = np.reshape(panda["kinematics"]["DH"], (-1, 4))
+    rows = [[0.3, 0.0, 0.0, 0.0]] if is_planar else np.reshape(panda["kinematics"]["DH"], (-1, 4))
     rng = np.random.default_rng(30)
     robot = {
         "num_joints": joints,
