@@ -24,7 +24,7 @@ CHAIN_JOINTS = 30
 
 
 def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
-    """Time `thunder gen` into a fresh folder, Python module included, on one core or on all.
+    """Time `thunder gen` into a fresh folder, on one core or on all: with a law and the Python module, or without both.
 
     Returns:
         Seconds: `total` of the whole command as its user waits for it, `generate` until the last source was written
@@ -32,8 +32,8 @@ def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> 
         other work on the machine does not lengthen.
     """
     started, used = time.time(), _children_time()
-    laws = [] if law is None else ["--law", law]
-    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", *laws], core)
+    module, laws = ([], []) if law is None else (["-p"], ["--law", law])
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), *module, *laws], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
     compiled_or_later = (".so", "manifest.json", "SHA256SUMS")

@@ -10,13 +10,14 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_cache_path
 
@@ -82,6 +83,35 @@ def build(
     return target
 
 
+Backend = Literal["auto", "compiled", "casadi"]
+
+
+def robot(model: RobotModel, *, backend: Backend = "auto", user_functions: str | Path | None = None) -> Any:
+    """Return a robot to calculate with: an instance of the class thunder_<robot>, as from `load`.
+
+    Args:
+        model: The robot.
+        backend: `compiled` builds into the user's cache and loads from there. `casadi` has the same methods on CasADi's
+            virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler and
+            all headers are found, and elsewhere takes `casadi` with a warning.
+        user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+
+    Raises:
+        BuildError: for an unknown backend, or as `build`.
+    """
+    if backend not in get_args(Backend):
+        raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
+    missing = toolchain.what_is_missing() if backend == "auto" else None
+    if backend != "casadi" and missing is None:
+        return load(build(model, user_functions=user_functions))
+    if missing is not None:
+        what = f"{missing}: {model.name} runs on CasADi's virtual machine, with the same numbers but slower"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+    from thunder_dynamics.codegen.interpreted import interpreted_robot
+
+    return interpreted_robot(_expressions(model, user_functions))
+
+
 def generated_folder(robot: str, parent: Path) -> Path:
     """Folder in `parent` that `build` generates."""
     return Path(os.path.realpath(parent)) / f"{robot}_generatedFiles"
@@ -144,20 +174,13 @@ class _Request:
         return [known[name] for name in names]
 
     def digest(self) -> str:
-        if self.user_functions is not None and not self.user_functions.is_file():
-            raise BuildError(
-                "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
-            )
+        if self.user_functions is not None:
+            _check_user_functions(self.user_functions)
         settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
-        from thunder_dynamics.expressions import RobotExpressions
-
-        robot = RobotExpressions(self.model)
-        if self.user_functions is not None:
-            _apply_user_functions(self.user_functions, robot)
-        return robot
+        return _expressions(self.model, self.user_functions)
 
     def built_laws(self, robot: RobotExpressions) -> list[Law]:
         return [entry.load()(robot, options) for entry, (_, options) in zip(self.law_entries(), self.laws, strict=True)]
@@ -223,6 +246,21 @@ def _compile(request: _Request, folder: Path) -> str | None:
     for path in folder.glob("*.o"):
         path.unlink()
     return module
+
+
+def _expressions(model: RobotModel, user_functions: str | Path | None) -> RobotExpressions:
+    from thunder_dynamics.expressions import RobotExpressions
+
+    robot = RobotExpressions(model)
+    if user_functions is not None:
+        _check_user_functions(Path(user_functions))
+        _apply_user_functions(Path(user_functions), robot)
+    return robot
+
+
+def _check_user_functions(file: Path) -> None:
+    if not file.is_file():
+        raise BuildError("no such file", where=str(file), valid="a Python file with add_functions(robot)")
 
 
 def _apply_user_functions(file: Path, robot: RobotExpressions) -> None:

@@ -6,6 +6,9 @@ from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, comment_text, template
 
+CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
+"""Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
+
 LARGEST_FIXED = 128 * 1024
 """Bytes that Eigen keeps in a fixed-size matrix by default: what is larger is on the heap."""
 
@@ -23,7 +26,7 @@ def stored_arguments(package: Package) -> list[str]:
 
 def visible_functions(package: Package) -> list[GeneratedFunction]:
     """Functions that become get_<name>; the conversions of parameters serve get/set_par_REG."""
-    return [f for f in package.functions if f.name not in ("par_REG_from_DYN", "par_DYN_from_REG")]
+    return [f for f in package.functions if f.name not in CONVERSIONS]
 
 
 def has_conversions(package: Package) -> bool:

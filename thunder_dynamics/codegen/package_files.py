@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_dynamics.codegen import cpp_class, library_metadata, python_module
 from thunder_dynamics.codegen.package import Package
@@ -39,8 +40,13 @@ def conf_text(package: Package) -> str:
         f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.",
         f"robot: {package.name}",
     ]
-    lines += [f"{name}: [{', '.join(repr(float(v)) for v in e.default.ravel())}]" for name, e in package.groups.items()]
+    lines += [group_line(name, entry.default) for name, entry in package.groups.items()]
     return "\n".join(lines) + "\n"
+
+
+def group_line(group: str, values: NDArray[np.float64]) -> str:
+    """Line of a group in a file of run-time parameters."""
+    return f"{group}: [{', '.join(repr(float(v)) for v in values.ravel())}]"
 
 
 def cmake_text(package: Package) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Sequence
@@ -34,6 +35,19 @@ def compiler(language: str) -> list[str]:
     """Command of the C or C++ compiler: $CC or $CXX, by default cc and c++."""
     variable, default = {"c": ("CC", "cc"), "c++": ("CXX", "c++")}[language]
     return shlex.split(os.environ.get(variable) or default)
+
+
+def what_is_missing() -> str | None:
+    """What a build of library and Python module lacks on this machine, in one sentence; None if nothing."""
+    for command in (compiler("c"), compiler("c++")):
+        if shutil.which(command[0]) is None:
+            return f"no compiler '{command[0]}'"
+    try:
+        eigen_include()
+        python_includes()
+    except BuildError as error:
+        return str(error)
+    return None
 
 
 def compiler_identity() -> str:
