@@ -40,6 +40,16 @@ def test_the_laws_that_are_shown_build() -> None:
         assert [entry.name for entry in law.state] == states
 
 
+def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "joints.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "joints.md", "exec"), names)
+    column = names["robot"].function("J_2")([0.3, 0.5, 0.7]).full()[:, 1]
+    assert column[:3] == pytest.approx(0.05 * column[3:]) and column @ column == pytest.approx(1 + 0.05**2)
+    assert len(code.strip().splitlines()) <= 15
+
+
 def test_every_law_is_listed() -> None:
     laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)

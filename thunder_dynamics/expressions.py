@@ -30,18 +30,19 @@ from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, Rob
 
 SX = ca.SX
 
-RESERVED = re.compile(r"(par_|law_).*|numJoints|work")
-"""Names that the generated code gives a meaning of its own: parameter groups, laws, members of the class."""
+RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|work")
+"""Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument that functions may take: a symbol, its unit and what it is."""
+    """An argument that functions may take: a symbol, its unit, what it is, and what a new library starts from."""
 
     name: str
     symbol: SX
     unit: str
     description: str
+    default: tuple[float, ...] = (0.0,)
 
 
 VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
@@ -234,18 +235,19 @@ class RobotExpressions:
         return inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
 
     def coriolis_reference(self) -> SX:
-        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n)."""
+        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n), for v = q̇."""
         return coriolis_reference(self["M"], self.symbol("q"), self.symbol("dq"))
 
     # --- what every robot has -----------------------------------------------------------------------------------
 
     def _declare_arguments(self) -> None:
-        n = self.model.n
-        self.add_argument("q", n, "rad|m", "Joint positions.")
-        self.add_argument("dq", n, "rad/s|m/s", "Joint velocities.")
-        self.add_argument("ddq", n, "rad/s²|m/s²", "Joint accelerations.")
-        self.add_argument("dq_r", n, "rad/s|m/s", "Reference joint velocities.")
-        self.add_argument("ddq_r", n, "rad/s²|m/s²", "Reference joint accelerations.")
+        nv = self.model.nv
+        q = SX.sym("q", self.model.nq)
+        self.arguments["q"] = Argument("q", q, "rad|m", "Joint positions.", tuple(self.model.neutral))
+        self.add_argument("dq", nv, "rad/s|m/s", "Joint velocities.")
+        self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
+        self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
+        self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -259,6 +261,8 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        if any(link.joint.kind.rate for link in self.model.links):
+            self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
@@ -292,6 +296,13 @@ class RobotExpressions:
             lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
 
+    def _declare_rate(self) -> None:
+        def build() -> SX:
+            v = SX.sym("v", self.model.nv)
+            return SX(ca.jacobian(self._kinematics.configuration_rate(v), v))
+
+        self._declare("N", "q", "N·dq is the time derivative of q, nq×nv.", build)
+
     def _declare_dynamics(self) -> None:
         self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
         self._declare(
@@ -306,7 +317,7 @@ class RobotExpressions:
         self._declare("M_dot", "q dq", "Time derivative of M, equal to C + Cᵀ, n×n.", lambda: self["C"] + self["C"].T)
 
     def _declare_regressors(self) -> None:
-        zero = SX.zeros(self.n)
+        zero = SX.zeros(self.model.nv)
         no_gravity = [0.0, 0.0, 0.0]
         regressors = {
             "Yr": ("q dq dq_r ddq_r", "Slotine–Li regressor: Yr·π = M·ddq_r + C·dq_r + G, n×10n.", True),

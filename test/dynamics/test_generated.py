@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
-from robots import pinocchio_model, random_robot, random_state
+from robots import general_robot, pinocchio_model, random_robot, random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -84,6 +84,16 @@ def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.Monkey
     assert_compiled_equals_symbolic(folder, RobotExpressions(model))
 
 
+def test_loops_of_joints_with_several_velocities_are_the_straight_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(loops, "STRAIGHT_JOINTS", 3)
+    model = general_robot(6, 5)
+    folder = td.build(model, folder=tmp_path)
+    assert "thunder_project" in (folder / "random_robot_gen.c").read_text()
+    assert_compiled_equals_symbolic(folder, RobotExpressions(model))
+
+
 @pytest.mark.slow
 def test_sixty_joints_compile_and_give_pinocchios_numbers(tmp_path: Path) -> None:
     model = random_robot(5, 60, tree=True)
@@ -107,6 +117,17 @@ def test_sixty_joints_compile_and_give_pinocchios_numbers(tmp_path: Path) -> Non
         J = pin.getJointJacobian(peer, data, i, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
         assert_close(library.evaluate(f"J_{i}", q=q), J, PEER)
         assert_close(library.evaluate(f"T_0_{i}", q=q), data.oMi[i].homogeneous, PEER)
+
+
+def test_compiled_robot_with_a_free_joint_is_the_symbolic_one(tmp_path: Path) -> None:
+    """Arguments of nq and of nv values; it starts from a configuration that there is, and passes its own test."""
+    model = general_robot(3, 2)
+    assert (model.nq, model.nv) == (8, 7)
+    folder, robot = td.build(model), RobotExpressions(model)
+    at_rest = {"q": model.neutral}
+    np.testing.assert_allclose(td.load(folder).get_T_0_2(), evaluate(robot, "T_0_2", at_rest), rtol=0, atol=1e-14)
+    assert_compiled_equals_symbolic(folder, robot)
+    assert_the_package_passes_its_test_with_cmake(folder, tmp_path)
 
 
 @pytest.mark.xdist_group("panda")
@@ -305,13 +326,17 @@ def test_the_package_names_no_path_of_this_machine(sea2_folder: Path) -> None:
 
 
 def test_the_package_builds_and_passes_its_test_with_cmake(sea2_folder: Path, tmp_path: Path) -> None:
+    assert_the_package_passes_its_test_with_cmake(sea2_folder, tmp_path)
+
+
+def assert_the_package_passes_its_test_with_cmake(folder: Path, tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
     prefix = Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix")))
     if not (prefix / "share" / "eigen3" / "cmake" / "Eigen3Config.cmake").is_file():
         pytest.skip("Eigen has no CMake configuration")
     source = tmp_path / "source"
-    shutil.copytree(sea2_folder, source)
+    shutil.copytree(folder, source)
     build = tmp_path / "build"
     for command in (
         ["cmake", "-S", str(source), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix}"],

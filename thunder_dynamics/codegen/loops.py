@@ -15,6 +15,7 @@ from functools import cached_property
 import casadi as ca
 
 from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, propagate
+from thunder_dynamics.algorithms.joint_motion import Screw
 from thunder_dynamics.algorithms.kinematics import Kinematics
 from thunder_dynamics.algorithms.regressors import _rotational_columns
 from thunder_dynamics.codegen.text import template
@@ -27,8 +28,6 @@ SX = ca.SX
 
 STRAIGHT_JOINTS = 12
 """Joints up to which all code is straight-line."""
-
-Screw = tuple[SX, SX]
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,13 @@ class Loops:
     @cached_property
     def functions(self) -> Mapping[str, LoopedFunction]:
         """Looped functions by name."""
-        if self._model.n <= STRAIGHT_JOINTS:
+        is_coupled = any(
+            link.joint.coupling for link in self._model.links
+        )  # of one velocity, several links have screws
+        if self._model.n <= STRAIGHT_JOINTS or is_coupled:
             return {}
-        n, result = self._model.n, {}
-        for i in range(1, n + 1):
+        n, result = self._model.nv, {}
+        for i in range(1, self._model.n + 1):
             result[f"T_0_{i}"] = self._looped("frames", ("q",), (4, 4), f"thunder_pose(w + {6 * n}, {i}, res[0]);")
             result[f"J_{i}"] = self._looped("frames", ("q",), (6, n), f"thunder_jacobian(w, w + {6 * n}, {i}, res[0]);")
         tables = f"w, w + {6 * n}, w + {12 * n}, w + {18 * n}, w + {24 * n}"
@@ -140,12 +142,14 @@ class Loops:
                 f"int {symbol}(const casadi_real** arg, casadi_real** res, casadi_int* iw, casadi_real* w, int mem);\n"
             )
             sizes[symbol] = own + work_sizes[self.symbol(looped.table)]
-        text = template("loops.c").substitute(n=self._model.n, runs=_runs_text(self._model))
+        text = template("loops.c").substitute(
+            nv=self._model.nv, n=self._model.n, constants=_constants_text(self._model)
+        )
         return text + "\n".join(definitions), "".join(declarations), sizes
 
     def symbol(self, table: str) -> str:
         """C symbol of a table."""
-        return f"{self._model.name}__{table}"
+        return f"{self._model.name}_table_{table}"
 
     def _table(self, arguments: Mapping[str, SX], results: Sequence[SX]) -> Table:
         values = [ca.densify(value) for value in ca.cse(list(results))]
@@ -164,10 +168,9 @@ class Loops:
 
     def _regressor(self, name: str, table: str) -> LoopedFunction:
         """What a regressor does not take is zero in the table's arguments, or another of its own."""
-        n, declared = self._model.n, self._robot.spec(name).arguments
-        looped = self._looped(
-            table, declared, (n, N_PARAMETERS * n), f"thunder_project(w, w + {6 * n}, {N_PARAMETERS}, res[0]);"
-        )
+        n, declared = self._model.nv, self._robot.spec(name).arguments
+        body = f"thunder_project(w, w + {6 * n}, thunder_first_parameter, res[0]);"
+        looped = self._looped(table, declared, (n, N_PARAMETERS * self._model.n), body)
         taken, zero = looped.inputs, "thunder_zero"
         rate = taken.get("dq", zero)
         signals = {
@@ -205,16 +208,12 @@ class _Base:
 
     @cached_property
     def screws(self) -> SX:
-        """Screws of all joints, shape (n, 6)."""
-        return self.motions([own_screw(self._kinematics, i) for i in range(self._kinematics.model.n)])
+        """Screws of all velocities, shape (nv, 6)."""
+        return self.motions(self._kinematics.subspaces)
 
-    def motions(self, screws: Sequence[Screw]) -> SX:
-        """Motion vectors, one of each link in its frame, at the origin of L0: shape (n, 6)."""
-        rows = []
-        for (R, p), (linear, angular) in zip(self._poses, screws, strict=True):
-            turned = R @ angular
-            rows.append(ca.horzcat((R @ linear + cross(p, turned)).T, turned.T))
-        return ca.vertcat(*rows)
+    def motions(self, columns: Sequence[tuple[Screw, ...]]) -> SX:
+        """Motion vectors, those of each link in its frame, at the origin of L0: one a row, shape (nv, 6)."""
+        return _rows(self._poses, columns)
 
     def wrench(self, i: int, wrench: Screw) -> SX:
         """Force and moment on link i, in its frame, at the origin of L0: shape (6,)."""
@@ -223,21 +222,19 @@ class _Base:
         return ca.vertcat(force, R @ wrench[1] + cross(p, force))
 
 
-def own_screw(kinematics: Kinematics, i: int) -> Screw:
-    """Screw of joint i in the frame of its link, linear half first."""
-    u, zero = kinematics.axes[i], SX.zeros(3)
-    return (zero, u) if kinematics.is_revolute(i) else (u, zero)
+def _rows(poses: Sequence[tuple[SX, SX]], columns: Sequence[tuple[Screw, ...]]) -> SX:
+    rows = []
+    for (R, p), screws in zip(poses, columns, strict=True):
+        for linear, angular in screws:
+            turned = R @ angular
+            rows.append(ca.horzcat((R @ linear + cross(p, turned)).T, turned.T))
+    return ca.vertcat(*rows)
 
 
 def _world_screws(kinematics: Kinematics) -> SX:
-    """Screws of all joints at the origin of L0, in the orientation of the world: shape (n, 6)."""
-    rows, origin = [], kinematics.poses[0][1]
-    for i in range(kinematics.model.n):
-        R, p = kinematics.poses[i + 1]
-        linear, angular = own_screw(kinematics, i)
-        turned = R @ angular
-        rows.append(ca.horzcat((R @ linear + cross(p - origin, turned)).T, turned.T))
-    return ca.vertcat(*rows)
+    """Screws of all velocities at the origin of L0, in the orientation of the world: shape (nv, 6)."""
+    origin = kinematics.poses[0][1]
+    return _rows([(R, p - origin) for R, p in kinematics.poses[1:]], kinematics.subspaces)
 
 
 def _poses(kinematics: Kinematics) -> SX:
@@ -253,41 +250,45 @@ def _wrench_columns(motion: LinkMotion) -> list[Screw]:
 
 
 def _mass_wrenches(dynamics: Dynamics, base: _Base) -> SX:
-    """I^c_i S_i of every joint, shape (6, n)."""
-    screws = [own_screw(dynamics.kinematics, i) for i in range(dynamics.model.n)]
-    return ca.horzcat(*(base.wrench(i, dynamics._composite_wrench(i, *screw)) for i, screw in enumerate(screws)))
+    """I^c_i S_i of every velocity, shape (6, nv)."""
+    screws = [(i, screw) for i, columns in enumerate(dynamics.kinematics.subspaces) for screw in columns]
+    return ca.horzcat(*(base.wrench(i, dynamics._composite_wrench(i, *screw)) for i, screw in screws))
 
 
 def _coriolis_tables(dynamics: Dynamics, base: _Base, qd: SX) -> list[SX]:
-    """S, Ṡ (n, 6), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (6, n) of every joint, as in `Dynamics.coriolis_matrix`."""
+    """S, Ṡ (nv, 6), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (6, nv), as in `Dynamics.coriolis_matrix`."""
     velocities = dynamics._velocities(qd)
-    operators = dynamics._composite_christoffel_operators(velocities)
-    rates, own, forward, backward = [], [], [], []
-    for i, (v, w) in enumerate(velocities):
-        linear, angular = screw = own_screw(dynamics.kinematics, i)
-        rates.append((cross(w, linear) + cross(v, angular), cross(w, angular)))
+    operators, rates = dynamics._composite_christoffel_operators(velocities), dynamics._screw_rates(velocities, qd)
+    own, forward, backward = [], [], []
+    for i, columns in enumerate(dynamics.kinematics.subspaces):
         momentum, B22 = operators[i]
-        force, moment = dynamics._composite_wrench(i, *rates[i])
-        own.append(base.wrench(i, dynamics._composite_wrench(i, *screw)))
-        forward.append(base.wrench(i, (force + cross(angular, momentum), moment + B22 @ angular)))
-        backward.append(base.wrench(i, (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)))
+        for (linear, angular), rate in zip(columns, rates[i], strict=True):
+            force, moment = dynamics._composite_wrench(i, *rate)
+            own.append(base.wrench(i, dynamics._composite_wrench(i, linear, angular)))
+            forward.append(base.wrench(i, (force + cross(angular, momentum), moment + B22 @ angular)))
+            backward.append(base.wrench(i, (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)))
     return [base.screws, base.motions(rates), *(ca.horzcat(*columns) for columns in (own, forward, backward))]
 
 
-def _runs_text(model: RobotModel) -> str:
-    """C constants: the joints that move each link, as runs of consecutive indices."""
+def _constants_text(model: RobotModel) -> str:
+    """C constants: the velocities that move each link, as runs of consecutive indices, and where columns begin."""
     runs: list[tuple[int, int]] = []
-    first = [0]
+    first_run = [0]
     for i in range(model.n):
-        path = sorted(model.path(i))
-        for j in path:
-            if len(runs) > first[-1] and runs[-1][1] == j:
-                runs[-1] = (runs[-1][0], j + 1)
+        for j in model.path(i):
+            velocities = model.v_ranges[j]
+            if len(runs) > first_run[-1] and runs[-1][1] == velocities.start:
+                runs[-1] = (runs[-1][0], velocities.stop)
             else:
-                runs.append((j, j + 1))
-        first.append(len(runs))
+                runs.append((velocities.start, velocities.stop))
+        first_run.append(len(runs))
     pairs = ", ".join(f"{{{begin}, {end}}}" for begin, end in runs)
-    return (
-        f"static const int thunder_runs[{len(runs)}][2] = {{{pairs}}};\n"
-        f"static const int thunder_first_run[{len(first)}] = {{{', '.join(map(str, first))}}};\n"
-    )
+    tables = {
+        "first_run": first_run,
+        "first_velocity": [velocities.start for velocities in model.v_ranges] + [model.nv],
+        "first_parameter": [N_PARAMETERS * i for i in range(model.n + 1)],
+    }
+    text = [
+        f"static const int thunder_{name}[] = {{{', '.join(map(str, values))}}};\n" for name, values in tables.items()
+    ]
+    return f"static const int thunder_runs[][2] = {{{pairs}}};\n" + "".join(text)

@@ -96,7 +96,7 @@ class Package:
         """Entries of every argument, with its default: the file's values for parameters, zero for signals."""
         entries = {}
         for name, argument in self.robot.arguments.items():
-            default: float | np.ndarray = 0.0
+            default = np.array(argument.default)[:, None]
             if name in self.groups:
                 default = self.groups[name].default
             elif name == "par_REG":
