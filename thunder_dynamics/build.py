@@ -57,7 +57,7 @@ def build(
         laws: Control laws to compile in, found by entry points of the group `thunder.laws`.
         folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
         python: Also compile the Python module.
-        portable: Leave out -march=native.
+        portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
 
     Returns:
@@ -141,6 +141,28 @@ def load(folder: str | Path) -> Any:
     return getattr(module, name)()
 
 
+def save_functions(
+    model: RobotModel, folder: str | Path, *, user_functions: str | Path | None = None
+) -> dict[str, Path]:
+    """Save every function of a robot as a file <robot>_<function>.casadi, for `casadi.Function.load`.
+
+    Inputs have the names of the function's arguments; parameters that the robot file makes symbolic are inputs too.
+
+    Returns:
+        The files, by function.
+
+    Raises:
+        BuildError: if a file cannot be written.
+    """
+    place, symbolic = Path(folder), _expressions(model, user_functions)
+    files = {name: place / f"{model.name}_{name}.casadi" for name in symbolic.functions}
+    with _written(place / model.name):
+        for name, file in files.items():
+            file.touch()  # CasADi's own error names neither the file nor the reason
+            symbolic.function(name).save(str(file))
+    return files
+
+
 def law_builders() -> dict[str, EntryPoint]:
     """Entry points of the installed control laws, by name."""
     return {entry.name: entry for entry in entry_points(group="thunder.laws")}
@@ -221,8 +243,7 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
 def _compile(request: _Request, folder: Path) -> str | None:
     """Compile everything in the folder; returns the file name of the Python module, if it is wanted."""
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
-    architecture = [flag for flag in request.flags if flag.startswith("-march")]  # Eigen's alignment depends on it
-    light = ["-O1", *architecture, "-fPIC", "-I.", "-std=c++17"]
+    light = ["-O1", *toolchain.processor_flags(request.flags), "-fPIC", "-I.", "-std=c++17"]
     include = toolchain.eigen_include()
     eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
     cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from thunder_dynamics.build import build
+from thunder_dynamics.build import build, save_functions
 from thunder_dynamics.errors import LawError, ThunderError
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
@@ -45,7 +45,8 @@ def thunder() -> None:
 @click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
-@click.option("--portable", is_flag=True, help="Leave out -march=native.")
+@click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
+@click.option("--casadi", metavar="FOLDER", help="Save every function there too, as <robot>_<function>.casadi.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
 @click.option("--base-link", help="URDF: link that is the base.")
 @click.option("--ee-link", help="URDF: link that is the end effector.")
@@ -60,6 +61,7 @@ def gen(
     python: bool,
     user_functions: str | None,
     portable: bool,
+    casadi: str | None,
     allow_inconsistent: bool,
     base_link: str | None,
     ee_link: str | None,
@@ -80,6 +82,8 @@ def gen(
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
     requests = [parse_law(text) for text in laws]
     folder = build(model, requests, folder=output, python=python, portable=portable, user_functions=user_functions)
+    if casadi is not None:
+        save_functions(model, casadi, user_functions=user_functions)
     click.echo(str(folder))
 
 
