@@ -127,7 +127,7 @@ def pinocchio_model(model: RobotModel) -> pin.Model:
 
 
 def random_state(model: RobotModel, seed: int) -> dict[str, np.ndarray]:
-    """Arguments q, dq, ddq, dq_r, ddq_r of order one; quaternions are not of unit length."""
+    """Signals of order one; quaternions are not of unit length."""
     rng = np.random.default_rng(seed)
-    sizes = {"q": model.nq} | dict.fromkeys(("dq", "ddq", "dq_r", "ddq_r"), model.nv)
+    sizes = {"q": model.nq} | dict.fromkeys(("dq", "ddq", "dq_r", "ddq_r", "d3q", "tau"), model.nv)
     return {name: rng.uniform(-2, 2, size) for name, size in sizes.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ def test_every_law_is_listed() -> None:
     laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)
     assert sorted(rows) == sorted(law_builders())
+
+
+@pytest.mark.slow
+def test_the_table_of_functions_is_that_of_the_robots() -> None:
+    spec = importlib.util.spec_from_file_location("generate_functions", ROOT / "docs" / "generate_functions.py")
+    assert spec is not None and spec.loader is not None
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), "run: python docs/generate_functions.py"
 
 
 def test_the_readme_describes_every_make_target() -> None:

@@ -49,6 +49,7 @@ def build(
     python: bool = True,
     portable: bool = False,
     user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -59,13 +60,14 @@ def build(
         python: Also compile the Python module.
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+        functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
 
     Returns:
         The generated folder, which holds lib<robot>.so.
 
     Raises:
         BuildError: if a compiler fails, the folder cannot be written, or it holds something else.
-        ThunderError: for an unknown law, option or expression.
+        ThunderError: for an unknown law, option, function or expression.
     """
     request = _Request(
         model,
@@ -73,6 +75,7 @@ def build(
         python,
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
+        tuple(sorted(set(functions))),
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -86,7 +89,13 @@ def build(
 Backend = Literal["auto", "compiled", "casadi"]
 
 
-def robot(model: RobotModel, *, backend: Backend = "auto", user_functions: str | Path | None = None) -> Any:
+def robot(
+    model: RobotModel,
+    *,
+    backend: Backend = "auto",
+    user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
+) -> Any:
     """Return a robot to calculate with: an instance of the class thunder_<robot>, as from `load`.
 
     Args:
@@ -95,6 +104,7 @@ def robot(model: RobotModel, *, backend: Backend = "auto", user_functions: str |
             virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler and
             all headers are found, and elsewhere takes `casadi` with a warning.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+        functions: Functions on request, as for `build`.
 
     Raises:
         BuildError: for an unknown backend, or as `build`.
@@ -103,13 +113,13 @@ def robot(model: RobotModel, *, backend: Backend = "auto", user_functions: str |
         raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
     missing = toolchain.what_is_missing() if backend == "auto" else None
     if backend != "casadi" and missing is None:
-        return load(build(model, user_functions=user_functions))
+        return load(build(model, user_functions=user_functions, functions=functions))
     if missing is not None:
         what = f"{missing}: {model.name} runs on CasADi's virtual machine, with the same numbers but slower"
         warnings.warn(what, RuntimeWarning, stacklevel=2)
     from thunder_dynamics.codegen.interpreted import interpreted_robot
 
-    return interpreted_robot(_expressions(model, user_functions))
+    return interpreted_robot(_expressions(model, user_functions), functions)
 
 
 def generated_folder(robot: str, parent: Path) -> Path:
@@ -142,11 +152,16 @@ def load(folder: str | Path) -> Any:
 
 
 def save_functions(
-    model: RobotModel, folder: str | Path, *, user_functions: str | Path | None = None
+    model: RobotModel,
+    folder: str | Path,
+    *,
+    user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
 ) -> dict[str, Path]:
-    """Save every function of a robot as a file <robot>_<function>.casadi, for `casadi.Function.load`.
+    """Save every function that a library has as a file <robot>_<function>.casadi, for `casadi.Function.load`.
 
     Inputs have the names of the function's arguments; parameters that the robot file makes symbolic are inputs too.
+    Arguments are those of `build`.
 
     Returns:
         The files, by function.
@@ -154,8 +169,11 @@ def save_functions(
     Raises:
         BuildError: if a file cannot be written.
     """
+    from thunder_dynamics.codegen.package import Package
+
     place, symbolic = Path(folder), _expressions(model, user_functions)
-    files = {name: place / f"{model.name}_{name}.casadi" for name in symbolic.functions}
+    names = Package(symbolic, functions=functions).selected
+    files = {name: place / f"{model.name}_{name}.casadi" for name in names}
     with _written(place / model.name):
         for name, file in files.items():
             file.touch()  # CasADi's own error names neither the file nor the reason
@@ -184,6 +202,7 @@ class _Request:
     python: bool
     flags: tuple[str, ...]
     user_functions: Path | None
+    functions: tuple[str, ...]
 
     def law_entries(self) -> list[EntryPoint]:
         known = law_builders()
@@ -198,7 +217,12 @@ class _Request:
     def digest(self) -> str:
         if self.user_functions is not None:
             _check_user_functions(self.user_functions)
-        settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
+        settings = {
+            "python": self.python,
+            "flags": self.flags,
+            "compiler": toolchain.compiler_identity(),
+            "functions": self.functions,
+        }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
@@ -214,7 +238,7 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
     from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
-    package = Package(robot, request.built_laws(robot), digest, request.flags)
+    package = Package(robot, request.built_laws(robot), digest, request.flags, request.functions)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)

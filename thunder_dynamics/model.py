@@ -32,6 +32,9 @@ FloatArray = NDArray[np.float64]
 IDENTIFIER = re.compile(r"(?!.{64})[A-Za-z](_?[A-Za-z0-9])*")
 """What a robot or a function may be called: it becomes part of C names, where C++ reserves `__` and a leading `_`."""
 
+END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-9](_?[A-Za-z0-9])*")
+"""What a further end effector may be called: it becomes part of names of functions, such as J_<name>_dot."""
+
 ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
 """What a link or joint may be called: it becomes a C string and a topic name."""
 
@@ -79,6 +82,15 @@ class Frame:
         return (*self.tr, *self.ypr)
 
 
+@dataclass(frozen=True)
+class EndEffector:
+    """A named frame in the link of an index: T_0_<name>, J_<name> and J_<name>_dot are its functions."""
+
+    name: str
+    link: int
+    frame: Frame = field(default_factory=Frame)
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """A rigid link, the joint that moves it, its inertia in the link frame and its joint's friction coefficients.
@@ -107,6 +119,7 @@ class RobotModel:
         base: Pose of the base frame L0 in the world.
         ee: Pose of the end-effector frame in link `ee_link`.
         ee_link: Index of the link that carries the end effector; −1, the default, means the last one.
+        end_effectors: Named frames beside `ee`, with functions of their own.
         gravity: g₀ in the world frame [m/s²].
         symbolic: Which entries of a parameter group (`PARAMETER_GROUPS`) become run-time parameters.
         source: Where the model came from, for messages.
@@ -120,6 +133,7 @@ class RobotModel:
     gravity: tuple[float, float, float] = GRAVITY
     symbolic: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     source: str = ""
+    end_effectors: tuple[EndEffector, ...] = ()
 
     def __post_init__(self) -> None:
         check_robot_name(self.name, where=self.source or "RobotModel")
@@ -127,6 +141,7 @@ class RobotModel:
             raise ModelError("the robot has no moving link", where=self.name, valid="at least one joint")
         self._check_tree()
         self._check_couplings()
+        self._check_end_effectors()
         self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
@@ -171,6 +186,15 @@ class RobotModel:
                 raise ModelError(f"coupled to '{coupling.leader}'", where=f"joint {joint.name}", valid=valid)
             if not np.isfinite([coupling.multiplier, coupling.offset]).all():
                 raise ModelError(f"{coupling}", where=f"joint {joint.name}", valid="finite numbers")
+
+    def _check_end_effectors(self) -> None:
+        names = [effector.name for effector in self.end_effectors]
+        for name, link, frame in ((e.name, e.link, e.frame) for e in self.end_effectors):
+            where = f"end effector '{name}'"
+            if not END_EFFECTOR_NAME.fullmatch(name) or names.count(name) > 1:
+                raise ModelError("the name", where=where, valid=f"unique, a match of {END_EFFECTOR_NAME.pattern}")
+            if not 0 <= link < self.n or not np.isfinite(frame.parameters).all():
+                raise ModelError(f"{frame} in link {link}", where=where, valid=f"finite numbers, 0…{self.n - 1}")
 
     def _check_numbers(self) -> None:
         if not -1 <= self.ee_link < self.n:

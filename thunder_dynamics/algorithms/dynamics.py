@@ -151,7 +151,7 @@ class Dynamics:
         self._pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
 
     @cached_property
-    def _composite_inertias(self) -> list[tuple[SX, SX, SX]]:
+    def composite_inertias(self) -> list[tuple[SX, SX, SX]]:
         """Composite m, h and second moment Σ = ∫ r rᵀ dm of every link, in its frame."""
         bodies = []
         for pi in self._pi:
@@ -173,9 +173,9 @@ class Dynamics:
         product = h_rotated @ p.T
         return mass, h_rotated + mass * p, rotated + product + product.T + mass * (p @ p.T)
 
-    def _composite_wrench(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
+    def composite_wrench(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """I^c_i applied to a motion vector: force m v + ω × h, moment h × v + I ω."""
-        mass, h, second = self._composite_inertias[i]
+        mass, h, second = self.composite_inertias[i]
         inertia_times_angular = ca.trace(second) * angular - second @ angular
         return mass * linear + cross(angular, h), cross(h, linear) + inertia_times_angular
 
@@ -185,7 +185,7 @@ class Dynamics:
         for i, link in enumerate(self.model.links):
             others = self.kinematics.path_screws(link.parent, i)
             for k, screw in self.kinematics.screws(i, i):
-                wrench = self._composite_wrench(i, *screw)
+                wrench = self.composite_wrench(i, *screw)
                 M[k, k] += _power(screw, wrench)
                 for j, other in others:
                     power = _power(other, wrench)
@@ -201,7 +201,7 @@ class Dynamics:
         fields: list[SX] = []
         for i, link in enumerate(self.model.links):
             fields.append(self.kinematics.transforms[i].to_link(fields[link.parent] if link.parent >= 0 else a0))
-            wrench = self._composite_wrench(i, fields[i], SX.zeros(3))
+            wrench = self.composite_wrench(i, fields[i], SX.zeros(3))
             for k, screw in self.kinematics.screws(i, i):
                 G[k] += _power(screw, wrench)
         return G
@@ -211,7 +211,7 @@ class Dynamics:
 
         C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
         """
-        velocities = self._velocities(qd)
+        velocities = self.velocities(qd)
         rates = self.kinematics.carried(self._screw_rates(velocities, qd))
         operators = self._composite_christoffel_operators(velocities)
         C = SX.zeros(self.model.nv, self.model.nv)
@@ -220,17 +220,17 @@ class Dynamics:
             above, own = self.kinematics.path_screws(link.parent, i), self.kinematics.screws(i, i)
             rates_above = [rate for j in self.model.path(link.parent) for rate in rates[j, i]]
             for (k, (linear, angular)), rate in zip(own, rates[i, i], strict=True):
-                force, moment = self._composite_wrench(i, *rate)
+                force, moment = self.composite_wrench(i, *rate)
                 forward = (force + cross(angular, momentum), moment + B22 @ angular)
                 for j, screw in [*above, *own]:
                     C[j, k] += _power(screw, forward)
-                wrench = self._composite_wrench(i, linear, angular)
+                wrench = self.composite_wrench(i, linear, angular)
                 backward = cross(momentum, linear) + B22.T @ angular
                 for (j, screw), other in zip(above, rates_above, strict=True):
                     C[k, j] += _power(other, wrench) + dot(screw[1], backward)
         return C
 
-    def _velocities(self, qd: SX) -> list[Screw]:
+    def velocities(self, qd: SX) -> list[Screw]:
         """Linear and angular velocity of every link at its origin, in its frame."""
         velocities: list[Screw] = []
         for i, link in enumerate(self.model.links):

@@ -140,9 +140,13 @@ class Kinematics:
     @cached_property
     def ee_pose(self) -> tuple[SX, SX]:
         """Rotation and position of the end effector in the world."""
-        R, p = self.poses[self.model.ee_link + 1]
-        R_ee, p_ee = _frame(self.parameters["par_Ln2EE"])
-        return R @ R_ee, p + R @ p_ee
+        return self.frame_pose(self.model.ee_link, self.parameters["par_Ln2EE"])
+
+    def frame_pose(self, link: int, frame: Sequence[SX | float]) -> tuple[SX, SX]:
+        """Rotation and position in the world of a frame [x, y, z, yaw, pitch, roll] of a link."""
+        R, p = self.poses[link + 1]
+        R_frame, p_frame = _frame(frame)
+        return R @ R_frame, p + R @ p_frame
 
     def transform(self, i: int) -> SX:
         """T_0_i, shape (4, 4); i = 0 is L0 and i = 1 … n the links, as in the established naming."""

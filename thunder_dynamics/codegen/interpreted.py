@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,14 +151,15 @@ class InterpretedRobot:
             raise RobotFileError(str(error), where=where) from error
 
 
-def interpreted_robot(robot: RobotExpressions) -> InterpretedRobot:
+def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) -> InterpretedRobot:
     """An instance with the methods that the class thunder_<robot> of a generated module has.
 
     Args:
         robot: Expressions, user functions included.
+        functions: Functions on request, as for `build`.
     """
     methods: dict[str, Any] = {}
-    package = Package(robot)
+    package = Package(robot, functions=functions)
     for name in stored_arguments(package):
         entry = package.arguments[name]
         methods[f"set_{name}"] = _setter(name, f"{entry.description} {entry.size} values [{entry.unit}].")
@@ -167,7 +168,7 @@ def interpreted_robot(robot: RobotExpressions) -> InterpretedRobot:
     if has_conversions(package):
         methods["set_par_REG"] = InterpretedRobot._set_par_REG
         methods["get_par_REG"] = InterpretedRobot._par_REG
-    for name in robot.functions:
+    for name in package.selected:
         if name not in CONVERSIONS:
             methods[f"get_{name}"] = _getter(name, robot.spec(name).description)
     kind = type(f"thunder_{package.name}", (InterpretedRobot,), methods)

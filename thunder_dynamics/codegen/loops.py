@@ -68,22 +68,19 @@ class Loops:
     @cached_property
     def functions(self) -> Mapping[str, LoopedFunction]:
         """Looped functions by name."""
-        is_coupled = any(
-            link.joint.coupling for link in self._model.links
-        )  # of one velocity, several links have screws
+        # Several joints may follow one velocity, which has then no single screw.
+        is_coupled = any(link.joint.coupling for link in self._model.links)
         if self._model.n <= STRAIGHT_JOINTS or is_coupled:
             return {}
-        n, result = self._model.nv, {}
+        n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):
             result[f"T_0_{i}"] = self._looped("frames", ("q",), (4, 4), f"thunder_pose(w + {6 * n}, {i}, res[0]);")
             result[f"J_{i}"] = self._looped("frames", ("q",), (6, n), f"thunder_jacobian(w, w + {6 * n}, {i}, res[0]);")
-        tables = f"w, w + {6 * n}, w + {12 * n}, w + {18 * n}, w + {24 * n}"
-        result["M"] = self._looped("mass", ("q",), (n, n), f"thunder_mass(w, w + {6 * n}, res[0]);")
-        result["C"] = self._looped(
-            "coriolis", ("q", "dq"), (n, n), f"thunder_coriolis({tables}, w + {30 * n}, res[0]);", n * n
-        )
+        tables = ", ".join(f"w + {size * k}" for k in range(6))
+        result["M"] = self._looped("mass", ("q",), (n, n), f"thunder_mass(w, w + {size}, res[0]);")
+        result["C"] = self._looped("coriolis", ("q", "dq"), (n, n), f"thunder_coriolis({tables}, res[0]);", n * n)
         result["M_dot"] = self._looped(
-            "coriolis", ("q", "dq"), (n, n), f"thunder_mass_rate({tables}, w + {30 * n}, res[0]);", 2 * n * n
+            "coriolis", ("q", "dq"), (n, n), f"thunder_mass_rate({tables}, res[0]);", 2 * n * n
         )
         for name in ("Yr", "Y", "reg_G"):
             result[name] = self._regressor(name, "regressor")
@@ -94,32 +91,30 @@ class Loops:
     @cached_property
     def tables(self) -> Mapping[str, Table]:
         """Tables that the looped functions read, by name."""
-        kinematics, dynamics = (
-            self._robot.kinematics(self._q),
-            Dynamics(self._robot.kinematics(self._q), self._robot.pi),
-        )
-        frames = [_world_screws(kinematics), _poses(kinematics)]
-        base = _Base(kinematics)
-        signals = {
-            "q": self._q,
-            "dq": self._dq,
-            "dq_r": self._robot.symbol("dq_r"),
-            "ddq_r": self._robot.symbol("ddq_r"),
-        }
+        base, q, dq, parameters = self._base, self._q, self._dq, self._robot.parameters
+        signals = {"q": q, "dq": dq, "dq_r": self._robot.symbol("dq_r"), "ddq_r": self._robot.symbol("ddq_r")}
         fields: dict[str, Sequence[SX | float]] = {
-            "regressor": self._robot.parameters["par_gravity"],
+            "regressor": parameters["par_gravity"],
             "motion_regressor": [0.0] * 3,
         }
         tables = {
-            "frames": self._table({"q": self._q}, frames),
-            "mass": self._table({"q": self._q}, [base.screws, _mass_wrenches(dynamics, base)]),
-            "coriolis": self._table({"q": self._q, "dq": self._dq}, _coriolis_tables(dynamics, base, self._dq)),
+            "frames": self._table({"q": q}, [_world_screws(base.kinematics), _poses(base.kinematics)]),
+            "mass": self._table({"q": q}, [base.screws, _mass_wrenches(base)]),
+            "coriolis": self._table({"q": q, "dq": dq}, _coriolis_tables(base)),
         }
         for name, field in fields.items():
-            motions = propagate(kinematics, signals["dq"], signals["dq_r"], signals["ddq_r"], field)
+            motions = propagate(base.kinematics, dq, signals["dq_r"], signals["ddq_r"], field)
             columns = [base.wrench(i, w) for i, motion in enumerate(motions) for w in _wrench_columns(motion)]
             tables[name] = self._table(signals, [base.screws, ca.horzcat(*columns)])
         return tables
+
+    @cached_property
+    def _base(self) -> _Base:
+        return _Base(Dynamics(self._robot.kinematics(self._q), self._robot.pi), self._dq)
+
+    @property
+    def _screws_size(self) -> int:
+        return len(self._base.rows) * self._model.nv
 
     def source(self, work_sizes: Mapping[str, int]) -> tuple[str, str, dict[str, int]]:
         """C source and declarations of the looped functions, and the sizes of their work vectors.
@@ -142,8 +137,14 @@ class Loops:
                 f"int {symbol}(const casadi_real** arg, casadi_real** res, casadi_int* iw, casadi_real* w, int mem);\n"
             )
             sizes[symbol] = own + work_sizes[self.symbol(looped.table)]
+        rows = range(len(self._base.rows))
         text = template("loops.c").substitute(
-            nv=self._model.nv, n=self._model.n, constants=_constants_text(self._model)
+            nv=self._model.nv,
+            n=self._model.n,
+            rows=len(rows),
+            wrench=", ".join(f"f{r} = f[{r}]" for r in rows),
+            power=" + ".join(f"s[j + {r} * THUNDER_VELOCITIES] * f{r}" for r in rows),
+            constants=_constants_text(self._model),
         )
         return text + "\n".join(definitions), "".join(declarations), sizes
 
@@ -169,7 +170,7 @@ class Loops:
     def _regressor(self, name: str, table: str) -> LoopedFunction:
         """What a regressor does not take is zero in the table's arguments, or another of its own."""
         n, declared = self._model.nv, self._robot.spec(name).arguments
-        body = f"thunder_project(w, w + {6 * n}, thunder_first_parameter, res[0]);"
+        body = f"thunder_project(w, w + {self._screws_size}, thunder_first_parameter, res[0]);"
         looped = self._looped(table, declared, (n, N_PARAMETERS * self._model.n), body)
         taken, zero = looped.inputs, "thunder_zero"
         rate = taken.get("dq", zero)
@@ -197,29 +198,34 @@ class Loops:
 
 
 class _Base:
-    """Poses of the links in L0, with which screws and wrenches go to the origin of L0."""
+    """Screws and wrenches at the origin of L0, of which the components are left out that no screw has."""
 
-    def __init__(self, kinematics: Kinematics) -> None:
-        self._kinematics = kinematics
+    def __init__(self, dynamics: Dynamics, qd: SX) -> None:
+        self.dynamics = dynamics
+        self.kinematics = dynamics.kinematics
+        self.velocities = dynamics.velocities(qd)
+        self.rates = dynamics._screw_rates(self.velocities, qd)
         self._poses: list[tuple[SX, SX]] = []
-        for link, X in zip(kinematics.model.links, kinematics.transforms, strict=True):
+        for link, X in zip(self.kinematics.model.links, self.kinematics.transforms, strict=True):
             R, p = self._poses[link.parent] if link.parent >= 0 else (SX.eye(3), SX.zeros(3))
             self._poses.append((R @ X.constant @ X.motion, p + R @ X.translation))
+        motions = ca.vertcat(*(_rows(self._poses, columns) for columns in (self.kinematics.subspaces, self.rates)))
+        self.rows = [r for r in range(6) if ca.sparsify(motions[:, r]).nnz()]
 
     @cached_property
     def screws(self) -> SX:
-        """Screws of all velocities, shape (nv, 6)."""
-        return self.motions(self._kinematics.subspaces)
+        """Screws of all velocities, shape (nv, len(rows))."""
+        return self.motions(self.kinematics.subspaces)
 
     def motions(self, columns: Sequence[tuple[Screw, ...]]) -> SX:
-        """Motion vectors, those of each link in its frame, at the origin of L0: one a row, shape (nv, 6)."""
-        return _rows(self._poses, columns)
+        """Motion vectors, those of each link in its frame: one a row, shape (nv, len(rows))."""
+        return _rows(self._poses, columns)[:, self.rows]
 
     def wrench(self, i: int, wrench: Screw) -> SX:
-        """Force and moment on link i, in its frame, at the origin of L0: shape (6,)."""
+        """Force and moment on link i, in its frame, shape (len(rows),)."""
         R, p = self._poses[i]
         force = R @ wrench[0]
-        return ca.vertcat(force, R @ wrench[1] + cross(p, force))
+        return ca.vertcat(force, R @ wrench[1] + cross(p, force))[self.rows]
 
 
 def _rows(poses: Sequence[tuple[SX, SX]], columns: Sequence[tuple[Screw, ...]]) -> SX:
@@ -249,25 +255,24 @@ def _wrench_columns(motion: LinkMotion) -> list[Screw]:
     return [(a, zero), *first, *((zero, ca.vertcat(*column)) for column in _rotational_columns(motion))]
 
 
-def _mass_wrenches(dynamics: Dynamics, base: _Base) -> SX:
-    """I^c_i S_i of every velocity, shape (6, nv)."""
-    screws = [(i, screw) for i, columns in enumerate(dynamics.kinematics.subspaces) for screw in columns]
-    return ca.horzcat(*(base.wrench(i, dynamics._composite_wrench(i, *screw)) for i, screw in screws))
+def _mass_wrenches(base: _Base) -> SX:
+    """I^c_i S_i of every velocity, shape (rows, nv)."""
+    screws = [(i, screw) for i, columns in enumerate(base.kinematics.subspaces) for screw in columns]
+    return ca.horzcat(*(base.wrench(i, base.dynamics.composite_wrench(i, *screw)) for i, screw in screws))
 
 
-def _coriolis_tables(dynamics: Dynamics, base: _Base, qd: SX) -> list[SX]:
-    """S, Ṡ (nv, 6), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (6, nv), as in `Dynamics.coriolis_matrix`."""
-    velocities = dynamics._velocities(qd)
-    operators, rates = dynamics._composite_christoffel_operators(velocities), dynamics._screw_rates(velocities, qd)
+def _coriolis_tables(base: _Base) -> list[SX]:
+    """S, Ṡ (nv, rows), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (rows, nv), as in `Dynamics.coriolis_matrix`."""
+    operators = base.dynamics._composite_christoffel_operators(base.velocities)
     own, forward, backward = [], [], []
-    for i, columns in enumerate(dynamics.kinematics.subspaces):
+    for i, columns in enumerate(base.kinematics.subspaces):
         momentum, B22 = operators[i]
-        for (linear, angular), rate in zip(columns, rates[i], strict=True):
-            force, moment = dynamics._composite_wrench(i, *rate)
-            own.append(base.wrench(i, dynamics._composite_wrench(i, linear, angular)))
+        for (linear, angular), rate in zip(columns, base.rates[i], strict=True):
+            force, moment = base.dynamics.composite_wrench(i, *rate)
+            own.append(base.wrench(i, base.dynamics.composite_wrench(i, linear, angular)))
             forward.append(base.wrench(i, (force + cross(angular, momentum), moment + B22 @ angular)))
             backward.append(base.wrench(i, (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)))
-    return [base.screws, base.motions(rates), *(ca.horzcat(*columns) for columns in (own, forward, backward))]
+    return [base.screws, base.motions(base.rates), *(ca.horzcat(*columns) for columns in (own, forward, backward))]
 
 
 def _constants_text(model: RobotModel) -> str:

@@ -37,10 +37,16 @@ class Package:
         laws: Closed laws.
         content_hash: Hash of the inputs, stored in the library.
         flags: Compiler flags, for the CMakeLists.txt.
+        functions: Functions on request, by name, beside those of every library.
     """
 
     def __init__(
-        self, robot: RobotExpressions, laws: Sequence[Law] = (), content_hash: str = "", flags: Sequence[str] = ()
+        self,
+        robot: RobotExpressions,
+        laws: Sequence[Law] = (),
+        content_hash: str = "",
+        flags: Sequence[str] = (),
+        functions: Sequence[str] = (),
     ) -> None:
         self.robot = robot
         self.model = robot.model
@@ -48,12 +54,13 @@ class Package:
         self.laws = tuple(laws)
         self.content_hash = content_hash
         self.flags = tuple(flags)
+        self.selected = robot.selected(functions)
 
     @cached_property
     def functions(self) -> tuple[GeneratedFunction, ...]:
-        """All functions of the robot, in the order of their declaration."""
+        """The functions that are compiled, in the order of their declaration."""
         result = []
-        for name in self.robot.functions:
+        for name in self.selected:
             spec, looped = self.robot.spec(name), self.loops.functions.get(name)
             if looped:
                 arguments, rows, cols = looped.arguments, looped.rows, looped.cols

@@ -1,5 +1,6 @@
 
-/* Matrices of a large robot from tables of screws (one row per velocity) and wrenches (one column of 6), all at one point. */
+/* Matrices of a large robot from tables of screws (one row per velocity) and wrenches (one column each), all at one point;
+ * components that no screw has are left out. */
 #define THUNDER_LINKS $n
 #define THUNDER_VELOCITIES $nv
 
@@ -10,11 +11,9 @@ static const casadi_real thunder_zero[THUNDER_VELOCITIES];
 /* Entry j of a column, for every velocity j of a run: the power of its screw and one wrench. */
 static void thunder_power(const casadi_real* restrict s, const casadi_real* restrict f, int begin, int end,
                           casadi_real* restrict column) {
-  const casadi_real f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3], f4 = f[4], f5 = f[5];
+  const casadi_real $wrench;
   int j;
-  for (j = begin; j < end; ++j)
-    column[j] = s[j] * f0 + s[j + THUNDER_VELOCITIES] * f1 + s[j + 2 * THUNDER_VELOCITIES] * f2 + s[j + 3 * THUNDER_VELOCITIES] * f3 +
-                s[j + 4 * THUNDER_VELOCITIES] * f4 + s[j + 5 * THUNDER_VELOCITIES] * f5;
+  for (j = begin; j < end; ++j) column[j] = $power;
 }
 
 /* Columns of every link, from first[link] on: the powers of its path's screws and a wrench each, zero elsewhere. */
@@ -22,7 +21,7 @@ static void thunder_project(const casadi_real* restrict s, const casadi_real* re
                             casadi_real* restrict out) {
   int i, j, k, run;
   for (i = 0; i < THUNDER_LINKS; ++i)
-    for (k = first[i]; k < first[i + 1]; ++k, f += 6, out += THUNDER_VELOCITIES) {
+    for (k = first[i]; k < first[i + 1]; ++k, f += $rows, out += THUNDER_VELOCITIES) {
       int end = 0;
       for (run = thunder_first_run[i]; run < thunder_first_run[i + 1]; ++run) {
         for (j = end; j < thunder_runs[run][0]; ++j) out[j] = 0;
