@@ -29,8 +29,9 @@ def canonical(value: Any) -> Any:
         return value.name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         content = {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
-        own = isinstance(value, Joint) and not value.kind.is_built_in
-        return content | {"computes": _what_it_computes(value)} if own else content
+        if isinstance(value, Joint) and not value.kind.is_built_in:
+            content["computes"] = _what_it_computes(value)
+        return content
     if isinstance(value, Mapping):
         return {str(k): canonical(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -120,9 +121,8 @@ def _imported(text: str, own_package: str) -> list[str]:
 def _generator_sources() -> str:
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for path in sorted(
-        p for p in root.rglob("*") if p.is_file() and p.suffix in {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi"}
-    ):
+    suffixes = {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi", ".cmake"}
+    for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in suffixes):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
