@@ -52,6 +52,7 @@ def thunder() -> None:
 @click.option("--lock-joint", "locks", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
 @click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
+@click.option("--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads.")
 def gen(
     robot: str,
     name: str | None,
@@ -66,6 +67,7 @@ def gen(
     locks: tuple[str, ...],
     xacro_args: tuple[str, ...],
     xacro_folders: tuple[str, ...],
+    packages: tuple[str, ...],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
     locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
@@ -75,6 +77,7 @@ def gen(
         "locked_joints": locked,
         "xacro_args": dict(map(_pair, xacro_args)),
         "xacro_folders": xacro_folders,
+        "packages": dict(map(_pair, packages)),
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)

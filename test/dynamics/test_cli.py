@@ -78,6 +78,20 @@ def test_a_xacro_file_reads_the_folders_that_the_command_names(
     assert Library(generated(capsys, file, "-o", tmp_path, "--xacro-folder", tmp_path) / "libarm.so").n_joints > 0
 
 
+def test_packages_of_a_xacro_file_are_named_by_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    file = tmp_path / "arm.xacro"
+    file.write_text(
+        '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="$(find parts)/arm.urdf"/></robot>'
+    )
+    status, _, err = run(capsys, "gen", file, "-o", tmp_path)
+    assert status == 2 and "no package 'parts'" in err and err.count("\n") == 1
+    assert Library(generated(capsys, file, "-o", tmp_path, "--package", f"parts={URDF.parent}") / "libarm.so").n_joints
+
+
 def test_laws_take_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     law = "cartesian_backstepping:task=position,adapted_links=link2+link3"
     folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--law", law)

@@ -46,10 +46,12 @@ class XacroOptions(UrdfOptions):
     Args:
         xacro_args: Values of the xacro:arg by name.
         xacro_folders: Folders outside its package that the file may read.
+        packages: Folders of packages by name, for `$(find …)`.
     """
 
     xacro_args: Mapping[str, str] = Field(default_factory=dict)
     xacro_folders: Annotated[tuple[str | Path, ...], Field(strict=False)] = ()
+    packages: Mapping[str, str | Path] = Field(default_factory=dict)
 
 
 def read_urdf(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -73,7 +75,8 @@ def read_xacro(path: Path, options: Mapping[str, Any]) -> RobotModel:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
     chosen = take_options(XacroOptions, options, where=str(path))
-    return _model(expand_xacro(path, chosen.xacro_args, chosen.xacro_folders), f"{path} (expanded)", chosen)
+    text = expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
+    return _model(text, f"{path} (expanded)", chosen)
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:

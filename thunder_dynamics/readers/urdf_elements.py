@@ -85,7 +85,7 @@ def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfR
         RobotFileError: with file and line, for what URDF or this project does not allow.
         InertiaError: for an inertia that no rigid body has.
     """
-    root = _Element(_parse_xml(text, where), where)
+    root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
         root.fail(f"the top-level element is <{root.tag}>", "<robot>")
     if sum(1 for _ in root.children()) > MAX_ELEMENTS:
@@ -124,7 +124,12 @@ def _refuse_doctype(data: bytes, where: str) -> None:
         raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
 
 
-def _parse_xml(text: str, where: str) -> etree._Element:
+def parse_xml(text: str, where: str) -> etree._Element:
+    """Parse an XML text without DOCTYPE.
+
+    Raises:
+        RobotFileError: with file and line, for anything else.
+    """
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
     if len(data) > MAX_FILE_BYTES:
         raise RobotFileError("the text is too large", where=where, valid=f"at most {MAX_FILE_BYTES // 1024} KiB")

@@ -86,8 +86,9 @@ class _Arguments(dict[str, str]):
 class _Guard:
     """The audit hook: reads of files in `folders`, expressions that compute, nothing else."""
 
-    def __init__(self, folders: Iterable[Path], largest_file: int) -> None:
+    def __init__(self, folders: Iterable[Path], packages: Mapping[str, str], largest_file: int) -> None:
         self.folders = list(dict.fromkeys(folders))
+        self.packages = packages
         self.largest_file = largest_file
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -115,14 +116,18 @@ class _Guard:
             _refuse(f"{path} is no file or too large", f"a file of at most {self.largest_file >> 10} KiB")
 
     def find(self, package: str) -> str:
-        """The share folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
+        """The folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
+        share = Path(self.packages[package]) if package in self.packages else self._installed(package)
+        self.folders += package_folders(share)
+        return str(share)
+
+    def _installed(self, package: str) -> Path:
         for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
             marker = Path(prefix, "share/ament_index/resource_index/packages", package)
             if prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file():
-                share = Path(prefix, "share", package).absolute()
-                self.folders += package_folders(share)
-                return str(share)
-        _refuse(f"no package '{package}'", "a package in the ament index (AMENT_PREFIX_PATH)")
+                return Path(prefix, "share", package).absolute()
+        valid = "one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or packages={name: folder}"
+        _refuse(f"no package '{package}'", valid)
 
 
 def _is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -201,7 +206,8 @@ def expand(request: Mapping[str, Any]) -> dict[str, Any]:
     import xacro
 
     path, largest = str(request["path"]), int(request["largest_file"])
-    guard = _Guard((*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"])), largest)
+    folders = (*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"]))
+    guard = _Guard(folders, request["packages"], largest)
     _restrict(guard, request["seconds"])
     values = _Arguments(request["arguments"])
     try:
