@@ -24,7 +24,7 @@ from thunder_dynamics.algorithms.elastic import elastic_terms
 from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
-from thunder_dynamics.errors import ExpressionError, NameNotFoundError
+from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 
@@ -95,7 +95,7 @@ class RobotExpressions:
             NameNotFoundError: listing the functions there are.
         """
         if name not in self._specs:
-            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=", ".join(self._specs))
+            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=nearest(name, self._specs))
         return self._specs[name]
 
     def __getitem__(self, name: str) -> SX:
@@ -111,7 +111,7 @@ class RobotExpressions:
             NameNotFoundError: listing the arguments there are.
         """
         if name not in self.arguments:
-            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=", ".join(self.arguments))
+            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=nearest(name, self.arguments))
         return self.arguments[name].symbol
 
     def signature(self, name: str) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     folder = generated(capsys, URDF, "-n", "arm", "-o", tmp_path)
     assert Library(folder / "libarm.so").n_joints > 0
     xacro = ROOT / "urdf" / "panda.urdf.xacro"
-    options = ["--xacro-arg", "prefix=left_", "--lock-joint", "left_joint7=0.5"]
+    options = ["--xacro-arg", "prefix=left_", "--lock", "left_joint7=0.5"]
     folder = generated(capsys, xacro, "-o", tmp_path, *options)
     library = Library(folder / "libpanda.so")
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
@@ -120,10 +120,12 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
         (["PLANAR", "--law", "cartesian_backstepping:speed=1"], "no option 'speed'"),
         (["PLANAR", "--law", "cartesian_backstepping:task=position,adapted_links=x+y"], "no link 'x'"),
         (["PLANAR", "--user-functions", "none.py"], "none.py: no such file"),
-        (["PLANAR", "--base-link", "base"], "base_link"),
-        (["URDF", "--ee-link", "none"], "none"),
-        (["URDF", "--lock-joint", "j=x"], "'x' is no number"),
-        (["URDF", "--lock-joint", "j"], "'j' is no option"),
+        (["PLANAR", "--base-link", "base"], "no option '--base-link'; valid: --name, --allow-inconsistent"),
+        (["PLANAR", "-n", "7dof"], "(set another with --name)"),
+        (["URDF", "--ee-link", "none"], "--ee-link: no link 'none'"),
+        (["URDF", "--ee-link", "rod"], "valid: another --ee-link or --base-link, or hold them: --lock JOINT=VALUE"),
+        (["URDF", "--lock", "j=x"], "'x' is no number"),
+        (["URDF", "--lock", "j"], "'j' is no option"),
         (["PLANAR", "--xacro-arg", "=3"], "'=3' is no option"),
         (["PLANAR", "--no-such-option"], "--no-such-option"),
         ([], "ROBOT"),
@@ -183,6 +185,24 @@ def test_a_full_or_read_only_file_system_is_one_line(tmp_path: Path, options: st
     assert done.stdout == "2\n"  # and the folder is empty
     assert done.stderr.startswith(f"thunder: error: {tmp_path}") and done.stderr.count("\n") == 1
     assert f"the output cannot be written ({why}); valid: a writable folder with space" in done.stderr
+
+
+def test_impossible_inertias_are_one_line_whether_refused_or_allowed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "arm.urdf"
+    text = URDF.read_text()
+    file.write_text(text.replace('iyy="0.03"', 'iyy="0.3"'))
+    line = text[: text.index('<link name="upper"')].count("\n") + 1
+    place = f"{file}:{line}: <link upper>"
+    status, out, err = run(capsys, "gen", file, "-o", tmp_path)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"thunder: error: {place}: the inertia about the CoM breaks the triangle inequality: ")
+    assert "; 2 more inertias that no rigid body has: rod, wrist; valid: " in err and "or --allow-inconsistent" in err
+    status, out, err = run(capsys, "gen", file, "-o", tmp_path, "--allow-inconsistent")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith(f"thunder: warning: {place}: the inertia about the CoM breaks the triangle inequality: ")
+    assert "2 more inertias that no rigid body has: rod, wrist" in err
 
 
 def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,8 @@ from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, 
 from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
 from thunder_dynamics.readers.source import (
     ReaderOptions,
+    check_bodies,
     check_entity_name,
-    check_inertia,
     read_text,
     relocated,
     take_options,
@@ -121,6 +121,11 @@ class _Builder:
         self._mark("par_Ln2EE", entry.Ln_to_EE.symb)
         names, elastic = self._names(), self._elasticities()
         links = tuple(self._link(i, names[i][0], names[i][1], elastic[i]) for i in range(self.n))
+        places = (self.document.where(("dynamics", key, "inertial")) for key in entry.dynamics)
+        check_bodies(
+            ((link.name, place, link.inertia) for link, place in zip(links, places, strict=True)),
+            self.allow_inconsistent,
+        )
         self._mark_links()
         return RobotModel(
             name=name,
@@ -174,8 +179,6 @@ class _Builder:
         a, alpha, d, theta = self.entry.kinematics.DH[4 * i : 4 * i + 4]
         key, link = list(self.entry.dynamics.items())[i]
         inertia = Inertia.from_dyn([getattr(link.inertial, name) for name in DYN_NAMES])
-        where = self.document.where(("dynamics", key, "inertial"))
-        check_inertia(inertia, where, self.allow_inconsistent)
         revolute = self.entry.type_joints[i].startswith("R")
         joint = Joint(
             name=joint_name,

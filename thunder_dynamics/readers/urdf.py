@@ -14,11 +14,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import GRAVITY, Frame, Joint, JointKind, Link, Pose, RobotModel
-from thunder_dynamics.readers.source import Finite, ReaderOptions, read_text, take_options
-from thunder_dynamics.readers.urdf_elements import JOINT_TYPES, UrdfJoint, UrdfRobot, parse_urdf
+from thunder_dynamics.readers.source import Finite, ReaderOptions, check_bodies, read_text, take_options
+from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot, parse_urdf
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import rot_axis, ypr_from_rotation
@@ -94,21 +94,25 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    robot = parse_urdf(text, where, options.allow_inconsistent)
+    robot = parse_urdf(text, where)
     joints = dict(robot.joints)
     for name, position in options.locked_joints.items():
         joints[name] = _locked(robot, name, position, where)
     tree = UrdfTree(UrdfRobot(robot.name, robot.links, joints), where)
     base = tree.base_link(options.base_link)
     chain = tree.chain(base, tree.end_link(base, options.ee_link))
-    return _assemble(tree, base, chain, options)
+    model = _assemble(tree, base, chain, options)
+    # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
+    bodies = ((link.name, robot.links[link.name].where, link.inertia) for link in model.links)
+    check_bodies(bodies, options.allow_inconsistent)
+    return model
 
 
 def _locked(robot: UrdfRobot, name: str, position: float, where: str) -> UrdfJoint:
     """The same joint, fixed at a position."""
     movable = [joint.name for joint in robot.joints.values() if joint.is_movable]
     if name not in movable:
-        raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=", ".join(movable))
+        raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=nearest(name, movable))
     joint = robot.joints[name]
     if not joint.limits.lower <= position <= joint.limits.upper:
         raise RobotFileError(
@@ -153,17 +157,21 @@ def _check_chain(
     for joint in moving:
         if joint.mimics is not None:
             what = f"joint '{joint.name}' mimics '{joint.mimics}'"
-            raise RobotFileError(what, where=joint.where, valid=f"{', '.join(JOINT_TYPES)}, or hold it: locked_joints")
+            raise RobotFileError(what, where=joint.where, valid=f"no mimic, or hold it: {_hold()}")
     off = [joint.name for joint in tree.below(base) if joint.is_movable and joint not in chain]
     if off:
         raise RobotFileError(
             f"movable joints off the chain from '{base}' to '{chain[-1].child if chain else base}': {', '.join(off)}",
             where=tree.where,
-            valid="another ee_link or base_link, or hold them: locked_joints={name: position}",
+            valid=f"another {option('ee_link')} or {option('base_link')}, or hold them: {_hold()}",
         )
     if not moving:
         ends = f"from '{base}' to '{options.ee_link or (chain[-1].child if chain else base)}'"
         raise RobotFileError(f"no joint moves {ends}", where=tree.where, valid="at least one movable joint")
+
+
+def _hold() -> str:
+    return option("locked_joints", "={joint: position}")
 
 
 def _link(tree: UrdfTree, joint: UrdfJoint, placement: Pose, index: int, friction_order: int) -> Link:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from lxml import etree
 
-from thunder_dynamics.errors import ModelError, RobotFileError
+from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Limits, Pose
-from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, check_inertia, relocated
+from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
 MOVABLE = ("revolute", "continuous", "prismatic")
@@ -73,17 +73,15 @@ class UrdfRobot:
     joints: dict[str, UrdfJoint]
 
 
-def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfRobot:
+def parse_urdf(text: str, where: str) -> UrdfRobot:
     """Parse and check the elements of a URDF text.
 
     Args:
         text: The XML.
         where: Name of the file, for messages.
-        allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
 
     Raises:
         RobotFileError: with file and line, for what URDF or this project does not allow.
-        InertiaError: for an inertia that no rigid body has.
     """
     root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
@@ -94,7 +92,7 @@ def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfR
     joints: dict[str, UrdfJoint] = {}
     for child in root.children():
         if child.tag == "link":
-            link = _read_link(child, allow_inconsistent)
+            link = _read_link(child)
             _refuse_duplicate(child, links.get(link.name))
             links[link.name] = link
         elif child.tag == "joint":
@@ -235,7 +233,7 @@ def _pose(element: _Element | None) -> Pose:
     return Pose(rotation_from_ypr(yaw, pitch, roll), np.array(xyz))
 
 
-def _read_link(element: _Element, allow_inconsistent: bool) -> UrdfLink:
+def _read_link(element: _Element) -> UrdfLink:
     name = _named(element)
     inertial = element.one("inertial")
     if inertial is None:
@@ -246,7 +244,6 @@ def _read_link(element: _Element, allow_inconsistent: bool) -> UrdfLink:
         mass_element.fail(f"the mass of link '{name}' is negative ({mass:g} kg)", "m ≥ 0")
     xx, xy, xz, yy, yz, zz = (tensor_element.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     body = Inertia(mass, np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    check_inertia(body, f"{tensor_element.where} of link '{name}'", allow_inconsistent)
     origin = _pose(inertial.one("origin"))
     return UrdfLink(name, body.transformed(origin.rotation, origin.translation), element.where)
 
@@ -325,7 +322,7 @@ def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
                 child.fail(f"unknown attribute '{attribute}'", ", ".join(("joint", *EXTENDED_LIMITS)))
         name = child.text("joint")
         if name not in joints or not joints[name].is_movable:
-            child.fail(f"no movable joint '{name}'", ", ".join(n for n, j in joints.items() if j.is_movable))
+            child.fail(f"no movable joint '{name}'", nearest(name, (n for n, j in joints.items() if j.is_movable)))
         given = {key: value for key in EXTENDED_LIMITS if (value := child.number_or_none(key)) is not None}
         if not given:
             child.fail("no limit", " or ".join(EXTENDED_LIMITS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot
 
 
@@ -32,7 +32,7 @@ class UrdfTree:
         for end in (joint.parent, joint.child):
             if end not in self.robot.links:
                 what = f"joint '{joint.name}' joins a missing link '{end}'"
-                valid = ", ".join(list(self.robot.links)[:20]) or "a <link> of that name"
+                valid = nearest(end, self.robot.links)
                 raise RobotFileError(what, where=joint.where, valid=valid)
         if joint.parent == joint.child:
             what = f"a loop: joint '{joint.name}' joins link '{joint.child}' with itself"
@@ -93,8 +93,8 @@ class UrdfTree:
         deepest = max(depth.values())
         candidates = [leaf for leaf in leaves if depth[leaf] == deepest]
         if len(candidates) > 1:
-            what = f"several links could be the end effector: {', '.join(candidates)}"
-            raise RobotFileError(what, where=self.where, valid=f"ee_link, one of {', '.join(below)}")
+            what = f"several links could be the end effector: {listed(candidates)}"
+            raise RobotFileError(what, where=self.where, valid=f"one of them, or another link, by {option('ee_link')}")
         return candidates[0]
 
     def _depth(self, base: str, leaf: str) -> tuple[int, int]:
@@ -109,6 +109,6 @@ class UrdfTree:
             end = self.parent[end].parent
         return joints[::-1]
 
-    def _require(self, name: str, option: str, links: list[str]) -> None:
+    def _require(self, name: str, given: str, links: list[str]) -> None:
         if name not in links:
-            raise NameNotFoundError(f"{option}: no link '{name}'", where=self.where, valid=", ".join(links))
+            raise NameNotFoundError(f"{option(given)}: no link '{name}'", where=self.where, valid=nearest(name, links))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
 from thunder_dynamics.readers.xacro_child import MANIFEST
@@ -53,7 +53,7 @@ def expand_xacro(
         raise RobotFileError(result["what"], where=result["where"], valid=result["valid"])
     unknown = [name for name in xacro_args or {} if name not in result["asked"]]
     if unknown:
-        valid = ", ".join(result["asked"]) or "none"
+        valid = nearest(unknown[0], result["asked"])
         raise NameNotFoundError(f"no xacro argument '{unknown[0]}'", where=str(path), valid=valid)
     return str(result["text"])
 
@@ -78,6 +78,8 @@ def _run_child(
         "arguments": dict(arguments),
         "folders": [str(folder) for folder in folders],
         "packages": {name: str(folder.absolute()) for name, folder in packages.items()},
+        "package_option": option("packages", "={name: folder}"),
+        "argument_option": option("xacro_args", "={name: value}"),
         "largest_file": MAX_FILE_BYTES,
         "seconds": math.ceil(TIME_LIMIT) + 1,
         "sys_path": sys.path,

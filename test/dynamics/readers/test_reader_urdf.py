@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -312,12 +313,50 @@ def test_an_attack_by_xml_is_refused_quickly(text: str, what: str) -> None:
 
 
 def test_broken_inertias_raise_and_can_be_allowed() -> None:
-    text = changed('iyy="0.03"', 'iyy="0.3"')
+    text = URDF.replace('iyy="0.03"', 'iyy="0.3"')
     message = message_of(text, InertiaError)
-    line = text[: text.index('iyy="0.3"')].count("\n") + 1
-    assert message.startswith(f"arm.urdf:{line}: <inertia> of link 'pedestal'") and "triangle inequality" in message
-    with pytest.warns(InconsistentInertiaWarning, match="pedestal"):
+    line = text[: text.index('<link name="upper"')].count("\n") + 1
+    assert message.startswith(f"arm.urdf:{line}: <link upper>: ") and "triangle inequality" in message
+    assert (
+        "; 2 more inertias that no rigid body has: rod, wrist; valid: " in message and "allow_inconsistent" in message
+    )
+    with pytest.warns(InconsistentInertiaWarning, match="<link upper>.*2 more.*rod, wrist") as caught:
         read(text, allow_inconsistent=True)
+    assert len(caught) == 1
+
+
+PLACEHOLDER = """<link name="dummy"><inertial><mass value="1e-6"/>
+  <inertia ixx="1e-6" ixy="1e-6" ixz="1e-6" iyy="1e-6" iyz="1e-6" izz="1e-6"/></inertial></link>
+  <joint name="hold" type="fixed"><parent link="PARENT"/><child link="dummy"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("parent", ["pedestal", "upper"])
+def test_a_placeholder_that_the_base_drops_or_a_link_outweighs_is_no_error(parent: str) -> None:
+    text = changed("</robot>", PLACEHOLDER.replace("PARENT", parent))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = read(text, ee_link="tool")
+    expected = read(URDF).links[0].inertia.mass + (1e-6 if parent == "upper" else 0.0)
+    assert model.links[0].inertia.mass == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_placeholder_that_moves_by_itself_is_an_error() -> None:
+    text = changed("</robot>", PLACEHOLDER.replace("PARENT", "wrist").replace("fixed", "continuous"))
+    message = message_of(text, InertiaError, ee_link="dummy")
+    assert "<link dummy>: the inertia about the CoM breaks the triangle" in message
+
+
+def test_long_lists_of_names_are_cut_to_those_that_look_alike() -> None:
+    links = "".join(f'<link name="link{k}"/>' for k in range(40))
+    joints = "".join(
+        f'<joint name="joint{k}" type="continuous"><parent link="link{k}"/><child link="link{k + 1}"/></joint>'
+        for k in range(39)
+    )
+    text = f'<robot name="snake">{links}{joints}</robot>'
+    message = message_of(text, NameNotFoundError, ee_link="Link17")
+    names = message.split("valid: ")[1]
+    assert names.startswith("link17, ") and names.endswith(", … (40 in all)") and names.count(",") == 4
+    assert "joint5, " in message_of(text, NameNotFoundError, locked_joints={"joint_5": 0.0})
 
 
 @pytest.mark.parametrize("name", ["7dof", "my robot", "int", "a.b", ""])
@@ -336,7 +375,7 @@ def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
         "</robot>",
         '<link name="probe"/><joint name="p" type="fixed"><parent link="wrist"/><child link="probe"/></joint></robot>',
     )
-    assert "several links could be the end effector: tool, probe; valid: ee_link" in message_of(text)
+    assert "several links could be the end effector: tool, probe; valid: one of them, " in message_of(text)
     assert read(text, ee_link="probe").ee.parameters == (0.0,) * 6
 
 

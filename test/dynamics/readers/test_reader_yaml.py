@@ -272,6 +272,13 @@ def test_broken_inertias_raise_and_can_be_allowed(tmp_path: Path) -> None:
     assert model.parameters("par_DYN")[7] == 0.3
 
 
+def test_placeholders_of_a_whole_file_are_one_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, re.sub(r"(I[xyz][xyz]): [-\d.e]+", r"\1: 1", GOOD))
+    with pytest.warns(InconsistentInertiaWarning, match="link1.*; 1 more inertias .*: link2") as got:
+        load_model(path, allow_inconsistent=True)
+    assert len(got) == 1
+
+
 def test_consistent_files_do_not_warn(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -337,7 +344,9 @@ def test_elastic_joints_need_their_section(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["7dof", "my robot", "a-b", "for", "class", "ü", "__x"])
 def test_a_robot_name_that_is_no_c_identifier_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ModelError, match=r"robot name .* is not a C identifier; valid: .*-n NAME") as caught:
+    with pytest.raises(
+        ModelError, match=r"robot name .* is not a C identifier; valid: .*set another with name=…"
+    ) as caught:
         load_model(write(tmp_path, GOOD, f"{name}.yaml"))
     assert f"{name}.yaml" in str(caught.value)
 
