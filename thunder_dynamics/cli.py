@@ -64,6 +64,7 @@ def thunder() -> None:
 @click.option("--base-link", help="URDF: link that is the base.")
 @click.option("--ee-link", help="URDF: link that is the end effector.")
 @click.option("--lock", "locked_joints", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
+@click.option("--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
 @click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
 @click.option("--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads.")
@@ -79,6 +80,7 @@ def gen(
     base_link: str | None,
     ee_link: str | None,
     locked_joints: tuple[str, ...],
+    zero_limits: str | None,
     xacro_args: tuple[str, ...],
     xacro_folders: tuple[str, ...],
     packages: tuple[str, ...],
@@ -88,6 +90,7 @@ def gen(
         "base_link": base_link,
         "ee_link": ee_link,
         "locked_joints": {joint: _number(value, joint) for joint, value in map(_pair, locked_joints)},
+        "zero_limits": zero_limits,
         "xacro_args": dict(map(_pair, xacro_args)),
         "xacro_folders": xacro_folders,
         "packages": dict(map(_pair, packages)),

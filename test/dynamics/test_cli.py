@@ -11,7 +11,7 @@ from shutil import which
 import pytest
 from evaluation import ROOT, robot_file
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, estimated_links
 from thunder_dynamics.cli import main, parse_law
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.version import __version__
@@ -97,6 +97,16 @@ def test_laws_take_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--law", law)
     described = Library(folder / "libplanar3r.so").law("cartesian_backstepping")
     assert {entry.name: entry.size for entry in described.state}["pi_hat"] == 20
+
+
+def test_links_may_have_names_that_are_no_c_identifiers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "my-arm.urdf"
+    text = URDF.read_text().replace('"upper"', '"upper-arm"').replace('"rod"', '"rod_1.0"')
+    file.write_text(text.replace('<robot name="arm">', '<robot name="2dof-arm">'))
+    law = "slotine_li:adapted_links=upper-arm+rod_1.0"
+    library = Library(generated(capsys, file, "-o", tmp_path, "--law", law, "-p") / "librobot_2dof_arm.so")
+    assert library.robot == "robot_2dof_arm"
+    assert estimated_links(library, "slotine_li") == ("upper-arm", "rod_1.0")
 
 
 def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

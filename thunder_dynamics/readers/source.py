@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
+import os
+import re
+import stat
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, listed, option
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import ENTITY_NAME
+from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """No robot description written for people is larger; parsing more would only serve to exhaust memory."""
@@ -71,7 +75,10 @@ def read_text(path: Path) -> str:
     """
     valid = f"a readable UTF-8 text file of at most {MAX_FILE_BYTES // 1024} KiB"
     try:
-        with path.open("rb") as file:
+        # A pipe without a writer would be waited for, a device may never end: neither is opened to be read.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(0, "it is no regular file")
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -114,6 +121,15 @@ def check_entity_name(name: str, kind: str, where: str) -> None:
     """Raise `RobotFileError` unless a link or joint may be called `name`."""
     if not ENTITY_NAME.fullmatch(name):
         raise RobotFileError(f"{kind} name {name!r}", where=where, valid=f"a match of {ENTITY_NAME.pattern}")
+
+
+def robot_identifier(name: str) -> str:
+    """The C identifier for the name that a file gives its robot: `my-arm 2` is my_arm_2, `7dof` robot_7dof."""
+    words = "_".join(re.findall(r"[A-Za-z0-9]+", name))[:50].rstrip("_")
+    if not words:
+        return "robot"
+    is_reserved = words in C_KEYWORDS or keyword.iskeyword(words)
+    return words if IDENTIFIER.fullmatch(words) and not is_reserved else f"robot_{words}"
 
 
 def relocated(error: ModelError, where: str) -> RobotFileError:

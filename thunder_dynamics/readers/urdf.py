@@ -17,8 +17,15 @@ from pydantic import Field
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import GRAVITY, Frame, Joint, JointKind, Link, Pose, RobotModel
-from thunder_dynamics.readers.source import Finite, ReaderOptions, check_bodies, read_text, take_options
-from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot, parse_urdf
+from thunder_dynamics.readers.source import (
+    Finite,
+    ReaderOptions,
+    check_bodies,
+    read_text,
+    robot_identifier,
+    take_options,
+)
+from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot, ZeroLimits, parse_urdf
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import rot_axis, ypr_from_rotation
@@ -32,12 +39,14 @@ class UrdfOptions(ReaderOptions):
         ee_link: Link that the chain ends at; default: the leaf with the most joints between it and the base.
         locked_joints: Movable joints to hold at a position [rad] or [m], by name; mimicking ones, too.
         gravity: g₀ in the frame of the base link [m/s²].
+        zero_limits: What `velocity="0"` and `effort="0"` say: "unlimited", nothing; "refused", an error.
     """
 
     base_link: str | None = None
     ee_link: str | None = None
     locked_joints: Mapping[str, Finite] = Field(default_factory=dict)
     gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] = GRAVITY
+    zero_limits: ZeroLimits = "unlimited"
 
 
 class XacroOptions(UrdfOptions):
@@ -94,7 +103,7 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    robot = parse_urdf(text, where)
+    robot = parse_urdf(text, where, options.zero_limits)
     joints = dict(robot.joints)
     for name, position in options.locked_joints.items():
         joints[name] = _locked(robot, name, position, where)
@@ -142,7 +151,7 @@ def _assemble(tree: UrdfTree, base: str, chain: list[UrdfJoint], options: UrdfOp
         links.append(_link(tree, joint, held @ joint.origin, len(links), order))
         held = Pose()
     return RobotModel(
-        name=options.name if options.name is not None else tree.robot.name,
+        name=options.name if options.name is not None else robot_identifier(tree.robot.name),
         links=tuple(links),
         base=_frame(base_frame),
         ee=_frame(held),

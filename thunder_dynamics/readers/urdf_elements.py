@@ -10,6 +10,7 @@ import math
 import xml.parsers.expat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from lxml import etree
@@ -28,6 +29,9 @@ JOINT_TYPES = (*MOVABLE, "fixed")
 
 EXTENDED_LIMITS = ("effort_rate", "acceleration")
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
+
+ZeroLimits = Literal["unlimited", "refused"]
+"""What a velocity or effort limit of 0 says: nothing, as exporters mean it, or something that cannot be."""
 
 MAX_ELEMENTS = 10_000
 """Of a robot, beside what they hold; what is checked about them all takes time that grows with their square."""
@@ -73,12 +77,13 @@ class UrdfRobot:
     joints: dict[str, UrdfJoint]
 
 
-def parse_urdf(text: str, where: str) -> UrdfRobot:
+def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> UrdfRobot:
     """Parse and check the elements of a URDF text.
 
     Args:
         text: The XML.
         where: Name of the file, for messages.
+        zero_limits: What a velocity or effort limit of 0 says.
 
     Raises:
         RobotFileError: with file and line, for what URDF or this project does not allow.
@@ -96,7 +101,7 @@ def parse_urdf(text: str, where: str) -> UrdfRobot:
             _refuse_duplicate(child, links.get(link.name))
             links[link.name] = link
         elif child.tag == "joint":
-            joint = _read_joint(child)
+            joint = _read_joint(child, zero_limits)
             _refuse_duplicate(child, joints.get(joint.name))
             joints[joint.name] = joint
         elif child.tag.startswith("xacro:"):
@@ -248,7 +253,7 @@ def _read_link(element: _Element) -> UrdfLink:
     return UrdfLink(name, body.transformed(origin.rotation, origin.translation), element.where)
 
 
-def _read_joint(element: _Element) -> UrdfJoint:
+def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
     if kind not in JOINT_TYPES:
         element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
@@ -261,7 +266,7 @@ def _read_joint(element: _Element) -> UrdfJoint:
         origin=_pose(element.one("origin")),
         axis=_axis(element.one("axis")) if kind in MOVABLE else (1.0, 0.0, 0.0),
         where=element.where,
-        limits=_limits(element.one("limit"), kind) if kind in MOVABLE else Limits(),
+        limits=_limits(element.one("limit"), kind, zero_limits) if kind in MOVABLE else Limits(),
         damping=_non_negative(dynamics, "damping"),
         friction=_non_negative(dynamics, "friction"),
         mimics=None if mimic is None else mimic.text("joint"),
@@ -278,8 +283,11 @@ def _axis(element: _Element | None) -> tuple[float, float, float]:
     return (x / norm, y / norm, z / norm)
 
 
-def _limits(element: _Element | None, kind: str) -> Limits:
+def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Limits:
     """Limits of a movable joint; infinite where the file gives none.
+
+    A velocity or effort limit of 0 would say that the joint never moves, or never does anything: exporters write it
+    where nobody has filled in a number.
 
     The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
     both are absent it would say that the joint cannot move, so then there is no position limit.
@@ -289,7 +297,7 @@ def _limits(element: _Element | None, kind: str) -> Limits:
     given: dict[str, float] = {}
     for key in ("velocity", "effort"):
         value = element.number_or_none(key)
-        if value is not None:
+        if value is not None and not (value == 0.0 and zero_limits == "unlimited"):
             given[key] = value
             if not value > 0.0:
                 element.fail(f"the {key} limit is {value:g}", "greater than zero")

@@ -199,7 +199,7 @@ BAD = {
     "negative mass": ('value="2"', 'value="-2"', "the mass of link 'pedestal' is negative", "m ≥ 0"),
     "no mass": ('<mass value="2"/>', "", "<mass> is missing", "one <mass>"),
     "no moment": ('ixx="0.02" ', "", "the attribute 'ixx' is missing", "a text"),
-    "zero velocity": ('velocity="3"', 'velocity="0"', "the velocity limit is 0", "greater than zero"),
+    "negative velocity": ('velocity="3"', 'velocity="-1"', "the velocity limit is -1", "greater than zero"),
     "negative effort": ('effort="40"', 'effort="-40"', "the effort limit is -40", "greater than zero"),
     "empty range": (
         'lower="-1" upper="2"',
@@ -241,6 +241,19 @@ def test_a_bad_element_is_named_with_file_line_and_what_is_valid(case: str) -> N
     file, _, line = place.partition(":")
     assert file == "arm.urdf" and 1 <= int(line) <= URDF.count("\n") + 1
     assert what in rest and valid in rest.split("; valid: ")[1]
+
+
+@pytest.mark.parametrize("limit", ["velocity", "effort"])
+def test_a_velocity_or_effort_of_zero_states_no_limit_unless_it_is_refused(limit: str) -> None:
+    stated = 'velocity="3" effort="40"'
+    text = changed(stated, stated.replace(f'{limit}="', f'{limit}="0" was="'))
+    limits = read(text).links[0].joint.limits
+    assert getattr(limits, limit) == math.inf and math.isfinite(limits.lower)
+    other = "effort" if limit == "velocity" else "velocity"
+    assert getattr(limits, other) == getattr(read().links[0].joint.limits, other)
+    message = message_of(text, zero_limits="refused")
+    assert f"the {limit} limit is 0; valid: greater than zero" in message
+    assert "option 'zero_limits' is 'never'" in message_of(text, zero_limits="never")
 
 
 def test_the_line_is_that_of_the_element() -> None:
@@ -359,10 +372,14 @@ def test_long_lists_of_names_are_cut_to_those_that_look_alike() -> None:
     assert "joint5, " in message_of(text, NameNotFoundError, locked_joints={"joint_5": 0.0})
 
 
-@pytest.mark.parametrize("name", ["7dof", "my robot", "int", "a.b", ""])
-def test_a_robot_name_that_is_no_c_identifier_is_an_error(name: str) -> None:
-    message = message_of(changed('<robot name="arm">', f'<robot name="{name}">'), ModelError)
-    assert f"arm.urdf: robot name {name!r} is not a C identifier; valid: " in message
+@pytest.mark.parametrize(
+    ("given_name", "name"), [("2dof-arm", "robot_2dof_arm"), ("my robot", "my_robot"), ("a.b", "a_b"), ("", "robot")]
+)
+def test_a_robot_s_name_becomes_a_c_identifier_but_not_one_that_is_chosen(given_name: str, name: str) -> None:
+    text = changed('<robot name="arm">', f'<robot name="{given_name}">')
+    assert read(text).name == name
+    message = message_of(text, ModelError, name=given_name)
+    assert f"arm.urdf: robot name {given_name!r} is not a C identifier; valid: " in message
 
 
 def test_movable_joints_off_the_chain_are_named() -> None:
