@@ -44,7 +44,7 @@ class Argument:
     description: str
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"})
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG", "par_REG_from_DYN", "par_DYN_from_REG"})
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -267,6 +267,10 @@ class RobotExpressions:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
             self._declare_conversions()
+        else:
+            self._declare(
+                "par_REG", "", "Inertial parameters π of all links, REG form, 10n constants.", lambda: self.pi
+            )
 
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):

@@ -18,7 +18,8 @@ from thunder_dynamics.model import Elasticity, Frame, JointKind, RobotModel
 from thunder_dynamics.readers.dh_yaml import dh_placement
 
 RELATIVE = 1e-12  # the same formulas with the same numbers; only the order of roundings may differ
-CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
+PARAMETERS = ("par_REG", "par_REG_from_DYN", "par_DYN_from_REG")
+"""Functions that depend on which parameters are symbolic."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def with_parameters(model: RobotModel, group: str, values: np.ndarray) -> RobotM
 
 
 def functions_of(robot: RobotExpressions) -> list[str]:
-    return [name for name in robot.functions if name not in CONVERSIONS]
+    return [name for name in robot.functions if name not in PARAMETERS]
 
 
 def assert_same_robot(robot: RobotExpressions, expected: RobotExpressions, state: State) -> None:
