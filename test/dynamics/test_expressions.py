@@ -184,7 +184,7 @@ def test_par_reg_and_par_dyn_are_two_views_of_one_body(model: RobotModel, share:
 
 def test_conversions_exist_only_with_symbolic_inertias(model: RobotModel) -> None:
     robot = RobotExpressions(model)
-    assert not set(CONVERSIONS) & set(robot.functions) and "par_REG" not in robot.arguments
+    assert not set(PARAMETERS[1:]) & set(robot.functions) and "par_REG" not in robot.arguments
 
 
 # --- a user's own functions --------------------------------------------------------------------------------------
