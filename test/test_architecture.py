@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("version", "errors"),
     ("spatial", "inertia", "checksums", "entries"),
+    ("joints",),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),
@@ -41,9 +42,9 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "identification": {"references", "host"},
     "simulation": {"identification", "references", "host", "package_uri", "resources"},
-    "report": {"simulation"},
+    "report": {"simulation", "identification"},
     "experiments": {"report", "simulation", "identification", "references", "redundancy", "host", "resources"},
-    "commands": {"experiments", "report", "simulation", "analysis", "host"},
+    "commands": {"experiments", "report", "simulation", "identification", "analysis", "host"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

@@ -49,6 +49,7 @@ def build(
     python: bool = True,
     portable: bool = False,
     user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -59,13 +60,14 @@ def build(
         python: Also compile the Python module.
         portable: Leave out -march=native.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+        functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
 
     Returns:
         The generated folder, which holds lib<robot>.so.
 
     Raises:
         BuildError: if a compiler fails, the folder cannot be written, or it holds something else.
-        ThunderError: for an unknown law, option or expression.
+        ThunderError: for an unknown law, option, function or expression.
     """
     request = _Request(
         model,
@@ -73,6 +75,7 @@ def build(
         python,
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
+        tuple(sorted(set(functions))),
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -134,6 +137,7 @@ class _Request:
     python: bool
     flags: tuple[str, ...]
     user_functions: Path | None
+    functions: tuple[str, ...]
 
     def law_entries(self) -> list[EntryPoint]:
         known = law_builders()
@@ -150,7 +154,12 @@ class _Request:
             raise BuildError(
                 "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
             )
-        settings = {"python": self.python, "flags": self.flags, "compiler": toolchain.compiler_identity()}
+        settings = {
+            "python": self.python,
+            "flags": self.flags,
+            "compiler": toolchain.compiler_identity(),
+            "functions": self.functions,
+        }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
@@ -171,7 +180,7 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
     from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
-    package = Package(robot, request.built_laws(robot), digest, request.flags)
+    package = Package(robot, request.built_laws(robot), digest, request.flags, request.functions)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)

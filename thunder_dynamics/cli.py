@@ -59,10 +59,13 @@ def thunder() -> None:
 @click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
+@click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="Leave out -march=native.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
+@click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
 @click.option("--base-link", help="URDF: link that is the base.")
-@click.option("--ee-link", help="URDF: link that is the end effector.")
+@click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several.")
+@click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too.")
 @click.option("--lock", "locked_joints", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
 @click.option("--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
@@ -75,10 +78,13 @@ def gen(
     laws: tuple[str, ...],
     python: bool,
     user_functions: str | None,
+    functions: tuple[str, ...],
     portable: bool,
     allow_inconsistent: bool,
+    base: str | None,
     base_link: str | None,
-    ee_link: str | None,
+    ee_link: tuple[str, ...],
+    tree: bool,
     locked_joints: tuple[str, ...],
     zero_limits: str | None,
     xacro_args: tuple[str, ...],
@@ -87,8 +93,10 @@ def gen(
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
     given = {
+        "base": base,
         "base_link": base_link,
-        "ee_link": ee_link,
+        "ee_link": ee_link[0] if len(ee_link) == 1 else ee_link,
+        "tree": tree,
         "locked_joints": {joint: _number(value, joint) for joint, value in map(_pair, locked_joints)},
         "zero_limits": zero_limits,
         "xacro_args": dict(map(_pair, xacro_args)),
@@ -98,7 +106,15 @@ def gen(
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
     requests = [parse_law(text) for text in laws]
-    folder = build(model, requests, folder=output, python=python, portable=portable, user_functions=user_functions)
+    folder = build(
+        model,
+        requests,
+        folder=output,
+        python=python,
+        portable=portable,
+        user_functions=user_functions,
+        functions=functions,
+    )
     click.echo(str(folder))
 
 

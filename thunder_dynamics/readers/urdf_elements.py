@@ -17,12 +17,18 @@ from lxml import etree
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import Limits, Pose
+from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose
 from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
-MOVABLE = ("revolute", "continuous", "prismatic")
-"""Joint types with one degree of freedom."""
+MOVABLE = {
+    "revolute": JointKind.REVOLUTE,
+    "continuous": JointKind.REVOLUTE,
+    "prismatic": JointKind.PRISMATIC,
+    "planar": JointKind.PLANAR,
+    "floating": JointKind.FREE,
+}
+"""Joint types that move, and what they are in a model."""
 
 JOINT_TYPES = (*MOVABLE, "fixed")
 """Joint types that a model can hold."""
@@ -60,11 +66,11 @@ class UrdfJoint:
     limits: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
-    mimics: str | None = None
+    mimic: Coupling | None = None
 
     @property
     def is_movable(self) -> bool:
-        """Whether the joint has a degree of freedom."""
+        """Whether the joint moves."""
         return self.kind in MOVABLE
 
 
@@ -209,6 +215,14 @@ class _Element:
     def number(self, attribute: str, default: float | None = None) -> float:
         return self.vector(attribute, 1, None if default is None else (default,))[0]
 
+    def limit(self, attribute: str, sign: float) -> float | None:
+        """A limit that may be absent; files write 1e16 or so, on that side of zero, where there is none."""
+        try:
+            value = _number(self._element.get(attribute, ""))
+        except ValueError:
+            value = 0.0
+        return sign * math.inf if sign * value > LARGEST else self.number_or_none(attribute)
+
     def number_or_none(self, attribute: str) -> float | None:
         return None if self._element.get(attribute) is None else self.number(attribute)
 
@@ -257,7 +271,7 @@ def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
     if kind not in JOINT_TYPES:
         element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
-    dynamics, mimic = element.one("dynamics"), element.one("mimic")
+    dynamics = element.one("dynamics")
     return UrdfJoint(
         name=name,
         kind=kind,
@@ -269,8 +283,14 @@ def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
         limits=_limits(element.one("limit"), kind, zero_limits) if kind in MOVABLE else Limits(),
         damping=_non_negative(dynamics, "damping"),
         friction=_non_negative(dynamics, "friction"),
-        mimics=None if mimic is None else mimic.text("joint"),
+        mimic=_mimic(element.one("mimic")),
     )
+
+
+def _mimic(element: _Element | None) -> Coupling | None:
+    if element is None:
+        return None
+    return Coupling(element.text("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
 
 
 def _axis(element: _Element | None) -> tuple[float, float, float]:
@@ -296,13 +316,13 @@ def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Lim
         return Limits()
     given: dict[str, float] = {}
     for key in ("velocity", "effort"):
-        value = element.number_or_none(key)
+        value = element.limit(key, 1.0)
         if value is not None and not (value == 0.0 and zero_limits == "unlimited"):
             given[key] = value
             if not value > 0.0:
                 element.fail(f"the {key} limit is {value:g}", "greater than zero")
-    lower, upper = element.number_or_none("lower"), element.number_or_none("upper")
-    if kind != "continuous" and not (lower is None and upper is None):
+    lower, upper = element.limit("lower", -1.0), element.limit("upper", 1.0)
+    if kind in ("revolute", "prismatic") and not (lower is None and upper is None):
         given["lower"], given["upper"] = lower or 0.0, upper or 0.0
     try:
         return Limits(**given)

@@ -171,8 +171,6 @@ BAD = {
         "joint type 'screw'",
         "revolute, cont",
     ),
-    "floating": ('name="swing" type="revolute"', 'name="swing" type="floating"', "joint type 'floating'", "fixed"),
-    "planar": ('name="swing" type="revolute"', 'name="swing" type="planar"', "joint type 'planar'", "prismatic"),
     "missing link": ('<parent link="rod"/>', '<parent link="rot"/>', "joins a missing link 'rot'", "pedestal, upper"),
     "two parents": (
         '<child link="camera"/>',
@@ -229,7 +227,7 @@ BAD = {
         "a second effort_rate",
         "at most one",
     ),
-    "mimic": ('<axis xyz="0 0 2"/>', '<mimic joint="slide"/>', "joint 'swing' mimics 'slide'", "locked_joints"),
+    "mimic": ('<axis xyz="0 0 2"/>', '<mimic joint="swing"/>', "joint 'swing' mimics 'swing'", "does not follow it"),
 }
 
 
@@ -254,6 +252,20 @@ def test_a_velocity_or_effort_of_zero_states_no_limit_unless_it_is_refused(limit
     message = message_of(text, zero_limits="refused")
     assert f"the {limit} limit is 0; valid: greater than zero" in message
     assert "option 'zero_limits' is 'never'" in message_of(text, zero_limits="never")
+
+
+@pytest.mark.parametrize("number", ["1e16", "1e400", "inf"])
+def test_a_limit_that_no_joint_reaches_is_none(number: str) -> None:
+    text = changed(
+        'lower="-1" upper="2" velocity="3" effort="40"', f'lower="-{number}" upper="{number}" velocity="{number}"'
+    )
+    limits = read(text).links[0].joint.limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-math.inf, math.inf, math.inf, math.inf)
+    for wrong in (
+        text.replace(f'lower="-{number}"', f'lower="{number}"'),
+        text.replace(f'velocity="{number}"', 'velocity="nan"'),
+    ):
+        assert "valid: a finite number" in message_of(wrong)
 
 
 def test_the_line_is_that_of_the_element() -> None:

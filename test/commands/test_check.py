@@ -1,0 +1,51 @@
+"""`thunder check`: what holds, what does not, and the exit status that says so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from evaluation import robot_file
+
+from thunder_controllers.commands.check import check
+
+ARM = robot_file("planar3r")
+INERTIA = "Ixx: 0.01, Ixy: 0, Ixz: 0, Iyy: 0.01, Iyz: 0, Izz: 0.05"
+
+
+def checked(*arguments: object) -> Result:
+    return CliRunner().invoke(check, [str(one) for one in arguments], env={"COLUMNS": "200"})
+
+
+def arm_with(folder: Path, old: str, new: str) -> Path:
+    text = ARM.read_text(encoding="utf-8")
+    changed = re.sub(old, new, text, count=1)
+    assert changed != text
+    (folder / "arm.yaml").write_text(changed, encoding="utf-8")
+    return folder / "arm.yaml"
+
+
+def test_a_sound_robot_passes(build_cache: Path) -> None:
+    result = checked(ARM, ARM)
+    assert result.exit_code == 0 and result.output.endswith("All holds.\n")
+    assert "Y·π = Y_b·K·π, 9 base parameters" in result.output and "agreement, planar3r and planar3r" in result.output
+
+
+def test_the_nearest_body_of_one_that_cannot_exist_passes(tmp_path: Path, build_cache: Path) -> None:
+    result = checked(arm_with(tmp_path, r"Ixx: [^}]*", INERTIA))
+    assert result.exit_code == 1 and "1 of 15 checks failed" in result.output
+    found = re.search(r"nearest body of \w+: (.*)", result.output)
+    assert found is not None
+    assert checked(arm_with(tmp_path, r"mass: [^}]*", found.group(1))).exit_code == 0
+
+
+def test_another_description_that_differs_is_seen(tmp_path: Path, build_cache: Path) -> None:
+    result = checked(ARM, arm_with(tmp_path, r"effort: \[60", "effort: [61"))
+    assert result.exit_code == 1 and re.search(r"effort limit +0.016 +1e-06 +NO", result.output)
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no such file|cannot be read"):
+        raise checked(tmp_path / "nothing.yaml").exception or AssertionError

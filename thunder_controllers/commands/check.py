@@ -1,0 +1,75 @@
+"""`thunder check`: whether a robot is what it should be: its dynamics, its bodies, and another description of it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from thunder_controllers.analysis.identities import Finding, check_agreement, check_identities
+from thunder_controllers.commands.terminal import print_table
+from thunder_controllers.host import Library
+from thunder_controllers.identification.consistency import is_consistent, least_second_moment, nearest_consistent
+from thunder_dynamics.build import build
+from thunder_dynamics.inertia import DYN_NAMES
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
+
+
+@click.command()
+@click.argument("robot", type=click.Path(dir_okay=False))
+@click.argument("other", type=click.Path(dir_okay=False), required=False)
+@click.option("--base-link", help="Of URDFs: link that is the base.")
+@click.option("--ee-link", help="Of URDFs: link that is the end effector.")
+@click.option("--limit", default=1e-6, show_default=True, help="Relative difference that two descriptions may have.")
+@click.option("--seed", default=0, show_default=True, help="Of the random states.")
+def check(robot: str, other: str | None, limit: float, seed: int, **links: str | None) -> None:
+    """Check ROBOT, a YAML, URDF or xacro file, and that OTHER describes the same one; compiles what is new.
+
+    The exit status is 0 only if all holds, 1 if something does not.
+    """
+    options = {name: link for name, link in links.items() if link}
+    model, library = _load(robot, options)
+    bodies_hold = _show_bodies(model)
+    found = check_identities(library, model.gravity, seed)
+    _show(f"identity, {model.name}", found)
+    if other is not None:
+        theirs, their_library = _load(other, options)
+        bodies_hold &= _show_bodies(theirs)
+        agreement = check_agreement(library, their_library, limit, seed)
+        _show(f"agreement, {model.name} and {theirs.name}", agreement)
+        found += agreement
+    failed = sum(not one.holds for one in found) + (not bodies_hold)
+    click.echo(f"{failed} of {len(found) + 1} checks failed" if failed else "All holds.")
+    sys.exit(1 if failed else 0)
+
+
+def _load(robot: str, options: dict[str, Any]) -> tuple[RobotModel, Library]:
+    """Inertias that no body has are shown by the check itself, so they are read as they are."""
+    given = options if not robot.endswith((".yaml", ".yml")) else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = load_model(robot, allow_inconsistent=True, **given)
+    return model, Library(build(model, python=False) / f"lib{model.name}.so")
+
+
+def _show(title: str, found: Sequence[Finding]) -> None:
+    rows = [[one.what, f"{one.error:.2g}", f"{one.limit:.2g}", "yes" if one.holds else "NO"] for one in found]
+    print_table([[title, "error", "limit", "holds"], *rows])
+
+
+def _show_bodies(model: RobotModel) -> bool:
+    """Show which links can exist, and the nearest bodies of those that cannot; whether all can."""
+    rows = [[f"body, {model.name}", "mass [kg]", "least second moment", "exists"]]
+    for link in model.links:
+        exists = "yes" if is_consistent(link.inertia) else "NO"
+        rows.append([link.name, f"{link.inertia.mass:.4g}", f"{least_second_moment(link.inertia):.2g}", exists])
+    print_table(rows)
+    wrong = [link for link in model.links if not is_consistent(link.inertia)]
+    for link in wrong:
+        near = zip(DYN_NAMES, nearest_consistent(link.inertia).dyn, strict=True)
+        click.echo(f"nearest body of {link.name}: {', '.join(f'{name}: {value:.9g}' for name, value in near)}")
+    return not wrong

@@ -1,0 +1,145 @@
+"""Bodies that can exist: how far parameters are from them, the nearest ones, and those that agree best with a record.
+
+A body with parameters π exists iff its pseudo-inertia P(π) ⪰ 0, with mass at more than a plane iff P ≻ 0 [Wensing, Kim,
+Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification", 2018].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_dynamics.errors import InertiaError
+from thunder_dynamics.inertia import N_PARAMETERS, Inertia, pseudo_inertia
+
+FloatArray = NDArray[np.float64]
+
+LEAST_SHARE = 1e-6
+"""Least second moment of a nearest body over its largest: so thin is thinner than any link, and P is inverted."""
+
+SLACK = 1e-10
+"""The same of what is accepted, negative: the digits of data sheets."""
+
+BASIS = np.array([pseudo_inertia(row) for row in np.eye(N_PARAMETERS)])
+"""P(π) = Σ_k π_k BASIS[k], (10, 4, 4)."""
+
+ITERATIONS = 200
+
+DONE = 1e-10
+"""Newton decrement, squared, at which the minimum is reached."""
+
+
+def least_second_moment(body: Inertia) -> float:
+    """Smallest eigenvalue of Σ_c = ½ tr(I_c) 1 − I_c over the largest magnitude; −1 for a negative mass, 0 for a point.
+
+    Not negative, beyond `SLACK`, exactly if the body can exist: P is congruent to diag(Σ_c, m).
+    """
+    if body.mass < 0.0:
+        return -1.0
+    moments = np.linalg.eigvalsh(_second_moments(body))
+    largest = float(np.abs(moments).max())
+    return float(moments[0]) / largest if largest > 0.0 else 0.0
+
+
+def is_consistent(body: Inertia) -> bool:
+    """Whether the body can exist."""
+    return least_second_moment(body) >= -SLACK
+
+
+def nearest_consistent(body: Inertia) -> Inertia:
+    """Find the nearest body with P ≻ 0.
+
+    Near is ‖S^−½ (P − P') S^−½‖_F small, S the pseudo-inertia of a ball with the body's mass and centre of mass:
+    independent of the frame. In this metric the eigenvalues of S^−½ P S^−½ clipped are the nearest point, which keeps
+    mass and CoM, and clips the eigenvalues of Σ_c.
+
+    Raises:
+        InertiaError: if the mass is not positive: there is no ball to measure with.
+    """
+    if not body.mass > 0.0:
+        raise InertiaError(f"no body is near one of {body.mass:g} kg", where="nearest_consistent", valid="m > 0")
+    moments, axes = np.linalg.eigh(_second_moments(body))
+    clipped = np.fmax(moments, LEAST_SHARE * max(moments[-1], 0.0))
+    second = (axes * clipped) @ axes.T
+    inertia = np.trace(second) * np.eye(3) - second
+    return Inertia(body.mass, body.com, 0.5 * (inertia + inertia.T))
+
+
+def _second_moments(body: Inertia) -> FloatArray:
+    """Σ_c (3, 3) [kg·m²]."""
+    return np.asarray(0.5 * np.trace(body.inertia_com) * np.eye(3) - body.inertia_com)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """D(x) = Σ tr(P₀⁻¹P) − log det(P₀⁻¹P) − size, of bodies and then of positive numbers: infinite where one cannot be.
+
+    The log-det divergence [Lee, Wensing, Park, "Geometric robot dynamic identification", 2020]: convex, the same in
+    every frame, and in units of nothing. A number φ counts as a matrix of one entry.
+
+    Args:
+        prior: x₀: π of bodies, REG order, then positive numbers.
+        bodies: How many bodies.
+    """
+
+    prior: FloatArray
+    bodies: int
+
+    def _blocks(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        count = N_PARAMETERS * self.bodies
+        return np.einsum("ik,kab->iab", x[:count].reshape(-1, N_PARAMETERS), BASIS), x[count:]
+
+    def value(self, x: FloatArray) -> float:
+        """D(x), up to a constant."""
+        (P, phi), (P0, phi0) = self._blocks(x), self._blocks(self.prior)
+        if (np.linalg.eigvalsh(P) <= 0.0).any() or (phi <= 0.0).any():
+            return np.inf
+        trace = np.einsum("iab,iba->", np.linalg.inv(P0), P) + (phi / phi0).sum()
+        return float(trace - np.linalg.slogdet(P)[1].sum() - np.log(phi).sum())
+
+    def derivatives(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradient (p,) and Hessian (p, p)."""
+        (P, phi), (P0, phi0) = self._blocks(x), self._blocks(self.prior)
+        inverse = np.linalg.inv(P)
+        gradient = np.einsum("iab,kba->ik", np.linalg.inv(P0) - inverse, BASIS)
+        moved = np.einsum("iab,kbc->ikac", inverse, BASIS)
+        curvature = np.einsum("ikab,ilba->ikl", moved, moved)
+        hessian = np.diag(np.concatenate([np.zeros(gradient.size), phi**-2.0]))
+        for i, block in enumerate(curvature):
+            place = slice(N_PARAMETERS * i, N_PARAMETERS * (i + 1))
+            hessian[place, place] = block
+        return np.concatenate([gradient.ravel(), 1.0 / phi0 - 1.0 / phi]), hessian
+
+
+def consistent_fit(information: FloatArray, told: FloatArray, prior: Divergence) -> tuple[FloatArray, FloatArray]:
+    """Minimise ½ xᵀA x − bᵀx + D(x) by Newton's method with a line search; all of it is convex.
+
+    Where the information is large the prior hardly counts; where there is none, x is what makes the least of D.
+
+    Args:
+        information: A = Σ WᵀW/σ² (p, p).
+        told: b = Σ Wᵀy/σ² (p,).
+        prior: D, about parameters of bodies with P ≻ 0.
+
+    Returns:
+        x, and its covariance: the inverse of the Hessian there.
+    """
+
+    def cost(x: FloatArray) -> float:
+        return float(0.5 * x @ information @ x - told @ x) + prior.value(x)
+
+    x = prior.prior.copy()
+    for _ in range(ITERATIONS):
+        slope, curvature = prior.derivatives(x)
+        gradient, hessian = information @ x - told + slope, information + curvature
+        scale = 1.0 / np.sqrt(np.diag(hessian))
+        step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
+        decrement, size, before = float(-gradient @ step), 1.0, cost(x)
+        if decrement < DONE:
+            break
+        while not cost(x + size * step) <= before - 0.25 * size * decrement + 1e-12 * abs(before):
+            size *= 0.5
+        x = x + size * step
+    return x, np.outer(scale, scale) * np.linalg.inv(hessian * np.outer(scale, scale))
