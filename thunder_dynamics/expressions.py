@@ -33,7 +33,7 @@ from thunder_dynamics.algorithms.elastic import elastic_terms
 from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
-from thunder_dynamics.errors import ExpressionError, NameNotFoundError
+from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 from thunder_dynamics.spatial import homogeneous
@@ -55,7 +55,7 @@ class Argument:
     default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -126,7 +126,7 @@ class RobotExpressions:
             NameNotFoundError: listing the functions there are.
         """
         if name not in self._specs:
-            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=", ".join(self._specs))
+            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=nearest(name, self._specs))
         return self._specs[name]
 
     def __getitem__(self, name: str) -> SX:
@@ -142,7 +142,7 @@ class RobotExpressions:
             NameNotFoundError: listing the arguments there are.
         """
         if name not in self.arguments:
-            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=", ".join(self.arguments))
+            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=nearest(name, self.arguments))
         return self.arguments[name].symbol
 
     def signature(self, name: str) -> tuple[str, ...]:
@@ -329,6 +329,10 @@ class RobotExpressions:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
             self._declare_conversions()
+        else:
+            self._declare(
+                "par_REG", "", "Inertial parameters π of all links, REG form, 10n constants.", lambda: self.pi
+            )
 
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):
