@@ -227,7 +227,7 @@ def test_a_symbol_of_the_same_name_is_not_the_robots_own() -> None:
 
 def test_unknown_and_repeated_arguments_are_refused() -> None:
     robot = RobotExpressions(load_robot("planar3r"))
-    with pytest.raises(NameNotFoundError, match="planar3r: no argument 'qd'; valid: q, dq, ddq, dq_r, ddq_r"):
+    with pytest.raises(NameNotFoundError, match="planar3r: no argument 'qd'; valid: q, dq"):
         robot.add_function("mine", robot.symbol("q"), ["qd"])
     with pytest.raises(ExpressionError, match="function 'mine': f_args name 'q' twice"):
         robot.add_function("mine", robot.symbol("q"), ["q", "q"])
