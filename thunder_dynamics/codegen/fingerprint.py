@@ -29,8 +29,9 @@ def canonical(value: Any) -> Any:
         return value.name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         content = {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
-        own = isinstance(value, Joint) and not value.kind.is_built_in
-        return content | {"computes": _what_it_computes(value)} if own else content
+        if isinstance(value, Joint) and not value.kind.is_built_in:
+            content["computes"] = _what_it_computes(value)
+        return content
     if isinstance(value, Mapping):
         return {str(k): canonical(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
