@@ -24,8 +24,8 @@ CHAIN_JOINTS = 30
 DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
-def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[str, Any]:
-    """Time `thunder gen` into a fresh folder, Python module included, on one core or on all.
+def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
+    """Time `thunder gen` into a fresh folder, on one core or on all: with a law and the Python module, or without both.
 
     Returns:
         Seconds: `total` of the whole command as its user waits for it, `generate` until the last source was written
@@ -33,7 +33,8 @@ def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[st
         other work on the machine does not lengthen.
     """
     started, used = time.time(), _children_time()
-    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", "--law", law], core)
+    module, laws = ([], []) if law is None else (["-p"], ["--law", law])
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), *module, *laws], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
     compiled_or_later = (".so", "manifest.json", "SHA256SUMS")
@@ -51,10 +52,13 @@ def time_simulation(folder: Path, core: int) -> dict[str, Any]:
     return {name: run["wall_per_simulated_second"] for name, run in runs.items()}
 
 
-def write_chain(file: Path, joints: int = CHAIN_JOINTS) -> None:
-    """Write a robot of Panda's DH rows over and over, with inertias of random bodies (eight point masses each)."""
+def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = False) -> None:
+    """Write a chain with inertias of random bodies (eight point masses each).
+
+    Its DH rows are Panda's over and over, or those of parallel joints 0.3 m apart.
+    """
     panda = yaml.safe_load(PANDA.read_text(encoding="utf-8"))
-    rows = np.reshape(panda["kinematics"]["DH"], (-1, 4))
+    rows = [[0.3, 0.0, 0.0, 0.0]] if is_planar else np.reshape(panda["kinematics"]["DH"], (-1, 4))
     rng = np.random.default_rng(30)
     robot = {
         "num_joints": joints,

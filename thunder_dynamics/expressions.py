@@ -40,8 +40,8 @@ from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
 
-RESERVED = re.compile(r"(par_|law_).*|numJoints|work")
-"""Names that the generated code gives a meaning of its own: parameter groups, laws, members of the class."""
+RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|work")
+"""Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
 
 
 @dataclass(frozen=True)

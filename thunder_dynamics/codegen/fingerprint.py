@@ -121,9 +121,8 @@ def _imported(text: str, own_package: str) -> list[str]:
 def _generator_sources() -> str:
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for path in sorted(
-        p for p in root.rglob("*") if p.is_file() and p.suffix in {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi"}
-    ):
+    suffixes = {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi", ".cmake"}
+    for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in suffixes):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
-TINY = 1e-9
+TINY = 1e-12
 """Of speeds [rad/s or m/s]: keeps quotients finite."""
 
 REST_SPEED = 0.02
