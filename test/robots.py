@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 
@@ -71,6 +73,41 @@ def _free_joint(rng: np.random.Generator, i: int, kind: JointKind) -> Joint:
     return Joint(f"joint{i + 1}", kind, placement, tuple(float(x) for x in axis))
 
 
+def general_robot(seed: int, n: int = 7) -> RobotModel:
+    """A random tree with joints of all kinds, a free one first; planar joints about z, as Pinocchio's are."""
+    rng = np.random.default_rng(seed)
+    kinds = [JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.PLANAR, JointKind.SPHERICAL, JointKind.FREE]
+    robot = random_robot(seed, n, tree=True, dh=False)
+    links = []
+    for i, link in enumerate(robot.links):
+        kind = JointKind.FREE if i == 0 else kinds[i - 1] if i < 5 else kinds[rng.integers(4)]
+        axis = (0.0, 0.0, 1.0) if kind is JointKind.PLANAR else link.joint.axis
+        links.append(replace(link, joint=replace(link.joint, kind=kind, axis=axis)))
+    return replace(robot, links=tuple(links))
+
+
+_PINOCCHIO = {
+    JointKind.REVOLUTE: lambda axis: pin.JointModelRevoluteUnaligned(axis),
+    JointKind.PRISMATIC: lambda axis: pin.JointModelPrismaticUnaligned(axis),
+    JointKind.PLANAR: lambda axis: pin.JointModelPlanar(),
+    JointKind.SPHERICAL: lambda axis: pin.JointModelSpherical(),
+    JointKind.FREE: lambda axis: pin.JointModelFreeFlyer(),
+}
+
+
+def pinocchio_configuration(model: RobotModel, q: np.ndarray) -> np.ndarray:
+    """q as Pinocchio has it: unit quaternions, and cosine and sine of the angle of a planar joint."""
+    parts = []
+    for link, indices in zip(model.links, model.q_ranges, strict=True):
+        part = q[list(indices)]
+        if link.joint.kind is JointKind.PLANAR:
+            part = np.array([*part[:2], np.cos(part[2]), np.sin(part[2])])
+        elif link.joint.kind in (JointKind.SPHERICAL, JointKind.FREE):
+            part = np.concatenate([part[:-4], part[-4:] / np.linalg.norm(part[-4:])])
+        parts.append(part)
+    return np.concatenate(parts)
+
+
 def pinocchio_model(model: RobotModel) -> pin.Model:
     """The same robot in Pinocchio, from placements, axes and inertias; frame "ee" at the end effector."""
     result = pin.Model()
@@ -79,10 +116,9 @@ def pinocchio_model(model: RobotModel) -> pin.Model:
     ids = {-1: 0}
     for i, link in enumerate(model.links):
         joint = link.joint
-        kind = pin.JointModelRevoluteUnaligned if joint.kind is JointKind.REVOLUTE else pin.JointModelPrismaticUnaligned
         placement = pin.SE3(joint.placement.rotation, joint.placement.translation)
         placement = base * placement if link.parent < 0 else placement
-        ids[i] = result.addJoint(ids[link.parent], kind(np.array(joint.axis)), placement, joint.name)
+        ids[i] = result.addJoint(ids[link.parent], _PINOCCHIO[joint.kind](np.array(joint.axis)), placement, joint.name)
         body = pin.Inertia(link.inertia.mass, link.inertia.com, link.inertia.inertia_com)
         result.appendBodyToJoint(ids[i], body, pin.SE3.Identity())
     ee = pin.SE3(rotation_from_ypr(*model.ee.ypr), np.array(model.ee.tr))
@@ -91,6 +127,7 @@ def pinocchio_model(model: RobotModel) -> pin.Model:
 
 
 def random_state(model: RobotModel, seed: int) -> dict[str, np.ndarray]:
-    """Arguments q, dq, ddq, dq_r, ddq_r of order one."""
+    """Signals of order one; quaternions are not of unit length."""
     rng = np.random.default_rng(seed)
-    return {name: rng.uniform(-2, 2, model.n) for name in ("q", "dq", "ddq", "dq_r", "ddq_r")}
+    sizes = {"q": model.nq} | dict.fromkeys(("dq", "ddq", "dq_r", "ddq_r", "d3q", "tau"), model.nv)
+    return {name: rng.uniform(-2, 2, size) for name, size in sizes.items()}

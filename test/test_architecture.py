@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("version", "errors"),
     ("spatial", "inertia", "checksums", "entries"),
+    ("joints",),
     ("model",),
     ("readers", "algorithms"),
     ("expressions",),

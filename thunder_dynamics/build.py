@@ -48,7 +48,7 @@ def build(
     python: bool = True,
     portable: bool = False,
     user_functions: str | Path | None = None,
-    base_parameters: bool = False,
+    functions: Sequence[str] = (),
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -59,14 +59,14 @@ def build(
         python: Also compile the Python module.
         portable: Leave out -march=native.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
-        base_parameters: Also compile Yb, Kb and pi_b; see `RobotExpressions.add_base_parameters`.
+        functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
 
     Returns:
         The generated folder, which holds lib<robot>.so.
 
     Raises:
         BuildError: if a compiler fails, the folder cannot be written, or it holds something else.
-        ThunderError: for an unknown law, option or expression.
+        ThunderError: for an unknown law, option, function or expression.
     """
     request = _Request(
         model,
@@ -74,7 +74,7 @@ def build(
         python,
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
-        base_parameters,
+        tuple(sorted(set(functions))),
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -135,7 +135,7 @@ class _Request:
     python: bool
     flags: tuple[str, ...]
     user_functions: Path | None
-    base_parameters: bool
+    functions: tuple[str, ...]
 
     def law_entries(self) -> list[EntryPoint]:
         known = law_builders()
@@ -156,7 +156,7 @@ class _Request:
             "python": self.python,
             "flags": self.flags,
             "compiler": toolchain.compiler_identity(),
-            "base_parameters": self.base_parameters,
+            "functions": self.functions,
         }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
@@ -164,8 +164,6 @@ class _Request:
         from thunder_dynamics.expressions import RobotExpressions
 
         robot = RobotExpressions(self.model)
-        if self.base_parameters:
-            robot.add_base_parameters()
         if self.user_functions is not None:
             _apply_user_functions(self.user_functions, robot)
         return robot
@@ -180,7 +178,7 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
     from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
-    package = Package(robot, request.built_laws(robot), digest, request.flags)
+    package = Package(robot, request.built_laws(robot), digest, request.flags, request.functions)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)

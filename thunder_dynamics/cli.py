@@ -45,11 +45,13 @@ def thunder() -> None:
 @click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
-@click.option("--base-parameters", is_flag=True, help="Compile the reduced regressor Yb and its parameters too.")
+@click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="Leave out -march=native.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
+@click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
 @click.option("--base-link", help="URDF: link that is the base.")
-@click.option("--ee-link", help="URDF: link that is the end effector.")
+@click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several.")
+@click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too.")
 @click.option("--lock-joint", "locks", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
 @click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
@@ -60,11 +62,13 @@ def gen(
     laws: tuple[str, ...],
     python: bool,
     user_functions: str | None,
-    base_parameters: bool,
+    functions: tuple[str, ...],
     portable: bool,
     allow_inconsistent: bool,
+    base: str | None,
     base_link: str | None,
-    ee_link: str | None,
+    ee_link: tuple[str, ...],
+    tree: bool,
     locks: tuple[str, ...],
     xacro_args: tuple[str, ...],
     xacro_folders: tuple[str, ...],
@@ -72,8 +76,10 @@ def gen(
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
     locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
     given = {
+        "base": base,
         "base_link": base_link,
-        "ee_link": ee_link,
+        "ee_link": ee_link[0] if len(ee_link) == 1 else ee_link,
+        "tree": tree,
         "locked_joints": locked,
         "xacro_args": dict(map(_pair, xacro_args)),
         "xacro_folders": xacro_folders,
@@ -88,7 +94,7 @@ def gen(
         python=python,
         portable=portable,
         user_functions=user_functions,
-        base_parameters=base_parameters,
+        functions=functions,
     )
     click.echo(str(folder))
 

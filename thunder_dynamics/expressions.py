@@ -6,6 +6,7 @@ the parameter groups. A group is an argument of a function exactly when the func
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ from thunder_dynamics.algorithms.base_parameters import (
     find_base_parameters,
     parameter_names,
 )
+from thunder_dynamics.algorithms.catalogue import (
+    IN_EVERY_LIBRARY,
+    Catalogue,
+    MaskedRegressors,
+    ReducedRegressor,
+    functions,
+)
+from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -33,7 +42,8 @@ from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, EndEffector, RobotModel
+from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
 
@@ -43,16 +53,21 @@ RESERVED = re.compile(r"(par_|law_).*|numJoints|work")
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument that functions may take: a symbol, its unit and what it is."""
+    """An argument that functions may take: a symbol, its unit, what it is, and what a new library starts from."""
 
     name: str
     symbol: SX
     unit: str
     description: str
+    default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG", "pi_b"})
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
+
+
+GEOMETRY = frozenset({"par_DHtable", "par_world2L0", "par_gravity"})
+"""Parameter groups that inverse dynamics depends on beside the inertial parameters."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,7 @@ class FunctionSpec:
     """A named function of a robot; `build` gives its expression when it is needed.
 
     `is_matrix` tells a matrix that happens to have one column, as that of a robot with one joint, from a vector.
+    What is `on_request` is compiled only if a build names it.
     """
 
     name: str
@@ -67,6 +83,7 @@ class FunctionSpec:
     description: str
     build: Callable[[], SX]
     is_matrix: bool = False
+    on_request: bool = False
 
 
 class RobotExpressions:
@@ -92,8 +109,22 @@ class RobotExpressions:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Names of all functions."""
-        return tuple(self._specs)
+        """Names of the functions that every library has."""
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request)
+
+    @property
+    def functions_on_request(self) -> tuple[str, ...]:
+        """Names of the functions that a library has if its build names them."""
+        return tuple(name for name, spec in self._specs.items() if spec.on_request)
+
+    def selected(self, requested: Iterable[str]) -> tuple[str, ...]:
+        """Names of the functions of a library: those of every one, and those that are requested; `all` means all.
+
+        Raises:
+            NameNotFoundError: listing the functions there are.
+        """
+        wanted = {name for name in requested if name == "all" or self.spec(name)}
+        return tuple(name for name, spec in self._specs.items() if not spec.on_request or wanted & {name, "all"})
 
     def spec(self, name: str) -> FunctionSpec:
         """Description of a function.
@@ -183,30 +214,6 @@ class RobotExpressions:
             )
         self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
 
-    def add_base_parameters(self) -> BaseParameters:
-        """Add the reduced regressor, Y π = Y_b π_b, as the functions Yb (n×b), Kb (b×10n) and pi_b = Kb·π (b).
-
-        Returns:
-            Which parameters they are; see `algorithms.base_parameters`.
-
-        Raises:
-            ExpressionError: if they depend on a run-time parameter: geometry or gravity is symbolic.
-        """
-        groups = self.signature("Y")[3:]
-        if groups:
-            what = f"the base parameters depend on {', '.join(groups)}"
-            raise ExpressionError(what, where=self.model.name, valid="numbers there, no symbolic entries")
-        function = self.function("Y")
-
-        def Y(*states: FloatArray) -> FloatArray:
-            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
-
-        base = find_base_parameters(Y, parameter_names(self.model.link_names), self.n)
-        self._declare("Yb", "q dq ddq", "Reduced regressor: Yb·pi_b = Y·π, n×b.", lambda: self["Y"][:, base.kept])
-        self._declare("Kb", "", "Base parameters of all: pi_b = Kb·π, b×10n.", lambda: SX(ca.DM(base.K)))
-        self._declare("pi_b", "", "Base parameters, b.", lambda: SX(ca.DM(base.K)) @ self.pi)
-        return base
-
     @staticmethod
     def _check_name(name: str, taken: Iterable[str], kind: str) -> None:
         if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS:
@@ -240,6 +247,25 @@ class RobotExpressions:
         """All inertial parameters in REG order, shape (10 n,), numeric where the model is."""
         return inertial_parameters(self.parameters, self.n)
 
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of inertial parameters act: Y π = Y_b π_b; see `algorithms.base_parameters`.
+
+        Raises:
+            ExpressionError: if they depend on a run-time parameter, as geometry or gravity is symbolic, or a joint has
+                more configuration values than velocities.
+        """
+        groups = sorted(GEOMETRY.intersection(self.parameters.symbols))
+        if groups or self.model.nq != self.model.nv:
+            what = f"the base parameters depend on {', '.join(groups)}" if groups else "the configuration is no vector"
+            raise ExpressionError(what, where=self.model.name, valid="numbers there, joints with nq = nv")
+        function = self.function("Y")
+
+        def Y(*states: FloatArray) -> FloatArray:
+            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
+
+        return find_base_parameters(Y, parameter_names(self.model.link_names), self.model.nv)
+
     def pose(self, q: SX) -> tuple[SX, SX]:
         """Rotation (3, 3) and position (3,) of the end effector in the world."""
         return self.kinematics(q).ee_pose
@@ -265,18 +291,23 @@ class RobotExpressions:
         return inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
 
     def coriolis_reference(self) -> SX:
-        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n)."""
+        """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n), for v = q̇."""
         return coriolis_reference(self["M"], self.symbol("q"), self.symbol("dq"))
 
     # --- what every robot has -----------------------------------------------------------------------------------
 
     def _declare_arguments(self) -> None:
-        n = self.model.n
-        self.add_argument("q", n, "rad|m", "Joint positions.")
-        self.add_argument("dq", n, "rad/s|m/s", "Joint velocities.")
-        self.add_argument("ddq", n, "rad/s²|m/s²", "Joint accelerations.")
-        self.add_argument("dq_r", n, "rad/s|m/s", "Reference joint velocities.")
-        self.add_argument("ddq_r", n, "rad/s²|m/s²", "Reference joint accelerations.")
+        nv = self.model.nv
+        q = SX.sym("q", self.model.nq)
+        self.arguments["q"] = Argument("q", q, "rad|m", "Joint positions.", tuple(self.model.neutral))
+        self.add_argument("dq", nv, "rad/s|m/s", "Joint velocities.")
+        self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
+        self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
+        self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
+        self.add_argument("d3q", nv, "rad/s³|m/s³", "Joint jerks.")
+        self.add_argument("tau", nv, "N·m|N", "Joint torques.")
+        self.add_argument("damping", 1, "m", "λ of J_ee_pinv.")
+        self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -290,8 +321,15 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        for effector in self.model.end_effectors:
+            self._declare_end_effector(effector)
+        if any(link.joint.kind.rate for link in self.model.links):
+            self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
+        self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
+        if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
+            self._declare_catalogue(ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
@@ -323,6 +361,27 @@ class RobotExpressions:
             lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
         )
 
+    def _declare_end_effector(self, effector: EndEffector) -> None:
+        name, link = effector.name, effector.link
+
+        def pose() -> tuple[SX, SX]:
+            return self._kinematics.frame_pose(link, effector.frame.parameters)
+
+        def jacobian_dot() -> SX:
+            return self._kinematics.jacobian_dot(link, pose()[1], self.symbol("dq"))
+
+        self._declare(f"T_0_{name}", "q", f"Pose of {name} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
+        what = f"Jacobian of {name}, world frame, linear first, 6×nv."
+        self._declare(f"J_{name}", "q", what, lambda: self._kinematics.jacobian(link, pose()[1]))
+        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×nv.", jacobian_dot)
+
+    def _declare_rate(self) -> None:
+        def build() -> SX:
+            v = SX.sym("v", self.model.nv)
+            return SX(ca.jacobian(self._kinematics.configuration_rate(v), v))
+
+        self._declare("N", "q", "N·dq is the time derivative of q, nq×nv.", build)
+
     def _declare_dynamics(self) -> None:
         self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
         self._declare(
@@ -334,10 +393,9 @@ class RobotExpressions:
         self._declare(
             "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
         )
-        self._declare("M_dot", "q dq", "Time derivative of M, equal to C + Cᵀ, n×n.", lambda: self["C"] + self["C"].T)
 
     def _declare_regressors(self) -> None:
-        zero = SX.zeros(self.n)
+        zero = SX.zeros(self.model.nv)
         no_gravity = [0.0, 0.0, 0.0]
         regressors = {
             "Yr": ("q dq dq_r ddq_r", "Slotine–Li regressor: Yr·π = M·ddq_r + C·dq_r + G, n×10n.", True),
@@ -358,6 +416,15 @@ class RobotExpressions:
                 return slotine_li_regressor(self._kinematics, motions, range(self.n))
 
             self._declare(name, arguments, descr, build)
+
+    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors | ReducedRegressor) -> None:
+        for name, build in functions(catalogue).items():
+            arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
+            symbols = [self.symbol(argument) for argument in arguments]
+            on_request = name not in IN_EVERY_LIBRARY
+            self._specs[name] = FunctionSpec(
+                name, arguments, descr, partial(build, *symbols), name not in VECTORS, on_request
+            )
 
     def _declare_friction(self) -> None:
         dq = self.symbol("dq")
@@ -400,6 +467,7 @@ class RobotExpressions:
             "par_DYN that gives a par_REG (masses must not be zero).",
             lambda: _dyn_from_reg(self.model, indices, reg),
         )
+        self._declare_catalogue(MaskedRegressors(self, self._kinematics, indices))
 
 
 def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from thunder_dynamics.entries import Entry, EntryFlag, broadcast, make_entry
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import IDENTIFIER
+from thunder_dynamics.model import IDENTIFIER, RobotModel
 from thunder_dynamics.spatial import skew
 
 SX = ca.SX
@@ -91,6 +91,9 @@ class Signals:
         reference_kind: `joint` gives reference.q, .qd, .qdd (n,); `cartesian` gives reference.position (3,), .rotation
             (3, 3), .twist (6,), .acceleration (6,) of the end effector in the world, linear part first.
 
+    Raises:
+        LawError: for a robot with joints that have not one position and its rate, of their own.
+
     Attributes:
         q: Measured positions (n,) [rad or m].
         qd: Measured velocities (n,) [rad/s or m/s].
@@ -101,6 +104,8 @@ class Signals:
     """
 
     def __init__(self, robot: RobotExpressions, reference_kind: ReferenceKind) -> None:
+        if not robot.model.has_single_joints:
+            raise _no_law_for(robot.model)
         self.robot = robot
         self.reference_kind = reference_kind
         self.q = robot.symbol("q")
@@ -360,6 +365,17 @@ class Signals:
         if column.numel() != size:
             raise LawError(f"{what} has {column.numel()} values", valid=str(size))
         return ca.densify(column)
+
+
+def _no_law_for(model: RobotModel) -> LawError:
+    joints = (link.joint for link in model.links)
+    others = [
+        f"'{joint.name}' ({'coupled' if joint.coupling else joint.kind.name})"
+        for joint in joints
+        if joint.coupling or not joint.is_single
+    ]
+    valid = "joints with one position and its rate, of their own; lock or leave out the others"
+    return LawError(f"no control law for the joints {', '.join(others[:5])}", where=model.name, valid=valid)
 
 
 def _function(law: str, name: str, inputs: Mapping[str, SX], outputs: Mapping[str, SX]) -> ca.Function:

@@ -1,8 +1,9 @@
 """RobotModel: a frozen, validated description of a tree of rigid links, the one input of everything downstream.
 
 Links are numbered from 0 in topological order (a parent precedes its children); the base is −1. Each link is moved
-by exactly one joint: T(parent → link) = placement · motion(q), with motion a rotation about, or a translation
-along, `axis`. Fixed joints do not appear: readers merge them.
+by exactly one joint: T(parent → link) = placement · motion, with the motion of the joint's kind (`joints`) at the
+joint's own part of q. A joint may be coupled to another one and then has no part of its own. Fixed joints do not
+appear: readers merge them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import keyword
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -19,11 +20,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Coupling as Coupling
+from thunder_dynamics.joints import Elasticity as Elasticity
+from thunder_dynamics.joints import Joint as Joint
+from thunder_dynamics.joints import JointKind as JointKind
+from thunder_dynamics.joints import Limits as Limits
+from thunder_dynamics.joints import Pose as Pose
 
 FloatArray = NDArray[np.float64]
 
 IDENTIFIER = re.compile(r"(?!.{64})[A-Za-z](_?[A-Za-z0-9])*")
 """What a robot or a function may be called: it becomes part of C names, where C++ reserves `__` and a leading `_`."""
+
+END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-9](_?[A-Za-z0-9])*")
+"""What a further end effector may be called: it becomes part of names of functions, such as J_<name>_dot."""
 
 ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
 """What a link or joint may be called: it becomes a C string and a topic name."""
@@ -56,54 +66,6 @@ PARAMETER_GROUPS = (
 """Groups whose entries a robot file may mark symbolic. `par_REG` is another view of `par_DYN`."""
 
 
-class JointKind(Enum):
-    """How a joint moves its link."""
-
-    REVOLUTE = "revolute"
-    PRISMATIC = "prismatic"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
-
-    Infinite where the robot file gives none.
-    """
-
-    lower: float = -np.inf
-    upper: float = np.inf
-    velocity: float = np.inf
-    acceleration: float = np.inf
-    effort: float = np.inf
-    effort_rate: float = np.inf
-
-    def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
-        for name in ("velocity", "acceleration", "effort", "effort_rate"):
-            if not getattr(self, name) > 0.0:
-                raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
-
-
-@dataclass(frozen=True, eq=False)
-class Pose:
-    """A constant rigid transform: rotation (3, 3) and translation (3,) [m] of a frame in its parent."""
-
-    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
-    translation: FloatArray = field(default_factory=lambda: np.zeros(3))
-
-    def __post_init__(self) -> None:
-        for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(getattr(self, name), dtype=float)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise ModelError(f"pose {name} of shape {value.shape}", valid=f"finite, {shape}")
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
-
-
 @dataclass(frozen=True)
 class Frame:
     """A constant frame as the robot YAML states it: translation [m], then yaw, pitch, roll [rad].
@@ -121,33 +83,12 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Elasticity:
-    """Series elasticity of one joint: stiffness K_j, coupling damping D_j, motor damping Dm_j, motor inertia Mm."""
-
-    K: tuple[float, ...]
-    D: tuple[float, ...]
-    Dm: tuple[float, ...]
-    Mm: float
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """One-degree-of-freedom joint. `axis` is a unit vector in the joint (= link) frame.
-
-    `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
-    """
+class EndEffector:
+    """A named frame in the link of an index: T_0_<name>, J_<name> and J_<name>_dot are its functions."""
 
     name: str
-    kind: JointKind
-    placement: Pose = field(default_factory=Pose)
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    limits: Limits = field(default_factory=Limits)
-    dh: tuple[float, float, float, float] | None = None
-    elastic: Elasticity | None = None
-
-    def __post_init__(self) -> None:
-        if not abs(float(np.linalg.norm(self.axis)) - 1.0) <= 1e-12:  # true for NaN as well
-            raise ModelError(f"axis {self.axis} is not a unit vector", where=f"joint {self.name}", valid="‖axis‖ = 1")
+    link: int
+    frame: Frame = field(default_factory=Frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +110,16 @@ class Link:
 class RobotModel:
     """A tree of links with a base frame, an end-effector frame and gravity.
 
+    The configuration q has `nq` values and the velocity v `nv`: those of the joints in order, at `q_ranges[i]` and
+    `v_ranges[i]`; a coupled joint has the ranges of the joint that it follows.
+
     Args:
         name: C identifier.
         links: In topological order.
         base: Pose of the base frame L0 in the world.
         ee: Pose of the end-effector frame in link `ee_link`.
         ee_link: Index of the link that carries the end effector; −1, the default, means the last one.
+        end_effectors: Named frames beside `ee`, with functions of their own.
         gravity: g₀ in the world frame [m/s²].
         symbolic: Which entries of a parameter group (`PARAMETER_GROUPS`) become run-time parameters.
         source: Where the model came from, for messages.
@@ -188,12 +133,15 @@ class RobotModel:
     gravity: tuple[float, float, float] = GRAVITY
     symbolic: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     source: str = ""
+    end_effectors: tuple[EndEffector, ...] = ()
 
     def __post_init__(self) -> None:
         check_robot_name(self.name, where=self.source or "RobotModel")
         if not self.links:
             raise ModelError("the robot has no moving link", where=self.name, valid="at least one joint")
         self._check_tree()
+        self._check_couplings()
+        self._check_end_effectors()
         self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
@@ -227,6 +175,27 @@ class RobotModel:
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
 
+    def _check_couplings(self) -> None:
+        own = {link.joint.name: link.joint for link in self.links if link.joint.coupling is None}
+        for joint in (link.joint for link in self.links):
+            coupling = joint.coupling
+            if coupling is None:
+                continue
+            if coupling.leader not in own or not own[coupling.leader].is_single:
+                valid = ", ".join(name for name, other in own.items() if other.is_single)
+                raise ModelError(f"coupled to '{coupling.leader}'", where=f"joint {joint.name}", valid=valid)
+            if not np.isfinite([coupling.multiplier, coupling.offset]).all():
+                raise ModelError(f"{coupling}", where=f"joint {joint.name}", valid="finite numbers")
+
+    def _check_end_effectors(self) -> None:
+        names = [effector.name for effector in self.end_effectors]
+        for name, link, frame in ((e.name, e.link, e.frame) for e in self.end_effectors):
+            where = f"end effector '{name}'"
+            if not END_EFFECTOR_NAME.fullmatch(name) or names.count(name) > 1:
+                raise ModelError("the name", where=where, valid=f"unique, a match of {END_EFFECTOR_NAME.pattern}")
+            if not 0 <= link < self.n or not np.isfinite(frame.parameters).all():
+                raise ModelError(f"{frame} in link {link}", where=where, valid=f"finite numbers, 0…{self.n - 1}")
+
     def _check_numbers(self) -> None:
         if not -1 <= self.ee_link < self.n:
             raise ModelError(f"the end effector is on link {self.ee_link}", where=self.name, valid=f"-1…{self.n - 1}")
@@ -250,6 +219,46 @@ class RobotModel:
     def n(self) -> int:
         """Number of joints, and of links."""
         return len(self.links)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration values."""
+        return max(values.stop for values in self.q_ranges)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities, and of generalised forces."""
+        return max(values.stop for values in self.v_ranges)
+
+    @cached_property
+    def q_ranges(self) -> tuple[range, ...]:
+        """Where in q the configuration of each joint is."""
+        return self._ranges([link.joint.kind.nq for link in self.links])
+
+    @cached_property
+    def v_ranges(self) -> tuple[range, ...]:
+        """Where in v the velocities of each joint are."""
+        return self._ranges([link.joint.kind.nv for link in self.links])
+
+    def _ranges(self, sizes: list[int]) -> tuple[range, ...]:
+        own: dict[str, range] = {}
+        end = 0
+        for link, size in zip(self.links, sizes, strict=True):
+            if link.joint.coupling is None:
+                own[link.joint.name] = range(end, end + size)
+                end += size
+        names = (link.joint.coupling.leader if link.joint.coupling else link.joint.name for link in self.links)
+        return tuple(own[name] for name in names)
+
+    @property
+    def neutral(self) -> FloatArray:
+        """The configuration in which every joint counts as zero, shape (nq,)."""
+        return np.concatenate([link.joint.kind.neutral for link in self.links if link.joint.coupling is None])
+
+    @property
+    def has_single_joints(self) -> bool:
+        """Whether each joint has one position and its rate, of its own: what control laws ask for."""
+        return all(link.joint.is_single and link.joint.coupling is None for link in self.links)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -328,6 +337,15 @@ class RobotModel:
         index = self.index_of(link)
         links = list(self.links)
         links[index] = replace(links[index], inertia=inertia)
+        return replace(self, links=tuple(links))
+
+    def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
+        """Copy with another kind of one joint, and without DH rows."""
+        if joint not in self.joint_names:
+            raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
+        links = [replace(link, joint=replace(link.joint, dh=None)) for link in self.links]
+        index = self.joint_names.index(joint)
+        links[index] = replace(links[index], joint=replace(links[index].joint, kind=kind))
         return replace(self, links=tuple(links))
 
     def with_symbolic(self, group: str, mask: ArrayLike | bool) -> RobotModel:

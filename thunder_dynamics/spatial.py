@@ -90,6 +90,18 @@ def rotation_from_ypr(yaw: Any, pitch: Any, roll: Any) -> Any:
     return rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
 
 
+def rotation_from_quaternion(x: Any, y: Any, z: Any, w: Any) -> Any:
+    """Rotation of a quaternion x, y, z, w of any length but zero, shape (3, 3)."""
+    s = 2.0 * reciprocal(x * x + y * y + z * z + w * w)
+    return matrix(
+        [
+            [1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+            [s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)],
+            [s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)],
+        ]
+    )
+
+
 def ypr_from_rotation(rotation: Any) -> tuple[float, float, float]:
     """Yaw, pitch, roll of a numeric rotation; roll = 0 where pitch = ±π/2 leaves it free."""
     R = np.asarray(rotation, dtype=float)

@@ -62,10 +62,16 @@ constexpr int kUpdates = 20000;
 constexpr int kEnds = 20;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+/// Threads of the plugin are alive: destructors of static objects, as std::exit calls them, would take from them.
+[[noreturn]] void end_at_once(int status) {
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
 void check(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "%s does not hold\n", what);
-  std::exit(3);
+  end_at_once(3);
 }
 
 hardware_interface::InterfaceDescription describe(const std::string& name) {
@@ -155,7 +161,7 @@ void cycle(ControllerInterface& controller, const std::string& positions) {
   executor.add_node(node->get_node_base_interface());
   for (int round = 0; round < 2; ++round) {
     robot.lend_to(controller);
-    if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) std::exit(1);
+    if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) end_at_once(1);
     check(run(controller, robot) == 0, "updates do not allocate");
     executor.spin_some();  // publishes what the steps have left
     check(leads_to(node->deactivate(), State::PRIMARY_STATE_INACTIVE), "the controller is inactive");
@@ -214,7 +220,7 @@ void listen(ControllerInterface& controller, const std::string& positions) {
   robot.set_positions(positions);
   robot.lend_to(controller);
   const auto node = controller.get_node();
-  if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) std::exit(1);
+  if (!leads_to(node->activate(), State::PRIMARY_STATE_ACTIVE)) end_at_once(1);
   rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(node->get_node_base_interface());
   const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);

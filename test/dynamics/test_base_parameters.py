@@ -49,7 +49,7 @@ def error_of(robot: RobotExpressions, seed: int) -> float:
 @pytest.mark.parametrize(("name", "count"), [("panda", 43), ("ur5", 36)])
 def test_the_number_that_is_known_of_an_arm(name: str, count: int) -> None:
     robot = RobotExpressions(load_robot(name))
-    base = robot.add_base_parameters()
+    base = robot.base_parameters
     assert len(base.kept) == count == pinocchio_rank(robot.model)
     assert base.gap > 1e9
     assert max(error_of(robot, seed) for seed in range(5)) < RELATIVE
@@ -59,7 +59,7 @@ def test_the_number_that_is_known_of_an_arm(name: str, count: int) -> None:
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 7), tree=st.booleans())
 def test_efforts_of_random_robots_follow_from_them_alone(seed: int, n: int, tree: bool) -> None:
     robot = RobotExpressions(random_robot(seed, n, tree=tree))
-    base = robot.add_base_parameters()
+    base = robot.base_parameters
     assert len(base.kept) == pinocchio_rank(robot.model)
     assert error_of(robot, seed % 1000) < RELATIVE
     np.testing.assert_array_equal(base.K[:, base.kept], np.eye(len(base.kept)))
@@ -76,7 +76,7 @@ def elbow(alpha: float = 0.0) -> RobotModel:
 
 def test_the_planar_elbow_as_by_hand() -> None:
     """Link 2 turns about a point of link 1 at a = 0.4: its mass acts as a point mass there, as no torque sees it."""
-    base = RobotExpressions(elbow()).add_base_parameters()
+    base = RobotExpressions(elbow()).base_parameters
     assert base.texts() == (
         "link1.mcx + 0.4·link2.m",
         "link1.mcy",
@@ -105,12 +105,12 @@ def test_an_angle_that_a_file_has_rounded_counts_as_meant_with_a_larger_toleranc
 
 def test_they_are_compiled_on_request_only(tmp_path: Path, build_cache: Path) -> None:
     file = Path(__file__).parents[2] / "config" / "robots" / "planar3r.yaml"
-    assert main(["gen", str(file), "-o", str(tmp_path), "--base-parameters"]) is None
+    names = ("Yb", "Kb", "pi_b")
+    assert main(["gen", str(file), "-o", str(tmp_path), *(a for name in names for a in ("--function", name))]) is None
     compiled = Library(tmp_path / "planar3r_generatedFiles" / "libplanar3r.so")
     robot = RobotExpressions(td.load_model(file))
     assert {"Yb", "Kb", "pi_b"}.isdisjoint(robot.functions)
-    robot.add_base_parameters()
-    assert compiled.functions == robot.functions
+    assert set(compiled.functions) == {*robot.functions, *names}
     state = random_state(robot.model, 3)
     q, qd, qdd = (state[name] for name in ("q", "dq", "ddq"))
     Yb, pi_b = compiled.evaluate("Yb", q, qd, qdd), compiled.evaluate("pi_b")
@@ -121,9 +121,8 @@ def test_they_are_compiled_on_request_only(tmp_path: Path, build_cache: Path) ->
 def test_symbolic_inertias_are_taken_and_symbolic_geometry_is_refused() -> None:
     model = load_robot("rpr")
     robot = RobotExpressions(replace(model, symbolic={}).with_symbolic("par_DYN", True))
-    robot.add_base_parameters()
     assert robot.signature("pi_b") == ("par_DYN",) and robot.signature("Yb") == ("q", "dq", "ddq")
     assert error_of(robot, 1) < RELATIVE
     for group in ("par_DHtable", "par_gravity"):
         with pytest.raises(ExpressionError, match=f"depend on {group}"):
-            RobotExpressions(model.with_symbolic(group, True)).add_base_parameters()
+            _ = RobotExpressions(model.with_symbolic(group, True)).base_parameters

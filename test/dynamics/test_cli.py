@@ -63,6 +63,19 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
 
 
+def test_trees_and_floating_bases_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    biped = ROOT / "test" / "data" / "biped.urdf"
+    joints = ("left_hip", "left_knee", "right_hip", "neck", "string")
+    held = [part for joint in ("left_knee", "right_hip") for part in ("--lock-joint", f"{joint}=0.1")]
+    ends = ["--ee-link", "left-foot", "--ee-link", "head"]
+    folder = generated(capsys, biped, "-o", tmp_path, "--base", "floating", *ends, *held)
+    library = Library(folder / "libbiped.so")
+    assert library.joint_names == ("root_joint", *(joint for joint in joints if f"{joint}=0.1" not in held))
+    assert {"J_left_foot", "T_0_head", "N"} <= set(library.functions)
+    status, _, err = run(capsys, "gen", biped, "-o", tmp_path, "--ee-link", "left-foot")
+    assert status == 2 and "movable joints off the chain" in err
+
+
 def test_a_xacro_file_reads_the_folders_that_the_command_names(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -94,6 +107,12 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
     assert Library(folder / "libplanar3r.so").evaluate("twice", [1.0, 2.0, 3.0]).tolist() == [2.0, 4.0, 6.0]
 
 
+def test_functions_on_request_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--function", "M_inv", "--function", "G_dot")
+    functions = set(Library(folder / "libplanar3r.so").functions)
+    assert {"M_inv", "G_dot", "M"} <= functions and "C_dot" not in functions
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -106,6 +125,7 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
         (["PLANAR", "--law", "cartesian_backstepping:speed=1"], "no option 'speed'"),
         (["PLANAR", "--law", "cartesian_backstepping:task=position,adapted_links=x+y"], "no link 'x'"),
         (["PLANAR", "--user-functions", "none.py"], "none.py: no such file"),
+        (["PLANAR", "--function", "M_inverse"], "planar3r: no function 'M_inverse'; valid: "),
         (["PLANAR", "--base-link", "base"], "base_link"),
         (["URDF", "--ee-link", "none"], "none"),
         (["URDF", "--lock-joint", "j=x"], "'x' is no number"),

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
-from robots import random_robot, random_state
+from robots import general_robot, random_robot, random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -39,14 +40,15 @@ def arguments_of(robot: RobotExpressions, seed: int) -> dict[str, np.ndarray]:
     return values
 
 
-def assert_compiled_equals_symbolic(folder: Path, robot: RobotExpressions) -> None:
+def assert_compiled_equals_symbolic(folder: Path, robot: RobotExpressions, requested: Sequence[str] = ()) -> None:
     instance, library = td.load(folder), Library(folder / f"lib{robot.model.name}.so")
-    assert library.functions == robot.functions
+    functions = robot.selected(requested)
+    assert library.functions == functions
     for seed in range(3):
         values = arguments_of(robot, seed)
         for name in set(values) - {"par_REG"}:
             getattr(instance, f"set_{name}")(values[name])
-        for name in robot.functions:
+        for name in functions:
             expected = evaluate(robot, name, values)
             compiled = library.evaluate(name, **{a: values[a] for a in robot.signature(name)})
             assert_close(compiled, expected, RELATIVE)
@@ -68,7 +70,19 @@ def test_compiled_robot_with_every_parameter_symbolic_is_the_symbolic_one() -> N
     model = random_robot(4, 3, dh=True)
     for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
         model = model.with_symbolic(group, True)
-    assert_compiled_equals_symbolic(td.build(model), RobotExpressions(model))
+    folder = td.build(model, functions=["all"])
+    assert_compiled_equals_symbolic(folder, RobotExpressions(model), ["all"])
+
+
+def test_compiled_robot_with_a_free_joint_is_the_symbolic_one(tmp_path: Path) -> None:
+    """Arguments of nq and of nv values; it starts from a configuration that there is, and passes its own test."""
+    model = general_robot(3, 2)
+    assert (model.nq, model.nv) == (8, 7)
+    folder, robot = td.build(model), RobotExpressions(model)
+    at_rest = {"q": model.neutral}
+    np.testing.assert_allclose(td.load(folder).get_T_0_2(), evaluate(robot, "T_0_2", at_rest), rtol=0, atol=1e-14)
+    assert_compiled_equals_symbolic(folder, robot)
+    assert_the_package_passes_its_test_with_cmake(folder, tmp_path)
 
 
 @pytest.mark.xdist_group("panda")
@@ -267,13 +281,17 @@ def test_the_package_names_no_path_of_this_machine(sea2_folder: Path) -> None:
 
 
 def test_the_package_builds_and_passes_its_test_with_cmake(sea2_folder: Path, tmp_path: Path) -> None:
+    assert_the_package_passes_its_test_with_cmake(sea2_folder, tmp_path)
+
+
+def assert_the_package_passes_its_test_with_cmake(folder: Path, tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
     prefix = Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix")))
     if not (prefix / "share" / "eigen3" / "cmake" / "Eigen3Config.cmake").is_file():
         pytest.skip("Eigen has no CMake configuration")
     source = tmp_path / "source"
-    shutil.copytree(sea2_folder, source)
+    shutil.copytree(folder, source)
     build = tmp_path / "build"
     for command in (
         ["cmake", "-S", str(source), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix}"],

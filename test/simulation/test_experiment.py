@@ -264,6 +264,19 @@ def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) ->
     assert len(re.findall(r"^note: .*leaves no margin at 1000 Hz", result.output, re.MULTILINE)) == 1
 
 
+def test_command_ends_with_1_and_says_when_and_why_an_arm_was_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "fast.yaml"
+    limits = {"velocity_patience": 0.001, "velocity_limit": 0.01}
+    path.write_text(yaml.safe_dump(_document(duration=0.3, host=limits)))
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1, result.output
+    runs = json.loads((tmp_path / "out/metrics.json").read_text())["runs"]
+    for name in ("no_adaptation", "adaptation"):
+        assert runs[name]["fault"]["guard"] == "runaway" and 0.0 < runs[name]["fault"]["time"] < 0.3
+        assert f"run {name} failed at t = {runs[name]['fault']['time']:g} s: the arm ran away" in result.output
+    assert "runaway at 0." in (tmp_path / "out/report.html").read_text()
+
+
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(run_command, [str(tmp_path / "none.yaml")])
     assert result.exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,16 @@ def test_guards_are_counted_by_step() -> None:
     metrics = compute_metrics(make_trace(), make_timing())
     assert metrics["guards"] == {"measurement_non_finite": 0, "effort_rate_limited": 4, "effort_limited": 1}
     assert (metrics["effort_limit_hits"], metrics["effort_rate_limit_hits"]) == (1, 4)
+
+
+def test_the_first_fault_is_named_with_its_time() -> None:
+    trace = make_trace()
+    assert compute_metrics(trace, make_timing())["fault"] is None
+    names = np.array(["measurement_lost", "position_exceeded", "effort_limited"])
+    guards = np.zeros_like(trace.guards)
+    guards[2:], guards[40:], guards[70:] = 0b100, 0b110, 0b111
+    fault = compute_metrics(replace(trace, guards=guards, guard_names=names), make_timing())["fault"]
+    assert fault == {"guard": "position_exceeded", "time": pytest.approx(0.4)}
 
 
 def test_efforts_are_compared_with_their_limits() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
+from thunder_controllers.commands.compiled import single_joint_library
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, estimated_links
 from thunder_controllers.identification.estimates import write_estimates
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot
-from thunder_dynamics.build import build
 from thunder_dynamics.cli import parse_law
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
@@ -51,7 +51,7 @@ def identify(
         raise LawError("estimates are those of a law", where="--output", valid="--law NAME[:option=value,…] beside it")
     model = load_model(robot)
     requests = [] if law is None else [parse_law(law)]
-    library = Library(build(model, requests, python=False) / f"lib{model.name}.so")
+    library = single_joint_library(model, requests)
     links = library.link_names if law is None else estimated_links(library, requests[0][0])
     if not links or not set(links) <= {*library.link_names}:
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")

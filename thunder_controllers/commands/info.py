@@ -45,13 +45,16 @@ def info(robot: str, base_parameters: bool) -> None:
 
 
 def function_rows(robot: RobotExpressions) -> Rows:
-    """Every function of a robot: arguments, description, shape, operations of its C code; three columns are text."""
+    """Functions of a robot: arguments, description, shape, operations of its C code; three columns are text."""
     rows = [["function", "arguments", "what", "shape", "operations"]]
     for name in robot.functions:
         function = robot.function(name)
         shape = f"{function.size1_out(0)}×{function.size2_out(0)}"
         arguments = ", ".join(robot.signature(name)) or "–"
         rows.append([name, arguments, robot.spec(name).description, shape, str(function.n_instructions())])
+    for name in robot.functions_on_request:
+        spec = robot.spec(name)
+        rows.append([name, ", ".join(spec.arguments) or "–", spec.description, "–", "on request"])
     return rows
 
 
@@ -61,7 +64,7 @@ def _tree(model: RobotModel) -> Rows:
         parent = model.links[link.parent].name if link.parent >= 0 else "base"
         joint = link.joint
         numbers = (_numbers(joint.axis), _numbers(joint.placement.translation.tolist()))
-        rows.append([link.name, parent, joint.name, joint.kind.value, *numbers])
+        rows.append([link.name, parent, joint.name, joint.kind.name, *numbers])
     return rows
 
 
@@ -71,7 +74,14 @@ def _frames(model: RobotModel) -> Rows:
 
     head = ["frame", "in", "translation [m]", "yaw, pitch, roll [rad]"]
     ee = row("end effector", model.links[model.ee_link].name, model.ee)
-    return [head, row("base L0", "world", model.base), ee, ["gravity [m/s²]", "world", _numbers(model.gravity), "–"]]
+    others = [row(one.name, model.links[one.link].name, one.frame) for one in model.end_effectors]
+    return [
+        head,
+        row("base L0", "world", model.base),
+        ee,
+        *others,
+        ["gravity [m/s²]", "world", _numbers(model.gravity), "–"],
+    ]
 
 
 def _show_limits(library: Library) -> None:
@@ -106,7 +116,7 @@ def _parameters(model: RobotModel) -> Rows:
 
 
 def _show_base_parameters(robot: RobotExpressions) -> None:
-    base = robot.add_base_parameters()
+    base = robot.base_parameters
     print_table([[f"{len(base.kept)} base parameters"], *([text] for text in base.texts())])
     print_table([["without effect"], *([name] for name in base.unobservable)])
 

@@ -18,7 +18,11 @@ from thunder_dynamics.errors import ThunderError
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
 def run(scenario: Path, out: Path | None, seed: int | None) -> None:
-    """Run a simulation SCENARIO (YAML) and write traces, metrics and a report."""
+    """Run a simulation SCENARIO (YAML) and write traces, metrics and a report.
+
+    Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
+    """
+    from thunder_controllers.host import Guard, fault_text
     from thunder_controllers.report.page import result_rows, write_report
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
@@ -40,3 +44,9 @@ def run(scenario: Path, out: Path | None, seed: int | None) -> None:
         first, last = result.runs[0].name, result.runs[-1].name
         click.echo(f"final error, {first} / {last}: {ratio:.4g}")
     click.echo(f"report: {report.resolve()}")
+    failed = [(one.name, fault) for one in result.runs if (fault := one.metrics["fault"])]
+    for name, fault in failed:
+        what = fault_text(Guard[fault["guard"].upper()])
+        click.secho(f"run {name} failed at t = {fault['time']:g} s: {what} ({fault['guard']})", fg="red", err=True)
+    if failed:
+        sys.exit(1)

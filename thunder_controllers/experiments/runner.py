@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Outcome
 from thunder_controllers.experiments.measures import pose_distance
-from thunder_controllers.host import FAULTS, Guard, Library
+from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
+from thunder_controllers.simulation.metrics import first_fault
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.trace import Trace
@@ -122,15 +123,12 @@ def _scenario(run: Run) -> Scenario:
 def _judge(case: Case, trace: Trace, velocity_limit: FloatArray) -> Outcome:
     steps = min(max(round(case.window * case.config.rate), 1), len(trace.t))
     error = pose_distance(trace)[-steps:]
-    faults = [guard for guard in Guard if guard & FAULTS and (trace.guards & guard).any()]
-    ended = (
-        str(min(faults, key=lambda guard: int(np.argmax(trace.guards & guard > 0))).name).lower() if faults else DONE
-    )
+    fault = first_fault(trace)
     return Outcome(
-        ended=ended,
+        ended=DONE if fault is None else fault["guard"],
         error=float(error.mean()),
         peak_error=float(error.max()),
-        settled=not faults and bool(error.mean() <= SETTLED),
+        settled=fault is None and bool(error.mean() <= SETTLED),
         peak_speed=float((np.abs(trace.qd) / velocity_limit).max()),
         frozen=float((trace.guards & Guard.ADAPTATION_FROZEN > 0).mean()),
         rate_limited=float((trace.guards & Guard.EFFORT_RATE_LIMITED > 0).mean()),

@@ -45,6 +45,11 @@ def spread(values: list[float]) -> Spread:
     return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
 
 
+def faults(outcomes: Sequence[Outcome]) -> int:
+    """How many cases did not end as they should."""
+    return sum(one.ended != DONE for one in outcomes)
+
+
 def _success(outcomes: Sequence[Outcome]) -> float | None:
     ran = [one.settled for one in outcomes if one.ended != REFUSED]
     return sum(ran) / len(ran) if ran else None

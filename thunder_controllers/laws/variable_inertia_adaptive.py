@@ -211,7 +211,7 @@ class Masses:
         `AdaptationLimit` keeps of Σᵢ (W (σΓ)⁻¹Wᵀ)ᵢᵢ / R_1,i, with the time between two scans for the period.
         """
         period = scan.period
-        speed = dot(self._limit.per_damping(dynamics.R_1), (W * W) @ self._rates) * period / self._dt
+        speed = dot(self._limit.per_damping(dynamics.R_1, W.shape[0]), (W * W) @ self._rates) * period / self._dt
         rate = (
             self._motion
             * self._limit.share_kept(speed)

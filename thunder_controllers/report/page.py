@@ -133,6 +133,7 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
         ("steps at the effort limit", "effort_limit_hits", "{:d}"),
         ("steps at the effort rate limit", "effort_rate_limit_hits", "{:d}"),
         ("effort limits kept", "limits_kept", "{}"),
+        ("fault that stopped the arm", "fault", "{0[guard]} at {0[time]:g} s"),
         ("joint drift over the last period [rad, m]", "joint_drift", "{:.2g}"),
         ("wall time per simulated second [s]", "wall_per_simulated_second", "{:.3f}"),
     ):

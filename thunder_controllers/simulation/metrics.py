@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import FAULTS, Guard, Library
 from thunder_controllers.identification.payload import Payload, find_payload
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -50,6 +50,7 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "iae": float(norm.sum() * dt),
         "effort_limit_hits": trace.guard_steps("effort_limited"),
         "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
+        "fault": first_fault(trace),
         "guards": {str(name): trace.guard_steps(str(name)) for name in trace.guard_names},
         "faults": {str(name): int(steps.sum()) for name, steps in zip(trace.fault_names, trace.faults.T, strict=True)},
         "max_effort": np.abs(trace.effort).max(axis=0).tolist(),
@@ -62,6 +63,16 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "control_step_us": step_times(timing),
         "wall_per_simulated_second": timing.wall / (len(trace.t) * dt),
     }
+
+
+def first_fault(trace: Trace) -> dict[str, Any] | None:
+    """The guard that found the first fault, after which the host brings the arm to rest, and its time [s]; or None."""
+    names = (str(guard.name).lower() for guard in Guard if guard & FAULTS)
+    found = [(step, name) for name in names if (step := trace.first_step(name)) is not None]
+    if not found:
+        return None
+    step, name = min(found)
+    return {"guard": name, "time": float(trace.t[step])}
 
 
 def joint_drift(trace: Trace) -> float | None:

@@ -91,8 +91,16 @@ class Trace:
 
     def guard_steps(self, name: str) -> int:
         """Number of steps in which a guard acted; 0 for a name that the host does not have."""
+        return int(self._acted(name).sum())
+
+    def first_step(self, name: str) -> int | None:
+        """First step in which a guard acted; None if it never did."""
+        acted = self._acted(name)
+        return int(np.argmax(acted)) if acted.any() else None
+
+    def _acted(self, name: str) -> NDArray[np.bool_]:
         bits = np.flatnonzero(self.guard_names == name)
-        return int(((self.guards >> bits[0]) & 1).sum()) if bits.size else 0
+        return (self.guards >> bits[0]) & 1 > 0 if bits.size else np.zeros(len(self.guards), dtype=bool)
 
 
 @dataclass(frozen=True)

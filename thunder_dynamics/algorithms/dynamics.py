@@ -7,6 +7,7 @@ that the force that moves a mass at the point r of a link as M q̈_r + C q̇_r +
 
 The linear velocities cancel out of a, by the Jacobi identity, so neither v nor v_r is ever formed: this is the
 recursion of theory.md §2, expanded once by hand. With q̇_r = q̇ it is the classical recursive Newton–Euler algorithm.
+Here q̇, q̇_r, q̈_r stand for the velocities of the model, v where q̇ = N(q) v is another.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.joint_motion import Screw
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.inertia import N_PARAMETERS, reg_from_dyn, symmetric_from_six
 from thunder_dynamics.spatial import cross, dot, matrix, skew
@@ -59,22 +61,26 @@ def field_gradient(alpha: SX, omega: SX, omega_r: SX) -> SX:
 def propagate(kinematics: Kinematics, qd: SX, qd_r: SX, qdd_r: SX, gravity: Sequence[SX | float]) -> list[LinkMotion]:
     """Forward pass over the tree: the `LinkMotion` of every link.
 
-    a_i = R_iᵀ (a_p + B_p p_i), then, with u the joint axis: revolute ω += u q̇, ω_r += u q̇_r, α += u q̈_r + (ω × u) q̇_r;
-    prismatic a += u q̈_r + (ω × u) q̇_r + (ω_r × u) q̇.
+    a_i = R_iᵀ (a_p + B_p p_i), then, with s_v, s_w the halves of S and ω⁻, ω_r⁻ what the parent hands on:
+    ω = ω⁻ + s_w q̇,  ω_r = ω_r⁻ + s_w q̇_r,  α += s_w q̈_r + s_w° q̇_r + ω × s_w q̇_r,
+    a += s_v q̈_r + s_v° q̇_r + ω × s_v q̇_r + ω_r⁻ × s_v q̇, where ° is the rate of the components.
     """
     zero = SX.zeros(3)
     base = LinkMotion(-(kinematics.base_rotation.T @ ca.vertcat(*gravity)), zero, zero, zero, SX.zeros(3, 3))
     motions: list[LinkMotion] = []
+    rates = kinematics.subspace_rates(qd)
     for i, link in enumerate(kinematics.model.links):
         parent = motions[link.parent] if link.parent >= 0 else base
-        X, u = kinematics.transforms[i], kinematics.axes[i]
+        X = kinematics.transforms[i]
         a = X.to_link(parent.a + parent.B @ X.translation)
         alpha, omega, omega_r = (X.to_link(v) for v in (parent.alpha, parent.omega, parent.omega_r))
-        if kinematics.is_revolute(i):
-            omega, omega_r = omega + u * qd[i], omega_r + u * qd_r[i]
-            alpha = alpha + u * qdd_r[i] + cross(omega, u) * qd_r[i]
-        else:
-            a = a + u * qdd_r[i] + cross(omega, u) * qd_r[i] + cross(omega_r, u) * qd[i]
+        columns = list(zip(kinematics.model.v_ranges[i], kinematics.subspaces[i], rates[i], strict=True))
+        for k, (s_v, s_w), _ in columns:
+            omega, a = omega + s_w * qd[k], a + cross(omega_r, s_v) * qd[k]
+        for k, (s_v, s_w), (rate_v, rate_w) in columns:
+            omega_r = omega_r + s_w * qd_r[k]
+            a = a + s_v * qdd_r[k] + (rate_v + cross(omega, s_v)) * qd_r[k]
+            alpha = alpha + s_w * qdd_r[k] + (rate_w + cross(omega, s_w)) * qd_r[k]
         motions.append(LinkMotion(a, alpha, omega, omega_r, field_gradient(alpha, omega, omega_r)))
     return motions
 
@@ -93,7 +99,7 @@ def link_wrench(motion: LinkMotion, pi: SX) -> tuple[SX, SX]:
 
 
 def inverse_dynamics(kinematics: Kinematics, motions: Sequence[LinkMotion], pi: SX, links: Iterable[int]) -> SX:
-    """τ = M q̈_r + C q̇_r + G of the given links only, shape (n,), with C in Christoffel form, in O(n).
+    """τ = M q̈_r + C q̇_r + G of the given links only, shape (nv,), with C in Christoffel form, in O(n).
 
     Args:
         motions: From `propagate`.
@@ -106,13 +112,14 @@ def inverse_dynamics(kinematics: Kinematics, motions: Sequence[LinkMotion], pi: 
         link_wrench(motions[i], pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)]) if i in chosen else None
         for i in range(model.n)
     ]
-    tau = SX.zeros(model.n)
+    tau = SX.zeros(model.nv)
     for i in reversed(range(model.n)):
         wrench = wrenches[i]
         if wrench is None:
             continue
         force, moment = wrench
-        tau[i] = dot(kinematics.axes[i], moment if kinematics.is_revolute(i) else force)
+        for k, screw in kinematics.screws(i, i):
+            tau[k] += _power(screw, wrench)
         parent = model.links[i].parent
         if parent >= 0:
             X = kinematics.transforms[i]
@@ -144,7 +151,7 @@ class Dynamics:
         self._pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
 
     @cached_property
-    def _composite_inertias(self) -> list[tuple[SX, SX, SX]]:
+    def composite_inertias(self) -> list[tuple[SX, SX, SX]]:
         """Composite m, h and second moment Σ = ∫ r rᵀ dm of every link, in its frame."""
         bodies = []
         for pi in self._pi:
@@ -166,77 +173,85 @@ class Dynamics:
         product = h_rotated @ p.T
         return mass, h_rotated + mass * p, rotated + product + product.T + mass * (p @ p.T)
 
-    def _composite_wrench(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
+    def composite_wrench(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """I^c_i applied to a motion vector: force m v + ω × h, moment h × v + I ω."""
-        mass, h, second = self._composite_inertias[i]
+        mass, h, second = self.composite_inertias[i]
         inertia_times_angular = ca.trace(second) * angular - second @ angular
         return mass * linear + cross(angular, h), cross(h, linear) + inertia_times_angular
 
     def mass_matrix(self) -> SX:
-        """M(q), shape (n, n): M_ji = S_jᵀ I^c_i S_i for j on the path to i."""
-        M = SX.zeros(self.model.n, self.model.n)
-        screws = self.kinematics.joint_axes_in_links
-        for i in range(self.model.n):
-            wrench = self._composite_wrench(i, *screws[i, i])
-            for j in self.model.path(i):
-                M[i, j] = M[j, i] = _power(screws[j, i], wrench)
+        """M(q), shape (nv, nv): M_ji = S_jᵀ I^c_i S_i for j on the path to i."""
+        M = SX.zeros(self.model.nv, self.model.nv)
+        for i, link in enumerate(self.model.links):
+            others = self.kinematics.path_screws(link.parent, i)
+            for k, screw in self.kinematics.screws(i, i):
+                wrench = self.composite_wrench(i, *screw)
+                M[k, k] += _power(screw, wrench)
+                for j, other in others:
+                    power = _power(other, wrench)
+                    M[j, k] += power
+                    M[k, j] += power
+                others.append((k, screw))
         return M
 
     def gravity_torque(self, gravity: Sequence[SX | float]) -> SX:
-        """G(q), shape (n,): G_i = S_iᵀ I^c_i (−g₀)|_i."""
-        G = SX.zeros(self.model.n)
+        """G(q), shape (nv,): G_i = S_iᵀ I^c_i (−g₀)|_i."""
+        G = SX.zeros(self.model.nv)
         a0 = -(self.kinematics.base_rotation.T @ ca.vertcat(*gravity))
         fields: list[SX] = []
         for i, link in enumerate(self.model.links):
             fields.append(self.kinematics.transforms[i].to_link(fields[link.parent] if link.parent >= 0 else a0))
-            wrench = self._composite_wrench(i, fields[i], SX.zeros(3))
-            G[i] = _power(self.kinematics.joint_axes_in_links[i, i], wrench)
+            wrench = self.composite_wrench(i, fields[i], SX.zeros(3))
+            for k, screw in self.kinematics.screws(i, i):
+                G[k] += _power(screw, wrench)
         return G
 
     def coriolis_matrix(self, qd: SX) -> SX:
-        """C(q, q̇) in Christoffel form, shape (n, n), for which Ṁ = C + Cᵀ (Echeandia & Wensing 2021, alg. 1, adapted).
+        """C(q, v) with M and its rate, Ṁ = C + Cᵀ, shape (nv, nv) (Echeandia & Wensing 2021, alg. 1, adapted).
 
         C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
         """
-        n, screws = self.model.n, self.kinematics.joint_axes_in_links
-        velocities = self._velocities(qd)
-        screw_rates = self._screw_rates(velocities)
+        velocities = self.velocities(qd)
+        rates = self._screw_rates(velocities, qd)
         operators = self._composite_christoffel_operators(velocities)
-        C = SX.zeros(n, n)
-        for i in range(n):
-            linear, angular = screws[i, i]
+        C = SX.zeros(self.model.nv, self.model.nv)
+        for i, link in enumerate(self.model.links):
             momentum, B22 = operators[i]
-            force, moment = self._composite_wrench(i, *screw_rates[i, i])
-            forward = (force + cross(angular, momentum), moment + B22 @ angular)
-            own = self._composite_wrench(i, linear, angular)
-            backward = cross(momentum, linear) + B22.T @ angular
-            for j in self.model.path(i):
-                C[j, i] = _power(screws[j, i], forward)
-                if j != i:
-                    C[i, j] = _power(screw_rates[j, i], own) + dot(screws[j, i][1], backward)
+            above, own = self.kinematics.path_screws(link.parent, i), self.kinematics.screws(i, i)
+            rates_above = [rate for j in self.model.path(link.parent) for rate in rates[j, i]]
+            for (k, (linear, angular)), rate in zip(own, rates[i, i], strict=True):
+                force, moment = self.composite_wrench(i, *rate)
+                forward = (force + cross(angular, momentum), moment + B22 @ angular)
+                for j, screw in [*above, *own]:
+                    C[j, k] += _power(screw, forward)
+                wrench = self.composite_wrench(i, linear, angular)
+                backward = cross(momentum, linear) + B22.T @ angular
+                for (j, screw), other in zip(above, rates_above, strict=True):
+                    C[k, j] += _power(other, wrench) + dot(screw[1], backward)
         return C
 
-    def _velocities(self, qd: SX) -> list[tuple[SX, SX]]:
+    def velocities(self, qd: SX) -> list[Screw]:
         """Linear and angular velocity of every link at its origin, in its frame."""
-        velocities: list[tuple[SX, SX]] = []
+        velocities: list[Screw] = []
         for i, link in enumerate(self.model.links):
-            u = self.kinematics.axes[i]
             start = velocities[link.parent] if link.parent >= 0 else (SX.zeros(3), SX.zeros(3))
             v, w = self.kinematics.motion_to_link(i, *start)
-            velocities.append((v, w + u * qd[i]) if self.kinematics.is_revolute(i) else (v + u * qd[i], w))
+            linear, angular = self.kinematics.joint_twist(i, qd)
+            velocities.append((v + linear, w + angular))
         return velocities
 
-    def _screw_rates(self, velocities: Sequence[tuple[SX, SX]]) -> dict[tuple[int, int], tuple[SX, SX]]:
-        """Ṡ_j = v_j × S_j of every joint j, seen from every link i that it moves."""
-        rates: dict[tuple[int, int], tuple[SX, SX]] = {}
-        for i, link in enumerate(self.model.links):
-            v, w = velocities[i]
-            u, zero = self.kinematics.axes[i], SX.zeros(3)
-            revolute = self.kinematics.is_revolute(i)
-            rates[i, i] = (cross(v, u), cross(w, u)) if revolute else (cross(w, u), zero)
-            for j in self.model.path(link.parent):
-                rates[j, i] = self.kinematics.motion_to_link(i, *rates[j, link.parent])
-        return rates
+    def _screw_rates(self, velocities: Sequence[Screw], qd: SX) -> dict[tuple[int, int], tuple[Screw, ...]]:
+        """Ṡ_j = S_j° + v_j × S_j of every joint j, seen from every link i that it moves."""
+        components = self.kinematics.subspace_rates(qd)
+        own = []
+        for (v, w), subspace, rates in zip(velocities, self.kinematics.subspaces, components, strict=True):
+            own.append(
+                tuple(
+                    (rate_v + cross(w, s_v) + cross(v, s_w), rate_w + cross(w, s_w))
+                    for (s_v, s_w), (rate_v, rate_w) in zip(subspace, rates, strict=True)
+                )
+            )
+        return self.kinematics.carried(own)
 
     def _composite_christoffel_operators(self, velocities: Sequence[tuple[SX, SX]]) -> list[tuple[SX, SX]]:
         """Composite l and B₂₂ of every link, in its frame."""
@@ -269,6 +284,6 @@ def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:
     return 0.5 * (ca.reshape(D @ qd, n, n) + QD - QD.T)
 
 
-def _power(screw: tuple[SX, SX], wrench: tuple[SX, SX]) -> SX:
+def _power(screw: Screw, wrench: Screw) -> SX:
     """Sᵀ F of a motion and a force vector."""
     return SX(dot(screw[0], wrench[0]) + dot(screw[1], wrench[1]))

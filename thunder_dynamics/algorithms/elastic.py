@@ -21,13 +21,13 @@ def elastic_terms(model: RobotModel, symbols: Mapping[str, SX], parameters: Para
     """k, d, dm (n_e,), Mm (n_e, n_e) and the regressors reg_k, reg_d, reg_dm, reg_Mm of an elastic robot.
 
     Args:
-        symbols: q, dq (n,) and x, dx, ddx (n_e,), n_e the number of elastic joints.
+        symbols: q (nq,), dq (nv,) and x, dx, ddx (n_e,), n_e the number of elastic joints.
     """
-    joints = list(model.elastic_joints)
+    joints = model.elastic_joints
     first = next(model.elasticities())
     x, dx = symbols["x"], symbols["dx"]
-    stretch = x - symbols["q"][joints]
-    stretch_rate = dx - symbols["dq"][joints]
+    stretch = x - symbols["q"][[model.q_ranges[i].start for i in joints]]
+    stretch_rate = dx - symbols["dq"][[model.v_ranges[i].start for i in joints]]
     reg_k = _regressor(stretch, len(first.K), lambda s, order: [s ** (2 * j + 1) for j in range(order)])
     reg_d = _regressor(stretch_rate, len(first.D), power_basis)
     reg_dm = _regressor(dx, len(first.Dm), power_basis)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import casadi as ca
 
 from thunder_dynamics.algorithms.kinematics import Parameters
@@ -22,17 +24,26 @@ def power_basis(velocity: SX, order: int) -> list[SX]:
 
 
 def friction_torque(model: RobotModel, qd: SX, parameters: Parameters) -> SX:
-    """τ_f, shape (n,), [N·m] or [N]."""
-    coefficients, order = parameters["par_Dl"], model.friction_order
-    torques = []
-    for i, link in enumerate(model.links):
-        mine = coefficients[order * i : order * (i + 1)]
-        viscous = sum((c * b for c, b in zip(mine, power_basis(qd[i], order), strict=True)), start=SX(0))
-        torques.append(viscous + link.coulomb * ca.tanh(qd[i] / SMOOTHING_VELOCITY))
-    return ca.vertcat(*torques)
+    """τ_f, shape (nv,), [N·m] or [N]; each velocity of a joint has the coefficients of the joint."""
+    torque = friction_regressor(model, qd) @ ca.vertcat(SX(0, 1), *(SX(v) for v in parameters["par_Dl"]))
+    for i, k, velocity, scale in _rubbing(model, qd):
+        torque[k] += scale * (model.links[i].coulomb * ca.tanh(velocity / SMOOTHING_VELOCITY))
+    return torque
 
 
 def friction_regressor(model: RobotModel, qd: SX) -> SX:
-    """reg_dl with reg_dl · [Dl of joint 1, Dl of joint 2, …] = the viscous part of τ_f, shape (n, n·Dl_order)."""
+    """reg_dl with reg_dl · [Dl of joint 1, Dl of joint 2, …] = the viscous part of τ_f, shape (nv, n·Dl_order)."""
     order = model.friction_order
-    return ca.diagcat(*(ca.horzcat(*power_basis(qd[i], order)) for i in range(model.n)))
+    regressor = SX(model.nv, model.n * order)
+    for i, k, velocity, scale in _rubbing(model, qd):
+        for column, value in enumerate(power_basis(velocity, order)):
+            regressor[k, order * i + column] += scale * value
+    return regressor
+
+
+def _rubbing(model: RobotModel, qd: SX) -> Iterator[tuple[int, int, SX, float]]:
+    """Joint, index of the velocity, velocity in the joint, and its share in that of the model, of all that rubs."""
+    for i, link in enumerate(model.links):
+        scale = 1.0 if link.joint.coupling is None else link.joint.coupling.multiplier
+        for k in model.v_ranges[i]:
+            yield i, k, scale * qd[k], scale

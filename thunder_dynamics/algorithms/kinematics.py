@@ -1,20 +1,38 @@
-"""Symbolic kinematics of a tree: joint transforms, frames, axes and Jacobians.
+"""Symbolic kinematics of a tree: joint transforms, frames, motion subspaces and Jacobians.
 
-World-frame quantities: T_0_i, J_i = [linear; angular] of the origin of link i, column j = [z_j × (p_i − p_j); z_j] for
-a revolute joint and [z_j; 0] for a prismatic one. Body-frame quantities are used by the dynamics: vectors are carried
-from a link to the next by the two cheap factors of its rotation, a constant one and one about the joint axis.
+Columns of Jacobians, rows of regressors, and rows and columns of M and C belong to the velocities v of the model, one
+of a revolute joint, six of a free one. How an algorithm asks for them:
+
+- `model.q_ranges[i]`, `model.v_ranges[i]`: where q and v of joint i are in the model's. Coupled joints share them, so
+  what belongs to a velocity is added up, never assigned.
+- `subspaces[i]`: the columns of S_i(q), in link i; `subspace_rates(v)[i]`: their rates as components there, zero
+  but for kinds whose S depends on q. The true rate of S_i, in link i, is `subspace_rates(v)[i]` + v_i × S_i.
+- `screws(j, i)`: for every velocity k of joint j, (k, its screw seen from link i at its origin); `path_screws(i, i)`:
+  those of all joints that move link i.
+- `configuration_rate(v)`: q̇ = N(q) v; any function's time derivative is its derivative along that.
+
+World-frame quantities: T_0_i, J_i = [linear; angular] of the origin of link i. Body-frame quantities are used by the
+dynamics: vectors are carried from a link to the next by the two cheap factors of its rotation, a constant one and one
+about the joint axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 
 import casadi as ca
 
-from thunder_dynamics.model import PARAMETER_GROUPS, Joint, JointKind, RobotModel
-from thunder_dynamics.spatial import cross, homogeneous, rot_axis, rot_x, rot_z, rotation_from_ypr
+from thunder_dynamics.algorithms.joint_motion import (
+    JointTransform,
+    Screw,
+    joint_rate,
+    joint_subspace,
+    joint_subspace_rate,
+    joint_transform,
+)
+from thunder_dynamics.model import PARAMETER_GROUPS, Joint, RobotModel
+from thunder_dynamics.spatial import cross, homogeneous, rotation_from_ypr
 
 SX = ca.SX
 
@@ -40,30 +58,8 @@ class Parameters:
         return self._values[group]
 
 
-@dataclass(frozen=True)
-class JointTransform:
-    """Pose of a link in its parent: rotation `constant` @ `motion`, origin at `translation` (parent frame)."""
-
-    constant: SX
-    motion: SX
-    translation: SX
-
-    def to_link(self, v: SX) -> SX:
-        """Express a free vector of the parent frame in the link frame."""
-        return self.motion.T @ (self.constant.T @ v)
-
-    def to_parent(self, v: SX) -> SX:
-        """Express a free vector of the link frame in the parent frame."""
-        return self.constant @ (self.motion @ v)
-
-    @property
-    def rotation(self) -> SX:
-        """Rotation of the link in its parent, shape (3, 3)."""
-        return self.constant @ self.motion
-
-
 class Kinematics:
-    """Kinematics of `model` at joint positions `q` (an SX column of length n)."""
+    """Kinematics of `model` at the configuration `q` (an SX column of length nq)."""
 
     def __init__(self, model: RobotModel, q: SX, parameters: Parameters) -> None:
         self.model = model
@@ -71,23 +67,60 @@ class Kinematics:
         self.parameters = parameters
 
     @cached_property
+    def joint_configurations(self) -> tuple[SX, ...]:
+        """The own configuration of every joint: its part of q, or what its leader's makes of it."""
+        return self._parts(self.q, self.model.q_ranges, with_offset=True)
+
+    def _parts(self, values: SX, ranges: Sequence[range], with_offset: bool = False) -> tuple[SX, ...]:
+        parts = []
+        for link, indices in zip(self.model.links, ranges, strict=True):
+            part, coupling = values[indices.start : indices.stop], link.joint.coupling
+            if coupling is not None:
+                part = coupling.multiplier * part + (coupling.offset if with_offset else 0.0)
+            parts.append(part)
+        return tuple(parts)
+
+    @cached_property
     def transforms(self) -> tuple[JointTransform, ...]:
         """Transform parent → link of every link."""
         dh = self.parameters["par_DHtable"] if all(link.joint.dh for link in self.model.links) else None
         rows = [None if dh is None else dh[4 * i : 4 * i + 4] for i in range(self.model.n)]
         return tuple(
-            _joint_transform(link.joint, self.q[i], row)
-            for i, (link, row) in enumerate(zip(self.model.links, rows, strict=True))
+            joint_transform(link.joint, q, row)
+            for link, q, row in zip(self.model.links, self.joint_configurations, rows, strict=True)
         )
 
     @cached_property
-    def axes(self) -> tuple[SX, ...]:
-        """Joint axis of every link in its own frame, a constant unit vector."""
-        return tuple(SX(ca.DM(list(link.joint.axis))) for link in self.model.links)
+    def subspaces(self) -> tuple[tuple[Screw, ...], ...]:
+        """Columns of the motion subspace of every joint, in its link: the twist per velocity of the model."""
+        return tuple(
+            _followed(link.joint, joint_subspace(link.joint, q))
+            for link, q in zip(self.model.links, self.joint_configurations, strict=True)
+        )
 
-    def is_revolute(self, i: int) -> bool:
-        """Whether joint i is revolute."""
-        return self.model.links[i].joint.kind is JointKind.REVOLUTE
+    def subspace_rates(self, v: SX) -> tuple[tuple[Screw, ...], ...]:
+        """Rates of `subspaces` as components in the links, for the velocity v of the model."""
+        velocities = self._parts(v, self.model.v_ranges)
+        return tuple(
+            _followed(link.joint, joint_subspace_rate(link.joint, q, rate))
+            for link, q, rate in zip(self.model.links, self.joint_configurations, velocities, strict=True)
+        )
+
+    def configuration_rate(self, v: SX) -> SX:
+        """q̇ = N(q) v, shape (nq,)."""
+        rates = []
+        for i, link in enumerate(self.model.links):
+            if link.joint.coupling is None:
+                own = self.model.v_ranges[i]
+                rates.append(joint_rate(link.joint, self.joint_configurations[i], v[own.start : own.stop]))
+        return ca.vertcat(*rates)
+
+    def joint_twist(self, i: int, v: SX) -> Screw:
+        """S_i v, the twist of link i relative to its parent, in link i."""
+        linear, angular = SX.zeros(3), SX.zeros(3)
+        for k, (s_v, s_w) in zip(self.model.v_ranges[i], self.subspaces[i], strict=True):
+            linear, angular = linear + s_v * v[k], angular + s_w * v[k]
+        return linear, angular
 
     @cached_property
     def base_rotation(self) -> SX:
@@ -107,13 +140,13 @@ class Kinematics:
     @cached_property
     def ee_pose(self) -> tuple[SX, SX]:
         """Rotation and position of the end effector in the world."""
-        R, p = self.poses[self.model.ee_link + 1]
-        R_ee, p_ee = _frame(self.parameters["par_Ln2EE"])
-        return R @ R_ee, p + R @ p_ee
+        return self.frame_pose(self.model.ee_link, self.parameters["par_Ln2EE"])
 
-    def world_axis(self, i: int) -> SX:
-        """Axis of joint i in the world."""
-        return self.poses[i + 1][0] @ self.axes[i]
+    def frame_pose(self, link: int, frame: Sequence[SX | float]) -> tuple[SX, SX]:
+        """Rotation and position in the world of a frame [x, y, z, yaw, pitch, roll] of a link."""
+        R, p = self.poses[link + 1]
+        R_frame, p_frame = _frame(frame)
+        return R @ R_frame, p + R @ p_frame
 
     def transform(self, i: int) -> SX:
         """T_0_i, shape (4, 4); i = 0 is L0 and i = 1 … n the links, as in the established naming."""
@@ -124,15 +157,14 @@ class Kinematics:
         return SX(homogeneous(*self.ee_pose))
 
     def jacobian(self, link: int, point: SX) -> SX:
-        """Jacobian (6, n) in the world frame of a point (given in the world) fixed to `link`, linear part first."""
-        columns = [SX(6, 1)] * self.model.n
+        """Jacobian (6, nv) in the world frame of a point (given in the world) fixed to `link`, linear part first."""
+        J = SX(6, self.model.nv)
         for j in self.model.path(link):
-            z = self.world_axis(j)
-            if self.is_revolute(j):
-                columns[j] = ca.vertcat(cross(z, point - self.poses[j + 1][1]), z)
-            else:
-                columns[j] = ca.vertcat(z, SX(3, 1))
-        return ca.horzcat(*columns)
+            R, p = self.poses[j + 1]
+            for k, (s_v, s_w) in zip(self.model.v_ranges[j], self.subspaces[j], strict=True):
+                z = R @ s_w
+                J[:, k] += ca.vertcat(R @ s_v + cross(z, point - p), z)
+        return J
 
     def jacobian_link(self, i: int) -> SX:
         """J_i (6, n) of the origin of link i = 1 … n."""
@@ -142,51 +174,65 @@ class Kinematics:
         """J_ee (6, n)."""
         return self.jacobian(self.model.ee_link, self.ee_pose[1])
 
-    def jacobian_ee_dot(self, qd: SX) -> SX:
-        """d/dt J_ee (6, n) along q̇.
+    def jacobian_ee_dot(self, v: SX) -> SX:
+        """d/dt J_ee (6, nv) along v."""
+        return self.jacobian_dot(self.model.ee_link, self.ee_pose[1], v)
 
-        ż_j = ω_j × z_j and d/dt(p_ee − p_j) = ṗ_ee − ṗ_j, with all velocities accumulated along the chain.
+    def jacobian_dot(self, link: int, point: SX, v: SX) -> SX:
+        """d/dt (6, nv) of the Jacobian of a point (given in the world) fixed to `link`, along v.
+
+        With z = R s_w and d/dt(R s) = ω × R s + R s°, d/dt(p_ee − p_j) = ṗ_ee − ṗ_j; all velocities are accumulated
+        along the path.
         """
-        path = self.model.path(self.model.ee_link)
-        p_ee = self.ee_pose[1]
-        omega, origin_velocity = self._world_velocities(path, qd)
-        ee_velocity = self.jacobian_ee()[:3, :] @ qd
-        columns = [SX(6, 1)] * self.model.n
+        path, rates = self.model.path(link), self.subspace_rates(v)
+        omega, origin_velocity = self._world_velocities(path, v)
+        point_velocity = self.jacobian(link, point)[:3, :] @ v
+        J_dot = SX(6, self.model.nv)
         for j in path:
-            z = self.world_axis(j)
-            z_dot = cross(omega[j], z)
-            if self.is_revolute(j):
-                arm, arm_dot = p_ee - self.poses[j + 1][1], ee_velocity - origin_velocity[j]
-                columns[j] = ca.vertcat(cross(z_dot, arm) + cross(z, arm_dot), z_dot)
-            else:
-                columns[j] = ca.vertcat(z_dot, SX(3, 1))
-        return ca.horzcat(*columns)
+            R, p = self.poses[j + 1]
+            arm, arm_dot = point - p, point_velocity - origin_velocity[j]
+            for k, (s_v, s_w), (s_v_rate, s_w_rate) in zip(
+                self.model.v_ranges[j], self.subspaces[j], rates[j], strict=True
+            ):
+                z = R @ s_w
+                z_dot = cross(omega[j], z) + R @ s_w_rate
+                linear = cross(omega[j], R @ s_v) + R @ s_v_rate
+                J_dot[:, k] += ca.vertcat(linear + cross(z_dot, arm) + cross(z, arm_dot), z_dot)
+        return J_dot
 
-    def _world_velocities(self, path: Sequence[int], qd: SX) -> tuple[dict[int, SX], dict[int, SX]]:
+    def _world_velocities(self, path: Sequence[int], v: SX) -> tuple[dict[int, SX], dict[int, SX]]:
         omega: dict[int, SX] = {-1: SX.zeros(3)}
         velocity: dict[int, SX] = {-1: SX.zeros(3)}
         for j in path:
             parent = self.model.links[j].parent
-            z = self.world_axis(j)
-            arm = self.poses[j + 1][1] - self.poses[parent + 1][1]
-            velocity[j] = velocity[parent] + cross(omega[parent], arm)
+            R, p = self.poses[j + 1]
             omega[j] = omega[parent]
-            if self.is_revolute(j):
-                omega[j] = omega[j] + z * qd[j]
-            else:
-                velocity[j] = velocity[j] + z * qd[j]
+            velocity[j] = velocity[parent] + cross(omega[parent], p - self.poses[parent + 1][1])
+            for k, (s_v, s_w) in zip(self.model.v_ranges[j], self.subspaces[j], strict=True):
+                omega[j] = omega[j] + (R @ s_w) * v[k]
+                velocity[j] = velocity[j] + (R @ s_v) * v[k]
         return omega, velocity
 
+    def path_screws(self, link: int, i: int) -> list[tuple[int, Screw]]:
+        """(k, screw seen from link i at its origin) of all velocities k that move `link`, on the path to i."""
+        return [entry for j in self.model.path(link) for entry in self.screws(j, i)]
+
+    def screws(self, j: int, i: int) -> list[tuple[int, Screw]]:
+        """(k, screw seen from link i) for the velocities k of joint j, on the path to i."""
+        return list(zip(self.model.v_ranges[j], self._screws[j, i], strict=True))
+
     @cached_property
-    def joint_axes_in_links(self) -> Mapping[tuple[int, int], tuple[SX, SX]]:
-        """Screw of joint j, seen from link i at its origin, for every j on the path to i: (linear, angular)."""
-        screws: dict[tuple[int, int], tuple[SX, SX]] = {}
+    def _screws(self) -> dict[tuple[int, int], tuple[Screw, ...]]:
+        return self.carried(self.subspaces)
+
+    def carried(self, columns: Sequence[tuple[Screw, ...]]) -> dict[tuple[int, int], tuple[Screw, ...]]:
+        """Columns of every joint j, given in its link, seen from every link i that it moves: by (j, i)."""
+        seen: dict[tuple[int, int], tuple[Screw, ...]] = {}
         for i, link in enumerate(self.model.links):
-            u = self.axes[i]
-            screws[i, i] = (SX.zeros(3), u) if self.is_revolute(i) else (u, SX.zeros(3))
+            seen[i, i] = columns[i]
             for j in self.model.path(link.parent):
-                screws[j, i] = self.motion_to_link(i, *screws[j, link.parent])
-        return screws
+                seen[j, i] = tuple(self.motion_to_link(i, *screw) for screw in seen[j, link.parent])
+        return seen
 
     def motion_to_link(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """Carry a twist of the parent of link i, at its origin, to the origin and frame of link i."""
@@ -194,19 +240,10 @@ class Kinematics:
         return X.to_link(linear + cross(angular, X.translation)), X.to_link(angular)
 
 
-def _joint_transform(joint: Joint, q: SX, dh: Sequence[SX | float] | None) -> JointTransform:
-    """T = placement · motion(q); from the DH row Tx(a) Rx(α) Tz(d) Rz(θ), where there is one."""
-    revolute = joint.kind is JointKind.REVOLUTE
-    if dh is None:
-        placement = SX(ca.DM(joint.placement.rotation))
-        p = SX(ca.DM(joint.placement.translation))
-        if revolute:
-            return JointTransform(placement, SX(rot_axis(joint.axis, q)), p)
-        return JointTransform(placement, SX.eye(3), p + placement @ SX(ca.DM(list(joint.axis))) * q)
-    a, alpha, d, theta = dh
-    rotation, slide = SX(rot_x(alpha)), d if revolute else d + q
-    motion = rot_z(q + theta) if revolute else rot_z(theta)
-    return JointTransform(rotation, SX(motion), ca.vertcat(SX(a), rotation[1:, 2] * slide))
+def _followed(joint: Joint, columns: tuple[Screw, ...]) -> tuple[Screw, ...]:
+    """Columns per velocity of the model instead of the joint's own."""
+    scale = 1.0 if joint.coupling is None else joint.coupling.multiplier
+    return tuple((scale * linear, scale * angular) for linear, angular in columns)
 
 
 def _frame(values: Sequence[SX | float]) -> tuple[SX, SX]:

@@ -1,7 +1,7 @@
 """Regressors linear in the inertial parameters.
 
-Y_r(q, q̇, q̇_r, q̈_r) π = M(q) q̈_r + C(q, q̇) q̇_r + G(q), C in Christoffel form [Slotine & Li 1987], shape (n, 10 n),
-columns of link i in REG order about its frame origin. Block (j, i) is zero unless joint j moves link i.
+Y_r(q, q̇, q̇_r, q̈_r) π = M(q) q̈_r + C(q, q̇) q̇_r + G(q), C in Christoffel form [Slotine & Li 1987], shape (nv, 10 n),
+columns of link i in REG order about its frame origin. Block (j, i) is zero unless velocity j moves link i.
 """
 
 from __future__ import annotations
@@ -19,32 +19,31 @@ SX = ca.SX
 
 
 def slotine_li_regressor(kinematics: Kinematics, motions: Sequence[LinkMotion], links: Iterable[int]) -> SX:
-    """Y_r restricted to the parameters of `links`, shape (n, 10·len(links)).
+    """Y_r restricted to the parameters of `links`, shape (nv, 10·len(links)).
 
     Args:
         motions: From `dynamics.propagate`; with q̇_r = q̇ and q̈_r = q̈ the result is the classical regressor.
         links: Indices of the links, in the order of the columns.
     """
     blocks = [_link_regressor(kinematics, motions[i], i) for i in links]
-    return ca.horzcat(*blocks) if blocks else SX.zeros(kinematics.model.n, 0)
+    return ca.horzcat(*blocks) if blocks else SX.zeros(kinematics.model.nv, 0)
 
 
 def _link_regressor(kinematics: Kinematics, motion: LinkMotion, i: int) -> SX:
-    """Columns of link i, shape (n, 10): row j is the screw of joint j against the wrench of each parameter.
+    """Columns of link i, shape (nv, 10): row j is the screw of velocity j against the wrench of each parameter.
 
     Per unit mass the wrench is (a, 0); per unit first moment (B, −S(a)); per unit inertia (0, K). So, with screw
     (s_v, s_ω): s_v·a, Bᵀ s_v + a × s_ω, Kᵀ s_ω.
     """
     K = _rotational_columns(motion)
-    Y = SX.zeros(kinematics.model.n, N_PARAMETERS)
-    for j in kinematics.model.path(i):
-        s_v, s_w = kinematics.joint_axes_in_links[j, i]
+    Y = SX.zeros(kinematics.model.nv, N_PARAMETERS)
+    for j, (s_v, s_w) in kinematics.path_screws(i, i):
         first_moment = cross(motion.a, s_w)
-        Y[j, 0] = dot(s_v, motion.a)
+        Y[j, 0] += dot(s_v, motion.a)
         for k in range(3):
-            Y[j, 1 + k] = dot(motion.B[:, k], s_v) + first_moment[k]
+            Y[j, 1 + k] += dot(motion.B[:, k], s_v) + first_moment[k]
         for k in range(6):
-            Y[j, 4 + k] = dot(K[k], s_w)
+            Y[j, 4 + k] += dot(K[k], s_w)
     return Y
 
 

@@ -79,7 +79,8 @@ def self_test(package: Package) -> str:
     π is that of the robot file, so it holds with symbolic parameters too, which start from the file's values.
     """
     pi = ", ".join(c_double(v) for v in package.model.pi)
-    return template("self_test.cpp").substitute(robot=package.name, n=package.model.n, pi=pi)
+    model = package.model
+    return template("self_test.cpp").substitute(robot=package.name, n=model.n, nq=model.nq, nv=model.nv, pi=pi)
 
 
 def _initial(package: Package, name: str) -> str:

@@ -20,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.model import JointKind, RobotModel
 from thunder_dynamics.version import __version__
 
 
 def canonical(value: Any) -> Any:
     """A JSON value that is equal for equal content: dataclasses by field, floats exactly."""
+    if isinstance(value, JointKind):
+        return value.name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
     if isinstance(value, Mapping):
@@ -49,6 +51,7 @@ def content_hash(
     """SHA-256 over model, laws with their options and source code, user functions, generator and settings."""
     parts = {
         "model": canonical(model),
+        "joints": _own_joints(model),
         "laws": canonical([list(law) for law in laws]),
         "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
         "user_functions": hashlib.sha256(user_functions.read_bytes()).hexdigest() if user_functions else None,
@@ -58,6 +61,16 @@ def content_hash(
         "settings": canonical(dict(settings)),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _own_joints(model: RobotModel) -> list[str]:
+    """What the joints compute whose kind is not one of ours; only these need CasADi here."""
+    joints = [link.joint for link in model.links if not link.joint.kind.is_built_in]
+    if not joints:
+        return []
+    from thunder_dynamics.algorithms.joint_motion import joint_content
+
+    return [joint_content(joint) for joint in joints]
 
 
 def source_closure(module: str) -> dict[str, str]:

@@ -37,10 +37,16 @@ class Package:
         laws: Closed laws.
         content_hash: Hash of the inputs, stored in the library.
         flags: Compiler flags, for the CMakeLists.txt.
+        functions: Functions on request, by name, beside those of every library.
     """
 
     def __init__(
-        self, robot: RobotExpressions, laws: Sequence[Law] = (), content_hash: str = "", flags: Sequence[str] = ()
+        self,
+        robot: RobotExpressions,
+        laws: Sequence[Law] = (),
+        content_hash: str = "",
+        flags: Sequence[str] = (),
+        functions: Sequence[str] = (),
     ) -> None:
         self.robot = robot
         self.model = robot.model
@@ -48,12 +54,13 @@ class Package:
         self.laws = tuple(laws)
         self.content_hash = content_hash
         self.flags = tuple(flags)
+        self.selected = robot.selected(functions)
 
     @cached_property
     def functions(self) -> tuple[GeneratedFunction, ...]:
-        """All functions of the robot, in the order of their declaration."""
+        """The functions that are compiled, in the order of their declaration."""
         result = []
-        for name in self.robot.functions:
+        for name in self.selected:
             function = self.robot.function(name)
             rows, cols = function.size1_out(0), function.size2_out(0)
             arguments, spec = self.robot.signature(name), self.robot.spec(name)
@@ -80,7 +87,7 @@ class Package:
         """Entries of every argument, with its default: the file's values for parameters, zero for signals."""
         entries = {}
         for name, argument in self.robot.arguments.items():
-            default: float | np.ndarray = 0.0
+            default = np.array(argument.default)[:, None]
             if name in self.groups:
                 default = self.groups[name].default
             elif name == "par_REG":

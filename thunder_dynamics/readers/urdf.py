@@ -1,41 +1,52 @@
-"""URDF and xacro → RobotModel: the serial chain from a base link to an end-effector link.
+"""URDF and xacro → RobotModel: all that moves below a base link, a chain or a tree.
 
-Fixed and locked joints are merged. What they hold to a moving link adds to its inertia, what they hold to the base is
-dropped with it. The pose of the first moving joint's parent in the base link is the model's base frame; the pose of
-the end-effector link in the last moving link is its end-effector frame.
+Fixed and locked joints are merged. What they hold to a moving link adds to its inertia, what they hold to a fixed base
+is dropped with it. The pose, in the base link, of the link that the first moving joints hang on is the model's base
+frame; the pose of the end-effector link in the link that moves it is its end-effector frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import GRAVITY, Frame, Joint, JointKind, Link, Pose, RobotModel
+from thunder_dynamics.joints import Coupling, Joint, Pose
+from thunder_dynamics.model import GRAVITY, EndEffector, Frame, Link, RobotModel
 from thunder_dynamics.readers.source import Finite, ReaderOptions, read_text, take_options
-from thunder_dynamics.readers.urdf_elements import JOINT_TYPES, UrdfJoint, UrdfRobot, parse_urdf
+from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, parse_urdf
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
-from thunder_dynamics.spatial import rot_axis, ypr_from_rotation
+from thunder_dynamics.spatial import ypr_from_rotation
+
+ROOT_JOINT = "root_joint"
+"""Name of the joint that moves a floating base."""
 
 
 class UrdfOptions(ReaderOptions):
     """Options of the URDF reader.
 
     Args:
-        base_link: Link that the chain starts at and that the world frame is fixed to; default: the root.
-        ee_link: Link that the chain ends at; default: the leaf with the most joints between it and the base.
-        locked_joints: Movable joints to hold at a position [rad] or [m], by name; mimicking ones, too.
-        gravity: g₀ in the frame of the base link [m/s²].
+        base_link: Link that the model starts at; if it is fixed, the world frame is in it; default: the root.
+        ee_link: End-effector link, or several; default: the leaves with the most joints between them and the base. With
+            several, each has functions of its own, and the first is `ee` as well.
+        tree: Take joints off the chain to a single `ee_link` too; without one, or with several, they are taken anyway.
+        base: `fixed` in the world, or `floating`: then a free joint moves the base link.
+        locked_joints: Movable joints to hold at a position [rad] or [m], by name; what mimics one is held with it.
+        gravity: g₀ in the world frame, that of a fixed base link [m/s²].
     """
 
     base_link: str | None = None
-    ee_link: str | None = None
+    ee_link: str | Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    tree: bool = False
+    base: Literal["fixed", "floating"] = "fixed"
     locked_joints: Mapping[str, Finite] = Field(default_factory=dict)
     gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] = GRAVITY
 
@@ -91,88 +102,142 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    robot = parse_urdf(text, where, options.allow_inconsistent)
-    joints = dict(robot.joints)
-    for name, position in options.locked_joints.items():
-        joints[name] = _locked(robot, name, position, where)
-    tree = UrdfTree(UrdfRobot(robot.name, robot.links, joints), where)
+    tree = UrdfTree(_held(parse_urdf(text, where, options.allow_inconsistent), options, where), where)
     base = tree.base_link(options.base_link)
-    chain = tree.chain(base, tree.end_link(base, options.ee_link))
-    return _assemble(tree, base, chain, options)
+    return _Assembly(tree, base, options).model(_end_links(tree, base, options))
 
 
-def _locked(robot: UrdfRobot, name: str, position: float, where: str) -> UrdfJoint:
-    """The same joint, fixed at a position."""
+def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
+    """The robot with locked joints fixed, and what mimics them; other mimics follow a joint that follows none."""
+    locked = options.locked_joints
     movable = [joint.name for joint in robot.joints.values() if joint.is_movable]
-    if name not in movable:
-        raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=", ".join(movable))
-    joint = robot.joints[name]
-    if not joint.limits.lower <= position <= joint.limits.upper:
-        raise RobotFileError(
-            f"joint '{name}' cannot be locked at {position:g}",
-            where=joint.where,
-            valid=f"{joint.limits.lower:g} to {joint.limits.upper:g}",
-        )
-    if joint.kind == "prismatic":
-        motion = Pose(translation=position * np.array(joint.axis))
-    else:
-        motion = Pose(rotation=rot_axis(joint.axis, position))
-    return UrdfJoint(name, "fixed", joint.parent, joint.child, joint.origin @ motion, joint.axis, joint.where)
-
-
-def _assemble(tree: UrdfTree, base: str, chain: list[UrdfJoint], options: UrdfOptions) -> RobotModel:
-    moving = [joint for joint in chain if joint.is_movable]
-    _check_chain(tree, base, chain, moving, options)
-    order = 1 if any(joint.damping for joint in moving) else 0
-    held, base_frame = Pose(), Pose()
-    links: list[Link] = []
-    for joint in chain:
+    for name in locked:
+        if name not in movable:
+            raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=", ".join(movable))
+    joints = dict(robot.joints)
+    for joint in robot.joints.values():
         if not joint.is_movable:
-            held = held @ joint.origin
             continue
-        if not links:
-            base_frame, held = held, Pose()
-        links.append(_link(tree, joint, held @ joint.origin, len(links), order))
-        held = Pose()
-    return RobotModel(
-        name=options.name if options.name is not None else tree.robot.name,
-        links=tuple(links),
-        base=_frame(base_frame),
-        ee=_frame(held),
-        gravity=options.gravity,
-        source=tree.where,
-    )
+        mimic = None if joint.name in locked else _followed(robot, joint, locked)
+        if joint.name in locked:
+            joints[joint.name] = _fixed(joint, locked[joint.name], joint.limits.lower, joint.limits.upper)
+        elif mimic is not None and mimic.leader in locked:
+            joints[joint.name] = _fixed(joint, mimic.multiplier * locked[mimic.leader] + mimic.offset)
+        else:
+            joints[joint.name] = replace(joint, mimic=mimic)
+    return UrdfRobot(robot.name, robot.links, joints)
 
 
-def _check_chain(
-    tree: UrdfTree, base: str, chain: list[UrdfJoint], moving: list[UrdfJoint], options: UrdfOptions
-) -> None:
-    for joint in moving:
-        if joint.mimics is not None:
-            what = f"joint '{joint.name}' mimics '{joint.mimics}'"
-            raise RobotFileError(what, where=joint.where, valid=f"{', '.join(JOINT_TYPES)}, or hold it: locked_joints")
-    off = [joint.name for joint in tree.below(base) if joint.is_movable and joint not in chain]
-    if off:
-        raise RobotFileError(
-            f"movable joints off the chain from '{base}' to '{chain[-1].child if chain else base}': {', '.join(off)}",
-            where=tree.where,
-            valid="another ee_link or base_link, or hold them: locked_joints={name: position}",
+def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Mapping[str, float]) -> Coupling | None:
+    """What a joint mimics in the end: a joint that mimics none, or is locked."""
+    coupling, passed = joint.mimic, [joint.name]
+    while coupling is not None and coupling.leader not in locked:
+        leader = robot.joints.get(coupling.leader)
+        if leader is None or not leader.is_movable or leader.name in passed:
+            what = f"joint '{joint.name}' mimics '{coupling.leader}'"
+            raise RobotFileError(what, where=joint.where, valid="a movable joint that does not follow it")
+        if leader.mimic is None:
+            break
+        passed.append(leader.name)
+        offset = coupling.multiplier * leader.mimic.offset + coupling.offset
+        coupling = Coupling(leader.mimic.leader, coupling.multiplier * leader.mimic.multiplier, offset)
+    return coupling
+
+
+def _fixed(joint: UrdfJoint, position: float, lower: float = -inf, upper: float = inf) -> UrdfJoint:
+    """The same joint, fixed at a position."""
+    kind = MOVABLE[joint.kind]
+    if kind.nq > 1 or not lower <= position <= upper:
+        valid = f"{lower:g} to {upper:g}" if kind.nq == 1 else "joints with one position"
+        raise RobotFileError(f"joint '{joint.name}' cannot be locked at {position:g}", where=joint.where, valid=valid)
+    origin = joint.origin @ Pose(*kind.transform((position,), joint.axis))
+    return UrdfJoint(joint.name, "fixed", joint.parent, joint.child, origin, joint.axis, joint.where)
+
+
+def _end_links(tree: UrdfTree, base: str, options: UrdfOptions) -> list[str]:
+    """The end-effector links; an error for joints off the chain to a single given one, unless the tree is asked for."""
+    given = options.ee_link
+    chosen = () if given is None else (given,) if isinstance(given, str) else given
+    ends = tree.end_links(base, chosen)
+    off = tree.off_chain(base, ends[0])
+    if not off and len(ends) > 1 and not chosen:
+        valid = f"ee_link, one of {', '.join([base, *(joint.child for joint in tree.below(base))])}"
+        what = f"several links could be the end effector: {', '.join(ends)}"
+        raise RobotFileError(what, where=tree.where, valid=valid)
+    if off and len(chosen) == 1 and not options.tree:
+        what = f"movable joints off the chain from '{base}' to '{ends[0]}': {', '.join(joint.name for joint in off)}"
+        valid = "tree, another ee_link or base_link, or hold them: locked_joints={name: position}"
+        raise RobotFileError(what, where=tree.where, valid=valid)
+    return ends
+
+
+class _Assembly:
+    """The model's links, and where in them each link of the file is."""
+
+    def __init__(self, tree: UrdfTree, base: str, options: UrdfOptions) -> None:
+        self.tree = tree
+        self.base = base
+        self.options = options
+        self.links: list[Link] = []
+        self.places: dict[str, tuple[int, Pose]] = {base: (-1, Pose())}
+        self.base_frame = Pose()
+        self.friction_order = 1 if any(joint.damping for joint in tree.below(base) if joint.is_movable) else 0
+
+    def model(self, ends: Sequence[str]) -> RobotModel:
+        self._add_links()
+        first, *_ = effectors = [self._end_effector(end) for end in ends]
+        return RobotModel(
+            name=self.options.name if self.options.name is not None else self.tree.robot.name,
+            links=tuple(self.links),
+            base=_frame(self.base_frame),
+            ee=first.frame,
+            ee_link=first.link,
+            end_effectors=tuple(effectors) if len(effectors) > 1 else (),
+            gravity=self.options.gravity,
+            source=self.tree.where,
         )
-    if not moving:
-        ends = f"from '{base}' to '{options.ee_link or (chain[-1].child if chain else base)}'"
-        raise RobotFileError(f"no joint moves {ends}", where=tree.where, valid="at least one movable joint")
 
+    def _add_links(self) -> None:
+        if self.options.base == "floating":
+            self._add(UrdfJoint(ROOT_JOINT, "floating", "", self.base, Pose(), (0.0, 0.0, 1.0), ""), -1, Pose())
+        for joint in self.tree.below(self.base):
+            parent, pose = self.places[joint.parent]
+            if not joint.is_movable:
+                self.places[joint.child] = (parent, pose @ joint.origin)
+                continue
+            if not self.links:
+                self._start_from(joint.parent)
+                pose = self.places[joint.parent][1]
+            self._add(joint, parent, pose @ joint.origin)
 
-def _link(tree: UrdfTree, joint: UrdfJoint, placement: Pose, index: int, friction_order: int) -> Link:
-    kind = JointKind.PRISMATIC if joint.kind == "prismatic" else JointKind.REVOLUTE
-    return Link(
-        name=joint.child,
-        parent=index - 1,
-        joint=Joint(joint.name, kind, placement, joint.axis, joint.limits),
-        inertia=_rigid_inertia(tree, joint.child),
-        friction=(joint.damping,) * friction_order,
-        coulomb=joint.friction,
-    )
+    def _start_from(self, link: str) -> None:
+        """Make the pose of a link held by the base the base frame, if all that moves hangs on it."""
+        below = self.tree.below(self.base)
+        roots = {joint.parent for joint in below if joint.is_movable and self.tree.is_held(self.base, joint.parent)}
+        if roots == {link}:
+            self.base_frame = self.places[link][1]
+            self.places[link] = (-1, Pose())
+
+    def _add(self, joint: UrdfJoint, parent: int, placement: Pose) -> None:
+        kind = MOVABLE[joint.kind]
+        self.links.append(
+            Link(
+                name=joint.child,
+                parent=parent,
+                joint=Joint(joint.name, kind, placement, joint.axis, joint.limits, coupling=joint.mimic),
+                inertia=_rigid_inertia(self.tree, joint.child),
+                friction=(joint.damping,) * self.friction_order,
+                coulomb=joint.friction,
+            )
+        )
+        self.places[joint.child] = (len(self.links) - 1, Pose())
+
+    def _end_effector(self, link: str) -> EndEffector:
+        index, pose = self.places[link]
+        if index < 0:
+            what = f"no joint moves from '{self.base}' to '{link}'"
+            raise RobotFileError(what, where=self.tree.where, valid="at least one movable joint")
+        return EndEffector(re.sub(r"[^A-Za-z0-9]+", "_", link).strip("_"), index, _frame(pose))
 
 
 def _rigid_inertia(tree: UrdfTree, link: str) -> Inertia:

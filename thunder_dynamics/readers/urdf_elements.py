@@ -16,12 +16,18 @@ from lxml import etree
 
 from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import Limits, Pose
+from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose
 from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, check_inertia, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
-MOVABLE = ("revolute", "continuous", "prismatic")
-"""Joint types with one degree of freedom."""
+MOVABLE = {
+    "revolute": JointKind.REVOLUTE,
+    "continuous": JointKind.REVOLUTE,
+    "prismatic": JointKind.PRISMATIC,
+    "planar": JointKind.PLANAR,
+    "floating": JointKind.FREE,
+}
+"""Joint types that move, and what they are in a model."""
 
 JOINT_TYPES = (*MOVABLE, "fixed")
 """Joint types that a model can hold."""
@@ -56,11 +62,11 @@ class UrdfJoint:
     limits: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
-    mimics: str | None = None
+    mimic: Coupling | None = None
 
     @property
     def is_movable(self) -> bool:
-        """Whether the joint has a degree of freedom."""
+        """Whether the joint moves."""
         return self.kind in MOVABLE
 
 
@@ -250,7 +256,7 @@ def _read_joint(element: _Element) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
     if kind not in JOINT_TYPES:
         element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
-    dynamics, mimic = element.one("dynamics"), element.one("mimic")
+    dynamics = element.one("dynamics")
     return UrdfJoint(
         name=name,
         kind=kind,
@@ -262,8 +268,14 @@ def _read_joint(element: _Element) -> UrdfJoint:
         limits=_limits(element.one("limit"), kind) if kind in MOVABLE else Limits(),
         damping=_non_negative(dynamics, "damping"),
         friction=_non_negative(dynamics, "friction"),
-        mimics=None if mimic is None else mimic.text("joint"),
+        mimic=_mimic(element.one("mimic")),
     )
+
+
+def _mimic(element: _Element | None) -> Coupling | None:
+    if element is None:
+        return None
+    return Coupling(element.text("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
 
 
 def _axis(element: _Element | None) -> tuple[float, float, float]:
@@ -292,7 +304,7 @@ def _limits(element: _Element | None, kind: str) -> Limits:
             if not value > 0.0:
                 element.fail(f"the {key} limit is {value:g}", "greater than zero")
     lower, upper = element.number_or_none("lower"), element.number_or_none("upper")
-    if kind != "continuous" and not (lower is None and upper is None):
+    if kind in ("revolute", "prismatic") and not (lower is None and upper is None):
         given["lower"], given["upper"] = lower or 0.0, upper or 0.0
     try:
         return Limits(**given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError
 from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot
@@ -77,25 +77,30 @@ class UrdfTree:
         self._require(chosen, "base_link", list(self.robot.links))
         return chosen
 
-    def end_link(self, base: str, chosen: str | None) -> str:
-        """The end-effector link: the chosen one, or the leaf with the most movable, then most, joints above it.
+    def end_links(self, base: str, chosen: Sequence[str]) -> list[str]:
+        """The end-effector links: the chosen ones, or the leaves with the most movable, then most, joints above them.
 
         Raises:
             NameNotFoundError: if there is no such link below `base`.
-            RobotFileError: if several leaves qualify, listing them.
         """
         below = [base, *(joint.child for joint in self.below(base))]
-        if chosen is not None:
-            self._require(chosen, "ee_link", below)
-            return chosen
+        for link in chosen:
+            self._require(link, "ee_link", below)
+        if chosen:
+            return list(chosen)
         leaves = [name for name in below if not self.children[name]]
         depth = {leaf: self._depth(base, leaf) for leaf in leaves}
         deepest = max(depth.values())
-        candidates = [leaf for leaf in leaves if depth[leaf] == deepest]
-        if len(candidates) > 1:
-            what = f"several links could be the end effector: {', '.join(candidates)}"
-            raise RobotFileError(what, where=self.where, valid=f"ee_link, one of {', '.join(below)}")
-        return candidates[0]
+        return [leaf for leaf in leaves if depth[leaf] == deepest]
+
+    def is_held(self, base: str, link: str) -> bool:
+        """Whether only fixed joints are between `base` and `link`, below it."""
+        return not any(joint.is_movable for joint in self.chain(base, link))
+
+    def off_chain(self, base: str, end: str) -> list[UrdfJoint]:
+        """Movable joints below `base` that are not between it and `end`."""
+        chain = {joint.name for joint in self.chain(base, end)}
+        return [joint for joint in self.below(base) if joint.is_movable and joint.name not in chain]
 
     def _depth(self, base: str, leaf: str) -> tuple[int, int]:
         chain = self.chain(base, leaf)

@@ -170,8 +170,6 @@ BAD = {
         "joint type 'screw'",
         "revolute, cont",
     ),
-    "floating": ('name="swing" type="revolute"', 'name="swing" type="floating"', "joint type 'floating'", "fixed"),
-    "planar": ('name="swing" type="revolute"', 'name="swing" type="planar"', "joint type 'planar'", "prismatic"),
     "missing link": ('<parent link="rod"/>', '<parent link="rot"/>', "joins a missing link 'rot'", "pedestal, upper"),
     "two parents": (
         '<child link="camera"/>',
@@ -228,7 +226,7 @@ BAD = {
         "a second effort_rate",
         "at most one",
     ),
-    "mimic": ('<axis xyz="0 0 2"/>', '<mimic joint="slide"/>', "joint 'swing' mimics 'slide'", "locked_joints"),
+    "mimic": ('<axis xyz="0 0 2"/>', '<mimic joint="swing"/>', "joint 'swing' mimics 'swing'", "does not follow it"),
 }
 
 

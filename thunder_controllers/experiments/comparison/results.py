@@ -12,9 +12,9 @@ from pathlib import Path
 
 from thunder_controllers.experiments.comparison.figure import draw
 from thunder_controllers.experiments.comparison.plan import Plan
-from thunder_controllers.experiments.experiment import DONE, FAILED, Case, Column, Group, Outcome
+from thunder_controllers.experiments.experiment import FAILED, Case, Column, Group, Outcome
 from thunder_controllers.experiments.runner import load_robot, run_cases
-from thunder_controllers.experiments.table import cell, find, markdown_table, spread, summary
+from thunder_controllers.experiments.table import cell, faults, find, markdown_table, spread, summary
 from thunder_controllers.report.page import render
 from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.errors import ScenarioError
@@ -37,7 +37,7 @@ ONLY_IN_CSV = ("effort", "rate_limited", "frozen", "peak_speed")
 
 COLUMNS: dict[str, Column] = {
     "runs": len,
-    "failed": lambda outcomes: sum(one.ended != DONE for one in outcomes),
+    "failed": faults,
     **{title: summary(name, spread) for name, title in MEASURES.items()},
 }
 

@@ -23,7 +23,7 @@ from thunder_controllers.experiments.experiment import (
 from thunder_controllers.experiments.measures import measure_estimates, measure_run
 from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, PERIOD, demo
 from thunder_controllers.experiments.studies.unknown_tool import SWING, TOOL
-from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.experiments.table import faults, spread, summary
 from thunder_controllers.report.figures import STYLE, parameters
 from thunder_controllers.simulation.trace import Timing, Trace
 
@@ -68,7 +68,7 @@ UNITS = {"mass": slice(0, 1), "first moment": slice(1, 4), "inertia": slice(4, 1
 
 TABLE = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "steady-state error": summary("error", spread),
     "∫‖e‖ dt": summary("iae", spread),
     "mass error [kg]": summary("mass_error", spread),
@@ -183,7 +183,7 @@ def rest(settings: Settings) -> Group:
 
     names = [f"drift of {name}{over}" for name in UNITS for over in ("", " / noise")]
     table = {
-        "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+        "faults": faults,
         "steady-state error": summary("error", max),
         "largest error": summary("largest_error", max),
         **{name: summary(name, max) for name in names},

@@ -13,7 +13,7 @@ from thunder_controllers.experiments.experiment import Case, Criterion, Experime
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.studies.demo import LAST_LINK, PERIOD, bodies, demo
 from thunder_controllers.experiments.studies.gain_study import COMMON
-from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.experiments.table import faults, spread, summary
 
 UNCERTAINTY = 0.3
 """Of every parameter of every link [1]."""
@@ -24,7 +24,7 @@ ADAPTATION = {"gamma": 1.0, "gamma_inertia": 10.0}
 
 TABLE = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "steady-state error": summary("error", spread),
     "largest error": summary("largest_error", spread),
     "∫‖e‖ dt": summary("iae", spread),

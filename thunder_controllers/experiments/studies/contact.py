@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import (
-    DONE,
     Case,
     Criterion,
     Experiment,
@@ -24,7 +23,7 @@ from thunder_controllers.experiments.experiment import (
 )
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, bodies, demo
-from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.experiments.table import faults, spread, summary
 from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -110,7 +109,7 @@ def measure_payload(case: Case, trace: Trace, _timing: Timing) -> Measured:
 
 TABLE = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != DONE for one in outcomes),
+    "faults": faults,
     "detected": summary("detected", fmean),
     "delay [ms]": summary("delay", median),
     "largest delay [ms]": summary("delay", max),

@@ -13,7 +13,7 @@ from thunder_controllers.experiments.bad_day import PUBLISHED
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Figures, Group, Outcome, Settings
 from thunder_controllers.experiments.measures import measure_estimates
 from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, PERIOD, demo
-from thunder_controllers.experiments.table import COLUMNS, summary
+from thunder_controllers.experiments.table import COLUMNS, faults, summary
 from thunder_controllers.report.figures import COLOURS, DASHES, STYLE, parameters
 
 COMMON = {"Lambda": (5.0, 5.0, 5.0, 2.0, 2.0, 2.0), "K_p": 1.0}
@@ -21,7 +21,7 @@ SCALES = (1.0, 10.0, 100.0)
 DURATION = 30.0
 
 TABLE = {
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "steady-state error": COLUMNS["error"],
     "largest error": summary("largest_error", max),
     "rise time [s]": summary("rise_time", max),

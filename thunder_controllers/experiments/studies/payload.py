@@ -26,7 +26,7 @@ from thunder_controllers.experiments.experiment import (
 from thunder_controllers.experiments.measures import measure_run, series
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.experiments.studies.demo import FRICTION, LAST_LINK, bodies, demo
-from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.experiments.table import faults, spread, summary
 from thunder_controllers.host import Library
 from thunder_controllers.identification.payload import Payload, find_payload
 from thunder_controllers.report.figures import COLOURS, STYLE
@@ -118,7 +118,7 @@ def _errors_by(by: str) -> dict[str, Column]:
 
 TABLE: dict[str, Column] = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "error": summary("error", spread),
     **_errors_by(BY_LAW),
     **{f"{name} within after [s]": _time_within(name) for name in BOUNDS},

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.experiments import draws
-from thunder_controllers.experiments.experiment import DONE, Case, Criterion, Experiment, Group, Measured, Settings
+from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.experiments.studies.demo import LAST_LINK, bodies, demo, library
-from thunder_controllers.experiments.table import summary
+from thunder_controllers.experiments.table import faults, summary
 from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.trace import Timing, Trace
 
@@ -37,7 +37,7 @@ LOST = 0.01
 
 TABLE = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != DONE for one in outcomes),
+    "faults": faults,
     f"within {CLOSE:g} rad of a limit": summary("close", fmean),
     "least distance, median [rad]": summary("distance", median),
     f"error above {LOST:g}": summary("lost", fmean),

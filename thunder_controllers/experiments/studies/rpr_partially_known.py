@@ -25,7 +25,7 @@ from thunder_controllers.experiments.experiment import (
 from thunder_controllers.experiments.measures import measure_run, series
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.experiments.studies.demo import bodies
-from thunder_controllers.experiments.table import spread, summary
+from thunder_controllers.experiments.table import faults, spread, summary
 from thunder_controllers.report.figures import COLOURS, STYLE, TRUTH
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig
@@ -68,7 +68,7 @@ PANELS = ("mass of the boom [kg]", "moment along the slide [kg·m]", "moment acr
 
 TABLE = {
     "runs": len,
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "steady-state error": summary("error", spread),
     "∫‖e‖ dt": summary("iae", spread),
     "mass error [g]": summary("base_mass", spread),

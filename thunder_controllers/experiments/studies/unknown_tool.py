@@ -21,7 +21,7 @@ from thunder_controllers.experiments.experiment import (
 )
 from thunder_controllers.experiments.measures import measure_estimates
 from thunder_controllers.experiments.studies.demo import LAST_LINK, PERIOD, bodies, demo
-from thunder_controllers.experiments.table import COLUMNS, summary
+from thunder_controllers.experiments.table import COLUMNS, faults, summary
 from thunder_controllers.report.figures import STYLE, parameters, with_centre
 from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -51,7 +51,7 @@ ADAPTATION: dict[str, tuple[str, Mapping[str, float]]] = {
 NOT_ADAPTED = "not adapted"
 
 TABLE = {
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "steady-state error": COLUMNS["error"],
     "mass error [g]": summary("tool_mass", max),
     "CoM error [mm]": summary("com", max),

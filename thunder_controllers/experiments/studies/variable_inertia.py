@@ -21,7 +21,7 @@ from thunder_controllers.experiments.experiment import (
     Settings,
 )
 from thunder_controllers.experiments.measures import series
-from thunder_controllers.experiments.table import summary
+from thunder_controllers.experiments.table import faults, summary
 from thunder_controllers.report.figures import COLOURS, LIMIT, STYLE, TRUTH
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig
@@ -64,7 +64,7 @@ ADAPTIVE |= {f"γ {gamma:g}, α 5": (gamma, 5.0) for gamma in (0.005, 0.08, 0.32
 FILTERED = {"true mass, fixed, q̇ filtered": TRUE, "γ 0.02, α 5, q̇ filtered": PUBLISHED}
 
 TABLE = {
-    "faults": lambda outcomes: sum(one.ended != "done" for one in outcomes),
+    "faults": faults,
     "IAE [rad·s]": summary("iae_sum", max),
     "IAE until t_r [rad·s]": summary("iae_moving", max),
     "largest error [rad]": summary("largest", max),

@@ -44,6 +44,7 @@ Texts values_by_name(const HealthReport& report) {
 }  // namespace
 
 void bind_reports(py::module_& module) {
+  module.def("fault_text", &fault_text, py::arg("guards"), "Say what a fault means, for people; None if there is none.");
   py::class_<ExcitationReport>(module, "ExcitationReport", "How well a motion excites the estimated parameters.")
       .def_readonly("smallest_singular_value", &ExcitationReport::smallest_singular_value, "Of W, SI units.")
       .def_readonly("rank", &ExcitationReport::rank, "Numerical rank of W.");

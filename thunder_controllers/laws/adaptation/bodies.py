@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.eigen import rotated_to_diagonal
+from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     factor,
@@ -29,8 +29,6 @@ SX = ca.SX
 LEAST_PIVOT = 1e-10
 """Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
 
-SWEEPS = 3
-"""Of Jacobi's rotations, after which eigenvectors are exact but for 1e-9 of the spread of the eigenvalues."""
 
 GAMMA = 0.01
 """Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
@@ -159,7 +157,7 @@ class ConsistentEstimates(BodyEstimates):
         """
         normals, lack = [], SX(0)
         for K, pi in self._links(x):
-            B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
+            B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T)
             lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
             normals.append(force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)))
             lack += ca.sumsqr(lacks)
@@ -171,8 +169,7 @@ class ConsistentEstimates(BodyEstimates):
         return list(zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True))
 
     def _clip(self, K: SX, pi: SX) -> SX:
-        """What π lacks: with it the diagonal is dominant, so that no eigenvalue is below ε."""
-        B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T, SWEEPS)
-        off = ca.sum2(ca.fabs(B)) - ca.fabs(ca.diag(B))
-        lacks, moved = ca.fmax(self._least - ca.diag(B) + off, 0.0), solve_lower(K, V)
+        """What π lacks of P ⪰ ε P_0."""
+        lacks, V = lacking(K @ pseudo_inertia(pi) @ K.T, self._least)
+        moved = solve_lower(K, V)
         return reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))

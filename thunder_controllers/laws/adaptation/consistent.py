@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import BodyEstimates
-from thunder_controllers.laws.adaptation.eigen import rotated_to_diagonal
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.adaptation.eigen import lacking
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit, gamma_of, gamma_of_links
 from thunder_controllers.laws.adaptation.pseudo_inertia import force_matrix, pseudo_inertia, reg_from_pseudo_inertia
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
@@ -17,9 +17,6 @@ from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
-
-SWEEPS = 3
-"""Of Jacobi's rotations, after which eigenvectors are exact but for 1e-9 of the spread of the eigenvalues."""
 
 LEAST_MOMENT = 1e-6
 """Least second moment of mass about any axis through the CoM [kg·m²]: that of ten grams within a centimetre."""
@@ -52,17 +49,9 @@ class ConsistentAdaptation:
         self._signals, self._estimates = signals, BodyEstimates(robot, signals, links)
         self.estimate = self._estimates.value
         self.telemetry: Mapping[str, SX] = self._estimates.telemetry
-        gamma = signals.gain(
-            "gamma", size=len(links), default=1.0, bounds=(1e-6, 1e9), unit="1", doc="Γ of each adapted link."
-        )
-        mass, inertia = (
-            signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=doc)
-            for what, unit, doc in (
-                ("mass", "N·m/kg²", "Weight of Γ on the mass; that on the first moment is 2 √(γ_mass γ_inertia)."),
-                ("inertia", "N/(kg²·m³)", "Weight of Γ on the second moments."),
-            )
-        )
-        self._rates = reciprocal(gamma)
+        self._rates = reciprocal(gamma_of_links(signals, len(links)))
+        mass = gamma_of(signals, "mass", "N·m/kg²", "the mass; that on the first moment is 2 √(γ_mass γ_inertia)")
+        inertia = gamma_of(signals, "inertia", "N/(kg²·m³)", "the second moments")
         root = ca.vertcat(ca.sqrt(ca.sqrt(mass)), ca.repmat(ca.sqrt(ca.sqrt(inertia)), 3))
         self._root, self._inverse = root, reciprocal(root)
         self._least = LEAST_MOMENT * ca.sqrt(inertia)
@@ -71,7 +60,7 @@ class ConsistentAdaptation:
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one Euler step, projected; arguments as of `Adaptation.step`."""
-        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)  # K_d may be one for all
+        weights = self.limit.per_damping(K_d, regressor.shape[0])
         links = list(zip(ca.vertsplit(self._rates), ca.horzsplit(regressor, N_PARAMETERS), strict=True))
         speed = SX(0)
         for rate, Y in links:
@@ -93,9 +82,7 @@ class ConsistentAdaptation:
         return SX(force_matrix(b) * (self._inverse @ self._inverse.T))
 
     def _projected(self, X: SX) -> SX:
-        """π of the nearest X ⪰ ε; what is left off the diagonal counts as lacking too, which makes that sure."""
-        B, V = rotated_to_diagonal(X, SWEEPS)
-        off = ca.sum2(ca.fabs(B)) - ca.fabs(ca.diag(B))
-        lacks = ca.fmax(self._least - ca.diag(B) + off, 0.0)
+        """π of the nearest X ⪰ ε."""
+        lacks, V = lacking(X, self._least)
         nearest = X + V @ (ca.repmat(lacks, 1, 4) * V.T)
         return reg_from_pseudo_inertia(nearest * (self._inverse @ self._inverse.T))

@@ -48,8 +48,7 @@ class GradientAdaptation:
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one Euler step, clamped; arguments as of `Adaptation.step`."""
         dt = self._signals.dt
-        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)  # K_d may be one for all
-        per_parameter = SX(regressor * regressor).T @ weights
+        per_parameter = SX(regressor * regressor).T @ self.limit.per_damping(K_d, regressor.shape[0])
         kept = self.limit.share_kept(dot(per_parameter, self._rates))
         moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
         return {"pi_hat": self._estimates.clamped(moved, Lambda)}

@@ -49,9 +49,14 @@ class AdaptationLimit:
             doc="Adaptation slows down where YΓ⁻¹Yᵀ Δ/K_d would exceed this, Δ the period.",
         )
 
-    def per_damping(self, K_d: SX) -> SX:
-        """Δ/K_d, shape of K_d, to weight Y² by before it is divided by Γ: few divisions, which are slow."""
-        return SX(self._dt * reciprocal(K_d + TINY))
+    def per_damping(self, K_d: SX, rows: int) -> SX:
+        """Δ/K_d of each row of Y, (rows,), to weight Y² by before it is divided by Γ: few divisions, which are slow.
+
+        Args:
+            K_d: One for each row, or one for all.
+            rows: Of Y.
+        """
+        return SX(SX.ones(rows) * (self._dt * reciprocal(K_d + TINY)))
 
     def share_kept(self, speed: SX) -> SX:
         """Share ≤ 1 of adaptation that keeps its Δ YΓ⁻¹Yᵀ/K_d, `speed`, within the limit, shape of speed."""
@@ -143,16 +148,19 @@ class DiagonalGain:
     """
 
     def __init__(self, signals: Signals, links: int) -> None:
-        gamma = signals.gain(
-            "gamma", size=links, default=1.0, bounds=(1e-6, 1e9), unit="1", doc="Γ of each adapted link."
-        )
-        weights = [
-            signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=f"Weight of Γ on {doc}.")
-            for what, unit, doc in (
-                ("mass", "N·m/kg²", "the mass"),
-                ("com", "N/(kg²·m)", "the first moment"),
-                ("inertia", "N/(kg²·m³)", "the inertia"),
-            )
-        ]
-        per_link = ca.vertcat(weights[0], ca.repmat(weights[1], 3), ca.repmat(weights[2], 6))
+        gamma = gamma_of_links(signals, links)
+        mass = gamma_of(signals, "mass", "N·m/kg²", "the mass")
+        com = gamma_of(signals, "com", "N/(kg²·m)", "the first moment")
+        inertia = gamma_of(signals, "inertia", "N/(kg²·m³)", "the inertia")
+        per_link = ca.vertcat(mass, ca.repmat(com, 3), ca.repmat(inertia, 6))
         self.inverse = reciprocal(ca.kron(gamma, per_link))
+
+
+def gamma_of_links(signals: Signals, links: int) -> SX:
+    """Gain gamma, γ_i of each adapted link, (links,)."""
+    return signals.gain("gamma", size=links, default=1.0, bounds=(1e-6, 1e9), unit="1", doc="Γ of each adapted link.")
+
+
+def gamma_of(signals: Signals, what: str, unit: str, on: str) -> SX:
+    """Gain gamma_<what>, the weight of Γ on some of the parameters of every link."""
+    return signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=f"Weight of Γ on {on}.")

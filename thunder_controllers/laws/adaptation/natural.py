@@ -73,7 +73,7 @@ class NaturalAdaptation:
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""
-        weights = SX.ones(regressor.shape[0]) * self.limit.per_damping(K_d)
+        weights = self.limit.per_damping(K_d, regressor.shape[0])
         force = self.limit.share_kept(self._rate * self._gain(regressor, weights)) * (regressor.T @ s)
         if self._prediction is None:
             return {"pi_hat": self._estimates.drawn(self._moved(force), Lambda)}

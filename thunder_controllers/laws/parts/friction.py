@@ -92,7 +92,7 @@ class FrictionAdaptation:
             force: Beside Y_fᵀs, (2 n,).
         """
         speed = ca.sum2(self.regressor * self.regressor * ca.repmat(self.rates.T, s.numel(), 1))
-        kept = limit.share_kept(ca.densify(speed) * limit.per_damping(K_d))
+        kept = limit.share_kept(ca.densify(speed) * limit.per_damping(K_d, s.numel()))
         moved = self.estimate + self._dt * self.rates * (self.regressor.T @ (kept * s) + force)
         return {"friction_hat": self.bounded(moved)}
 

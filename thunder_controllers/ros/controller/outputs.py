@@ -27,6 +27,7 @@ from thunder_controllers.ros.common.qos import MONITOR
 FloatArray = NDArray[np.float64]
 
 FRICTION = "friction_hat"
+EXTERNAL_TORQUE = "external_torque"
 POSE_ERROR = "pose_error"
 
 
@@ -52,6 +53,8 @@ class ControllerOutputs:
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
         has_friction = FRICTION in [entry.name for entry in law.state]
         self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
+        has_external = EXTERNAL_TORQUE in telemetry
+        self._external = self._publisher(JointState, "~/external_torque") if has_external else None
         state_kind, self._write_state = state_format()
         self._state = self._publisher(state_kind, "~/controller_state")
 
@@ -76,6 +79,9 @@ class ControllerOutputs:
             self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), header))
         if self._joint_error is not None:
             self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
+        if self._external is not None:
+            effort = array.array("d", np.ravel(snapshot.telemetry(EXTERNAL_TORQUE)).tobytes())
+            self._external.publish(JointState(header=header, name=list(configuration.joints), effort=effort))
         self._state.publish(self._write_state(configuration, snapshot, header))
 
     def close(self) -> None:

@@ -80,7 +80,8 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       clock_(node.get_clock()),
       estimate_entry_(find(configuration.law_data().state, thunder::kEstimateEntry)),
       friction_entry_(find(configuration.law_data().state, "friction_hat")),
-      error_entry_(find(configuration.law_data().telemetry, "pose_error")) {
+      error_entry_(find(configuration.law_data().telemetry, "pose_error")),
+      external_entry_(find(configuration.law_data().telemetry, "external_torque")) {
   for (const std::string& link : configuration.links) {
     estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/estimates/" + link));
   }
@@ -90,6 +91,7 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
   } else if (error_entry_ && thunder::entry_size(*error_entry_) == kTwistSize) {
     error_ = publisher<geometry_msgs::msg::TwistStamped>(node, "~/pose_error");
   }
+  if (external_entry_) external_ = publisher<sensor_msgs::msg::JointState>(node, "~/external_torque");
   const std::vector<std::string> functions = configuration.library->function_names();
   if (std::find(functions.begin(), functions.end(), kPose) != functions.end()) {
     pose_function_.emplace(configuration.library, kPose, kPoseSize);
@@ -106,6 +108,7 @@ void Outputs::publish(const Snapshot& snapshot) {
   if (!snapshot.is_active) return;
   publish_pose(snapshot, header);
   publish_error(snapshot, header);
+  publish_external_torque(snapshot, header);
   publish_state(snapshot, header);
 }
 
@@ -140,6 +143,15 @@ void Outputs::publish_error(const Snapshot& snapshot, const Header& header) {
   assign(message.twist.linear, error);
   assign(message.twist.angular, error + 3);
   error_->publish(message);
+}
+
+void Outputs::publish_external_torque(const Snapshot& snapshot, const Header& header) {
+  if (!external_) return;
+  sensor_msgs::msg::JointState message;
+  message.header = header;
+  message.name = configuration_.joints;
+  message.effort = thunder::read_entry(*external_entry_, snapshot.telemetry.data());
+  external_->publish(message);
 }
 
 void Outputs::publish_pose(const Snapshot& snapshot, const Header& header) {

@@ -36,6 +36,7 @@ class Outputs {
 
   void publish_estimates(const thunder::Snapshot& snapshot, const Header& header);
   void publish_error(const thunder::Snapshot& snapshot, const Header& header);
+  void publish_external_torque(const thunder::Snapshot& snapshot, const Header& header);
   void publish_pose(const thunder::Snapshot& snapshot, const Header& header);
   void publish_state(const thunder::Snapshot& snapshot, const Header& header);
 
@@ -45,12 +46,14 @@ class Outputs {
   const thunder_entry* estimate_entry_;
   const thunder_entry* friction_entry_;
   const thunder_entry* error_entry_;
+  const thunder_entry* external_entry_;
   std::optional<thunder::PositionFunction> pose_function_;
 
   std::vector<rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr> estimates_;
   rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr friction_;
   rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr joint_error_;
+  rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external_;
   rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr state_;
 };

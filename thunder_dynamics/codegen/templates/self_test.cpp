@@ -6,12 +6,13 @@
 
 namespace {
 
-constexpr int n = $n;
-using Vector = Eigen::Matrix<double, n, 1>;
+constexpr int n = $n, nq = $nq, nv = $nv;
+using Vector = Eigen::Matrix<double, nv, 1>;
 
-Vector signal(int k, double scale) {
-  Vector v;
-  for (int i = 0; i < n; ++i) v[i] = scale * std::sin(1.0 + 1.7 * i + 2.3 * k);
+template <int size = nv>
+Eigen::Matrix<double, size, 1> signal(int k, double scale) {
+  Eigen::Matrix<double, size, 1> v;
+  for (int i = 0; i < size; ++i) v[i] = scale * std::sin(1.0 + 1.7 * i + 2.3 * k);
   return v;
 }
 
@@ -31,7 +32,7 @@ int main() {
   bool good = true;
   for (int k = 0; k < 5; ++k) {
     const Vector dq_r = signal(k, 1.1), ddq_r = signal(k + 20, 1.3);
-    robot.setArguments(signal(k, 1.5), signal(k + 10, 0.9), dq_r, ddq_r);
+    robot.setArguments(signal<nq>(k, 1.5), signal(k + 10, 0.9), dq_r, ddq_r);
     const auto M = robot.get_M();
     const auto C = robot.get_C();
     const Vector expected = M * ddq_r + C * dq_r + robot.get_G();

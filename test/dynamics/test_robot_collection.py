@@ -1,0 +1,75 @@
+"""Robots that nobody here described, those of PyPI's example-robot-data, against Pinocchio on the same files.
+
+The package is no test dependency, its 130 MB of meshes are not worth that; `pip install --no-deps example-robot-data`
+runs these tests.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from urdf_agreement import assert_agrees_with_pinocchio, reference_of
+
+from thunder_dynamics.errors import RobotFileError, ThunderError
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
+
+RELATIVE = 1e-8  # the acceptance limit
+
+
+def collection() -> Path | None:
+    try:
+        package = metadata.distribution("example-robot-data")
+    except metadata.PackageNotFoundError:
+        return None
+    return Path(str(package.locate_file("cmeel.prefix/share/example-robot-data/robots")))
+
+
+FOLDER = collection()
+FILES = sorted(FOLDER.rglob("*.urdf")) if FOLDER else []
+pytestmark = pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+
+QUICK = {
+    "z1_description/urdf/z1.urdf": ["fixed", "floating"],
+    "panda_description/urdf/panda.urdf": ["fixed"],
+    "go2_description/urdf/go2.urdf": ["floating"],
+    "g1_description/urdf/g1_29dof_rev_1_0.urdf": ["floating"],
+}
+"""A chain, coupled fingers, four legs and a humanoid of 29 joints; the others are slow."""
+
+
+def cases() -> list[object]:
+    result = []
+    for file in FILES:
+        name = str(file.relative_to(FOLDER or file))
+        for base in ("fixed", "floating"):
+            marks = [] if base in QUICK.get(name, []) else [pytest.mark.slow]
+            result.append(pytest.param(file, base, id=f"{name}-{base}", marks=marks))
+    return result
+
+
+def load(file: Path, base: str) -> RobotModel:
+    """The model; of links that are one end effector as well as another, the last."""
+    options = {"name": "robot", "allow_inconsistent": True, "base": base}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return load_model(file, **options)
+        except RobotFileError as error:
+            if "several links could be the end effector" not in str(error):
+                raise
+            links = str(error).split("end effector: ")[1].split(";")[0].split(", ")
+            return load_model(file, **options, ee_link=links[-1])
+
+
+@pytest.mark.parametrize(("file", "base"), cases())
+def test_a_robot_of_the_collection_agrees_with_pinocchio(file: Path, base: str) -> None:
+    try:
+        model = load(file, base)
+    except ThunderError as error:
+        pytest.skip(str(error))
+    reference = reference_of(file.read_text(), base)
+    assert_agrees_with_pinocchio(model, reference, RELATIVE)

@@ -1,0 +1,305 @@
+"""Functions of every robot beside poses, Jacobians, M, C, G and the regressors of inverse dynamics.
+
+A public method declares a function: its name, the names of its arguments, and its docstring as the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import casadi as ca
+
+from thunder_dynamics.algorithms.base_parameters import BaseParameters
+from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
+from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
+from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
+from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
+from thunder_dynamics.algorithms.kinematic_regressors import LengthRegressors
+from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
+from thunder_dynamics.algorithms.regressors import slotine_li_regressor
+
+SX = ca.SX
+
+IN_EVERY_LIBRARY = frozenset({"M_dot", "inverse_dynamics", "forward_dynamics", "kinetic_energy", "potential_energy"})
+"""What is compiled without being asked for; all else in this module is compiled on request."""
+
+VECTORS = frozenset(
+    """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
+    Y_known pi_b""".split()
+)
+
+
+class Robot(Protocol):
+    """What the functions are built from: symbols of arguments, parameters, and the robot's other functions."""
+
+    parameters: Parameters
+
+    @property
+    def pi(self) -> SX:
+        """All inertial parameters in REG order, shape (10 n,)."""
+
+    @property
+    def base_parameters(self) -> BaseParameters:
+        """Which combinations of π act."""
+
+    def symbol(self, name: str) -> SX:
+        """Symbol of an argument."""
+
+    def __getitem__(self, name: str) -> SX:
+        """Expression of a function."""
+
+
+class _Functions:
+    """What the functions have in common."""
+
+    def __init__(self, robot: Robot, kinematics: Kinematics) -> None:
+        self._robot = robot
+        self._kinematics = kinematics
+
+    def _torque(self, pi: SX, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
+        """M q̈_r + C q̇_r + G of bodies with parameters π."""
+        field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
+        motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
+        return inverse_dynamics(self._kinematics, motions, pi, range(self._kinematics.model.n))
+
+
+class Catalogue(_Functions):
+    """The functions that every robot has."""
+
+    def __init__(self, robot: Robot, kinematics: Kinematics, dynamics: Dynamics) -> None:
+        super().__init__(robot, kinematics)
+        self._dynamics = dynamics
+        self._bodies = ArticulatedBodies(kinematics, robot.pi)
+        self._com = CentreOfMass(dynamics)
+        self._lengths = LengthRegressors(kinematics)
+
+    # --- dynamics, energies, centre of mass -------------------------------------------------------------------------
+
+    def inverse_dynamics(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Torque M·ddq + C·dq + G by the recursive Newton–Euler algorithm, n."""
+        return self._torque(self._robot.pi, dq, dq, ddq)
+
+    def forward_dynamics(self, q: SX, dq: SX, tau: SX) -> SX:
+        """Acceleration M⁻¹·(tau − C·dq − G) by the articulated-body algorithm, n."""
+        zero = SX.zeros(dq.shape)
+        if self._is_coupled:
+            return self._solved(tau - self._torque(self._robot.pi, dq, dq, zero))
+        at_rest = propagate(self._kinematics, dq, dq, zero, self._robot.parameters["par_gravity"])
+        return self._bodies.forward_dynamics(tau, at_rest)
+
+    def M_inv(self, q: SX) -> SX:
+        """Inverse of M by articulated bodies, n×n."""
+        return (
+            self._solved(SX.eye(self._kinematics.model.nv)) if self._is_coupled else self._bodies.inverse_mass_matrix()
+        )
+
+    @property
+    def _is_coupled(self) -> bool:
+        """Whether a joint follows another one: links then share a velocity, which articulated bodies cannot."""
+        return any(link.joint.coupling for link in self._kinematics.model.links)
+
+    def _solved(self, right: SX) -> SX:
+        """M⁻¹ times the columns of a matrix, by M = L D Lᵀ."""
+        D, LT, order = ca.ldl(self._robot["M"])
+        return ca.densify(ca.ldl_solve(right, D, LT, order))
+
+    def momentum(self, q: SX, dq: SX) -> SX:
+        """Generalised momentum M·dq in O(n), n."""
+        zero = SX.zeros(dq.shape)
+        return self._torque(self._robot.pi, zero, zero, dq, gravity=False)
+
+    def reg_momentum(self, q: SX, dq: SX) -> SX:
+        """reg_momentum·π = M·dq, n×10n."""
+        zero = SX.zeros(dq.shape)
+        motions = propagate(self._kinematics, zero, zero, dq, [0.0] * 3)
+        return slotine_li_regressor(self._kinematics, motions, range(self._kinematics.model.n))
+
+    def kinetic_energy(self, q: SX, dq: SX) -> SX:
+        """Kinetic energy ½·dqᵀ·M·dq in O(n), 1."""
+        return self._robot["reg_kinetic_energy"] @ self._robot.pi
+
+    def reg_kinetic_energy(self, q: SX, dq: SX) -> SX:
+        """reg_kinetic_energy·π = kinetic_energy, 1×10n."""
+        return kinetic_energy_regressor(self._dynamics.velocities(dq))
+
+    def potential_energy(self, q: SX) -> SX:
+        """Potential energy −m·g₀ᵀ·com, zero at the origin of the world, 1."""
+        return self._robot["reg_potential_energy"] @ self._robot.pi
+
+    def reg_potential_energy(self, q: SX) -> SX:
+        """reg_potential_energy·π = potential_energy, 1×10n."""
+        return potential_energy_regressor(self._kinematics, self._robot.parameters["par_gravity"])
+
+    def com(self, q: SX) -> SX:
+        """Centre of mass in the world, 3."""
+        return self._com.position()
+
+    def J_com(self, q: SX) -> SX:
+        """Jacobian of the centre of mass in the world, 3×n."""
+        return self._com.jacobian()
+
+    def J_ee_pinv(self, q: SX, damping: SX) -> SX:
+        """Pseudo-inverse of J_ee with damping λ, Jᵀ(J·Jᵀ + λ²)⁻¹; exact for λ = 0 where J_ee has full rank, n×6."""
+        J = self._robot["J_ee"]
+        wide = J if J.shape[0] <= J.shape[1] else J.T
+        solved = ca.ldl_solve(wide, *ca.ldl(wide @ wide.T + damping**2 * SX.eye(wide.shape[0])))
+        return solved.T if wide is J else solved
+
+    def reg_Jdq(self, q: SX, dq: SX) -> SX:
+        """reg_Jdq·k = J_ee·dq, k = [1, lengths of the links, x y z of the end effector], 6×len(k)."""
+        return self._lengths.velocity_regressor(dq)
+
+    def reg_JTw(self, q: SX, w: SX) -> SX:
+        """reg_JTw·k = J_eeᵀ·w, k = [1, lengths of the links, x y z of the end effector], n×len(k)."""
+        return self._lengths.torque_regressor(w)
+
+    # --- derivatives in time ----------------------------------------------------------------------------------------
+
+    def M_dot(self, q: SX, dq: SX) -> SX:
+        """Time derivative of M, equal to C + Cᵀ, n×n."""
+        return self._rate("M")
+
+    def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Time derivative of C, n×n."""
+        return self._rate("C")
+
+    def G_dot(self, q: SX, dq: SX) -> SX:
+        """Time derivative of G, n."""
+        return self._rate("G")
+
+    def J_com_dot(self, q: SX, dq: SX) -> SX:
+        """Time derivative of J_com, 3×n."""
+        return self._rate("J_com")
+
+    def M_ddot(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Second time derivative of M, n×n."""
+        return self._rate("M_dot")
+
+    def C_ddot(self, q: SX, dq: SX, ddq: SX, d3q: SX) -> SX:
+        """Second time derivative of C, n×n."""
+        return self._rate("C_dot")
+
+    def G_ddot(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Second time derivative of G, n."""
+        return self._rate("G_dot")
+
+    def J_ee_ddot(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Second time derivative of J_ee, 6×n."""
+        return self._rate("J_ee_dot")
+
+    def _rate(self, name: str) -> SX:
+        """Derivative of a function along the motion of velocity dq, its rate ddq and that one's rate d3q."""
+        q, dq, ddq, d3q = (self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q"))
+        motion = [(q, self._kinematics.configuration_rate(dq)), (dq, ddq), (ddq, d3q)]
+        return time_derivative(self._robot[name], motion)
+
+    # --- derivatives along the state --------------------------------------------------------------------------------
+
+    def M_wrt_q(self, q: SX) -> SX:
+        """∂M/∂q: column k is vec ∂M/∂q_k, columns of M stacked, n²×n."""
+        return stacked([symbols + symbols.T for symbols in self._christoffel_symbols()])
+
+    def C_wrt_q(self, q: SX, dq: SX) -> SX:
+        """∂C/∂q: column k is vec ∂C/∂q_k, columns of C stacked, n²×n."""
+        return self._along_q("C")
+
+    def C_wrt_dq(self, q: SX) -> SX:
+        """∂C/∂dq, the Christoffel symbols: column k is vec ∂C/∂dq_k, columns of C stacked, n²×n."""
+        return stacked(self._christoffel_symbols())
+
+    def G_wrt_q(self, q: SX) -> SX:
+        """∂G/∂q, n×n."""
+        return self._along_q("G")
+
+    def inverse_dynamics_wrt_q(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """∂τ/∂q of inverse_dynamics, n×n."""
+        return self._along_q("inverse_dynamics")
+
+    def inverse_dynamics_wrt_dq(self, q: SX, dq: SX) -> SX:
+        """∂τ/∂dq of inverse_dynamics, equal to 2·C where dq is the rate of q, n×n; ∂τ/∂ddq is M."""
+        if any(link.joint.kind.rate for link in self._kinematics.model.links):
+            return ca.jacobian(self.inverse_dynamics(q, dq, SX.zeros(dq.shape)), dq)
+        return 2 * self._robot["C"]
+
+    def forward_dynamics_wrt_q(self, q: SX, dq: SX, tau: SX) -> SX:
+        """∂ddq/∂q of forward_dynamics, n×n."""
+        return self._response("inverse_dynamics_wrt_q")
+
+    def forward_dynamics_wrt_dq(self, q: SX, dq: SX) -> SX:
+        """∂ddq/∂dq of forward_dynamics, n×n; ∂ddq/∂tau is M_inv."""
+        return self._response("inverse_dynamics_wrt_dq")
+
+    def _along_q(self, name: str) -> SX:
+        """∂/∂q · N(q), where q̇ = N(q) dq: along the velocities."""
+        dq = self._robot.symbol("dq")
+        rates = ca.jacobian(self._kinematics.configuration_rate(dq), dq)
+        return ca.jacobian(ca.vec(self._robot[name]), self._robot.symbol("q")) @ rates
+
+    def _christoffel_symbols(self) -> list[SX]:
+        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
+        if all(half.is_constant() for half in subspaces):
+            return christoffel_symbols(self._dynamics)
+        dq = self._robot.symbol("dq")
+        n = dq.numel()
+        return [ca.reshape(ca.jacobian(ca.vec(self._robot["C"]), dq[k]), n, n) for k in range(n)]
+
+    def _response(self, name: str) -> SX:
+        """−M⁻¹ ∂τ at the acceleration of forward dynamics."""
+        at = ca.substitute(self._robot[name], self._robot.symbol("ddq"), self._robot["forward_dynamics"])
+        return -(self._robot["M_inv"] @ at)
+
+
+class MaskedRegressors(_Functions):
+    """Regressors of a robot with symbolic inertial parameters, without the columns of the numeric ones.
+
+    Args:
+        indices: The symbolic entries among all inertial parameters.
+    """
+
+    def __init__(self, robot: Robot, kinematics: Kinematics, indices: Sequence[int]) -> None:
+        super().__init__(robot, kinematics)
+        self._indices = list(indices)
+
+    def Yr_symb(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
+        """Columns of Yr at par_REG: Yr_symb·par_REG + Yr_known = Yr·π, n×len(par_REG)."""
+        return self._robot["Yr"][:, self._indices]
+
+    def Yr_known(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
+        """Part of Yr·π that belongs to the parameters outside par_REG, n."""
+        return self._torque(self._numeric(), dq, dq_r, ddq_r)
+
+    def Y_symb(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Columns of Y at par_REG: Y_symb·par_REG + Y_known = Y·π, n×len(par_REG)."""
+        return self._robot["Y"][:, self._indices]
+
+    def Y_known(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Part of Y·π that belongs to the parameters outside par_REG, n."""
+        return self._torque(self._numeric(), dq, dq, ddq)
+
+    def _numeric(self) -> SX:
+        """π without the entries of par_REG; where the mass alone is symbolic, the others still depend on it."""
+        pi = SX(self._robot.pi)
+        pi[self._indices] = 0
+        return pi
+
+
+class ReducedRegressor(_Functions):
+    """The regressor of the base parameters, see `algorithms.base_parameters`."""
+
+    def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Reduced regressor: Yb·pi_b = Y·π, n×b."""
+        return self._robot["Y"][:, self._robot.base_parameters.kept]
+
+    def Kb(self) -> SX:
+        """Base parameters of all: pi_b = Kb·π, b×10n."""
+        return SX(ca.DM(self._robot.base_parameters.K))
+
+    def pi_b(self) -> SX:
+        """Base parameters, b."""
+        return self._robot["Kb"] @ self._robot.pi
+
+
+def functions(catalogue: _Functions) -> dict[str, Callable[..., SX]]:
+    """The functions of a catalogue, by name, in the order of their declaration."""
+    return {name: getattr(catalogue, name) for name in vars(type(catalogue)) if not name.startswith("_")}
