@@ -28,7 +28,8 @@ def test_laws_robots_and_scenarios_are_all_there(capsys: pytest.CaptureFixture[s
 
 def test_functions_are_those_of_the_robot(capsys: pytest.CaptureFixture[str]) -> None:
     robot = RobotExpressions(load_model(robot_file("rpr")))
-    assert names(capsys, "functions", str(robot_file("rpr"))) == list(robot.functions)
+    listed = names(capsys, "functions", str(robot_file("rpr")))
+    assert listed == [*robot.functions, *robot.functions_on_request]
 
 
 def test_an_unknown_list_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

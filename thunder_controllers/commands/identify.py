@@ -56,7 +56,8 @@ def identify(
     if not links or not set(links) <= {*library.link_names}:
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
     places = [library.link_names.index(link) for link in links]
-    found = fit_robot(library, read_record(trace, library.joint_names, topic), places, rotors)
+    friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
+    found = fit_robot(library, read_record(trace, library.joint_names, topic), places, rotors, friction)
     if as_json:
         click.echo(json.dumps(_document(found, library), ensure_ascii=False))
     else:

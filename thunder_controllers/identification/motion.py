@@ -54,7 +54,7 @@ class Record:
     def is_usable(self) -> bool:
         """Whether it is long enough, and all of it was measured."""
         finite = np.isfinite(self.q).all() and np.isfinite(self.effort).all()
-        return bool(finite and len(self.q) + 1 >= LEAST_SAMPLES * self.every)
+        return bool(finite and len(self.q) >= LEAST_SAMPLES * self.every)
 
 
 @dataclass(frozen=True)

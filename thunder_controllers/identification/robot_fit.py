@@ -63,7 +63,7 @@ class RobotFit:
     Attributes:
         base: Base parameters of bodies, friction and rotors together.
         fit: Their values, in the order of `base.kept`, from the fitted part.
-        nominal: The same of the robot file, friction and rotors zero.
+        nominal: The same of the robot file, rotors zero.
         condition: Of the weighted regressor with columns of unit norm.
         links: Indices of those whose parameters were fitted as bodies; the others are the robot file's.
         bodies: π of these (links, 10), all of which can exist.
@@ -119,13 +119,15 @@ class RobotFit:
         for predicted in (self.predicted, self.predicted_by_bodies):
             residual = self.residual(predicted)
             for what, limit in limits.items():
-                joint = int(np.argmax(residual / limit))
+                joint = int(np.argmax(residual - limit))
                 if not residual[joint] <= limit[joint]:
                     text = f"{joint_names[joint]}: the prediction is wrong by {residual[joint]:.3g} N·m or N"
                     raise UnsoundError(text, valid=f"at most {limit[joint]:.3g}, by the size of {what}")
 
 
-def fit_robot(library: Library, record: Record, links: Sequence[int], rotors: bool = False) -> RobotFit:
+def fit_robot(
+    library: Library, record: Record, links: Sequence[int], rotors: bool = False, friction: FloatArray | None = None
+) -> RobotFit:
     """Fit base parameters, and the bodies of some links, to the record of a motion.
 
     Base parameters by weighted least squares; bodies, friction and rotors by the same weights with the log-det
@@ -136,6 +138,7 @@ def fit_robot(library: Library, record: Record, links: Sequence[int], rotors: bo
         record: Of the motion.
         links: Indices of the links that are fitted as bodies; all others are as the robot file has them.
         rotors: Whether the inertia of rotors is fitted.
+        friction: Viscous and Coulomb friction of the robot file (n, 2), to compare with; none by default.
 
     Raises:
         UnsoundError: if the record is too short or not all of it was measured.
@@ -153,7 +156,9 @@ def fit_robot(library: Library, record: Record, links: Sequence[int], rotors: bo
     freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
     fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
-    nominal = np.concatenate([library.pi, np.zeros(len(terms))])
+    nominal_terms = np.zeros((library.n_joints, len(terms) // library.n_joints))
+    nominal_terms[:, :2] = 0.0 if friction is None else friction
+    nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
     x, std = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
