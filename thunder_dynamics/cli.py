@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
 import click
 
-from thunder_dynamics.build import build
-from thunder_dynamics.errors import LawError, ThunderError
-from thunder_dynamics.readers import load_model
+from thunder_dynamics.build import build, save_functions
+from thunder_dynamics.errors import LawError, ThunderError, spelled
+from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
 from thunder_dynamics.version import __version__
 
 
@@ -31,6 +32,19 @@ class _Commands(click.Group):
             return command if isinstance(command, click.Command) else None
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        ctx.with_resource(spelled(_spelling(command)))
+        return name, command, rest
+
+
+def _spelling(command: click.Command | None) -> dict[str, str]:
+    """How messages call what a command's options set: as they are typed."""
+    options = (p for p in (command.params if command else ()) if isinstance(p, click.Option) and p.name)
+    return {str(p.name): " ".join(filter(None, (max(p.opts, key=len), p.metavar))) for p in options}
+
 
 @click.group(cls=_Commands)
 @click.version_option(__version__, prog_name="thunder")
@@ -46,15 +60,18 @@ def thunder() -> None:
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
-@click.option("--portable", is_flag=True, help="Leave out -march=native.")
+@click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
+@click.option("--casadi", metavar="FOLDER", help="Save every function there too, as <robot>_<function>.casadi.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
 @click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
 @click.option("--base-link", help="URDF: link that is the base.")
 @click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several.")
 @click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too.")
-@click.option("--lock-joint", "locks", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
+@click.option("--lock", "locked_joints", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
+@click.option("--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
 @click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
+@click.option("--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads.")
 def gen(
     robot: str,
     name: str | None,
@@ -64,25 +81,29 @@ def gen(
     user_functions: str | None,
     functions: tuple[str, ...],
     portable: bool,
+    casadi: str | None,
     allow_inconsistent: bool,
     base: str | None,
     base_link: str | None,
     ee_link: tuple[str, ...],
     tree: bool,
-    locks: tuple[str, ...],
+    locked_joints: tuple[str, ...],
+    zero_limits: str | None,
     xacro_args: tuple[str, ...],
     xacro_folders: tuple[str, ...],
+    packages: tuple[str, ...],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
-    locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
     given = {
         "base": base,
         "base_link": base_link,
         "ee_link": ee_link[0] if len(ee_link) == 1 else ee_link,
         "tree": tree,
-        "locked_joints": locked,
+        "locked_joints": {joint: _number(value, joint) for joint, value in map(_pair, locked_joints)},
+        "zero_limits": zero_limits,
         "xacro_args": dict(map(_pair, xacro_args)),
         "xacro_folders": xacro_folders,
+        "packages": dict(map(_pair, packages)),
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
@@ -96,6 +117,8 @@ def gen(
         user_functions=user_functions,
         functions=functions,
     )
+    if casadi is not None:
+        save_functions(model, casadi, user_functions=user_functions, functions=functions)
     click.echo(str(folder))
 
 
@@ -130,7 +153,10 @@ def _number(text: str, where: str) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit status 0, or 2 with one message on standard error."""
     try:
-        thunder.main(args=None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("always", category=InconsistentInertiaWarning)
+            warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
+            thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
     except ThunderError as error:
         click.echo(f"thunder: error: {error}", err=True)
         sys.exit(2)

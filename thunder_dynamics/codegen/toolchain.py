@@ -5,11 +5,15 @@ Called directly: what setuptools builds are extensions of Python, not a library 
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 import shlex
+import shutil
+import signal
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import metadata
@@ -22,18 +26,43 @@ OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math")
 
 NATIVE = ("-march=native",)
 
+NO_ROOM = (*map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)), str(signal.strsignal(signal.SIGXFSZ)))
+"""What compilers say where a disk is full, or a file larger than it may be."""
+
 _EIGEN_VERSION = tuple(f"#define EIGEN_{part}_VERSION " for part in ("WORLD", "MAJOR", "MINOR", "PATCH"))
 
 
+PORTABLE = ("-march=x86-64-v2",) if platform.machine() in ("x86_64", "AMD64") else ()
+"""What every x86-64 processor since about 2009 runs; other architectures have the compiler's own default."""
+
+
 def compile_flags(portable: bool) -> tuple[str, ...]:
-    """Flags for the generated code; without -march=native if it is to run on another processor."""
-    return OPTIMISATION if portable else OPTIMISATION + NATIVE
+    """Flags for the generated code, for this processor or for a portable library."""
+    return OPTIMISATION + (PORTABLE if portable else NATIVE)
+
+
+def processor_flags(flags: Iterable[str]) -> list[str]:
+    """Those of the flags that Eigen's alignment, and so the layout of the generated class, depends on."""
+    return [flag for flag in flags if flag.startswith("-march=")]
 
 
 def compiler(language: str) -> list[str]:
     """Command of the C or C++ compiler: $CC or $CXX, by default cc and c++."""
     variable, default = {"c": ("CC", "cc"), "c++": ("CXX", "c++")}[language]
     return shlex.split(os.environ.get(variable) or default)
+
+
+def what_is_missing() -> str | None:
+    """What a build of library and Python module lacks on this machine, in one sentence; None if nothing."""
+    for command in (compiler("c"), compiler("c++")):
+        if shutil.which(command[0]) is None:
+            return f"no compiler '{command[0]}'"
+    try:
+        eigen_include()
+        python_includes()
+    except BuildError as error:
+        return str(error)
+    return None
 
 
 def compiler_identity() -> str:
@@ -89,9 +118,13 @@ def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool =
         BuildError: with the end of its messages if it fails or does not exist.
     """
     try:
-        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        english = {**os.environ, "LC_ALL": "C"}
+        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=english)
     except OSError as error:
         raise BuildError(f"cannot run '{command[0]}': {error.strerror}", valid="a compiler in $CC or $CXX") from error
+    for line in result.stderr.splitlines() if must_succeed and result.returncode else ():
+        if any(reason in line for reason in NO_ROOM):
+            raise BuildError(f"the output cannot be written ({line.strip()})", valid="a writable folder with space")
     if must_succeed and result.returncode:
         errors = "\n".join(result.stderr.strip().splitlines()[-15:])
         raise BuildError(f"'{shlex.join(command)}' failed:\n{errors}")

@@ -142,7 +142,9 @@ def test_a_mimicking_joint_follows_in_the_end_one_that_mimics_none() -> None:
 def test_a_mimicking_joint_follows_a_movable_other_one(leader: str) -> None:
     text = changed('<mimic joint="left_knee"', f'<mimic joint="{leader}"')
     message = message_of(text)
-    assert f"joint 'right_knee' mimics '{leader}'; valid: a movable joint that does not follow it" in message
+    assert (
+        f"joint 'right_knee' mimics '{leader}'; valid: a movable joint of the file, which does not follow it" in message
+    )
 
 
 def test_a_leader_is_in_the_model_and_has_one_position() -> None:

@@ -9,17 +9,25 @@
 
 /** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
  *
- * Set the arguments, then get what is needed of them. Results are fixed-size; nothing allocates after construction
- * except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
+ * Set the arguments, then get what is needed of them. Results up to 128 KB are fixed-size; nothing else allocates after
+ * construction, except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
  * leave the object as it was. One object serves one thread.
  */
 class thunder_$robot {
  public:
   static constexpr int num_joints = $n;
 
+  /** Sizes by the names of the established interface. */
+  static constexpr int n_joints = $n, numParDYN = 10 * $n, numParREG = 10 * $n;
+  static constexpr int numElasticJoints = $n_elastic, Dl_order = $friction_order;
+  static constexpr bool ELASTIC = numElasticJoints > 0;
+  static constexpr const char* robotName = "$robot";
+
   thunder_$robot();
 
   int get_numJoints() const { return num_joints; }
+  int get_numParDYN() const { return numParDYN; }
+  int get_numParREG() const { return numParREG; }
 
 $setters
   /** Set q, dq, dq_r and ddq_r at once. */
