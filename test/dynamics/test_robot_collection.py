@@ -44,10 +44,9 @@ QUICK = {
 REFUSALS = (
     "no joint moves from",
     "<robot>: the attribute 'name' is missing",
-    "limit is 0; valid: greater than zero",
     "mimics 'index_q1'; valid: a movable joint of the file",
 )
-"""Why a file may be refused: nothing moves, no name, a limit that lets nothing move, a joint that is missing."""
+"""Why a file may be refused: nothing moves, no name, a joint that is missing."""
 
 
 def cases() -> list[object]:
