@@ -153,7 +153,10 @@ def test_functions_on_request_are_compiled_in(capsys: pytest.CaptureFixture[str]
         (["PLANAR", "--base-link", "base"], "no option '--base-link'; valid: --name, --allow-inconsistent"),
         (["PLANAR", "-n", "7dof"], "(set another with --name)"),
         (["URDF", "--ee-link", "none"], "--ee-link: no link 'none'"),
-        (["URDF", "--ee-link", "rod"], "valid: another --ee-link or --base-link, or hold them: --lock JOINT=VALUE"),
+        (
+            ["URDF", "--ee-link", "rod"],
+            "valid: --tree, another --ee-link or --base-link, or hold them: --lock JOINT=VALUE",
+        ),
         (["URDF", "--lock", "j=x"], "'x' is no number"),
         (["URDF", "--lock", "j"], "'j' is no option"),
         (["PLANAR", "--xacro-arg", "=3"], "'=3' is no option"),

@@ -155,7 +155,7 @@ def test_a_leader_is_in_the_model_and_has_one_position() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "what"),
     [
-        ({"ee_link": ["head", "hand"]}, NameNotFoundError, "ee_link: no link 'hand'; valid: torso"),
+        ({"ee_link": ["head", "hand"]}, NameNotFoundError, "ee_link: no link 'hand'; valid: head, … (10 in all)"),
         ({"ee_link": ["torso", "head"]}, RobotFileError, "no joint moves from 'torso' to 'torso'"),
         ({"ee_link": ["head", "head"]}, ModelError, "end effector 'head': the name; valid: unique"),
         ({"base": "flying"}, RobotFileError, "option 'base' is 'flying'"),
