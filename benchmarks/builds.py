@@ -21,10 +21,11 @@ PANDA = REPOSITORY / "config" / "robots" / "panda.yaml"
 SCENARIO = REPOSITORY / "config" / "scenarios" / "panda_lissajous_wrong_last_link.yaml"
 THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
 CHAIN_JOINTS = 30
+DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
-def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[str, Any]:
-    """Time `thunder gen` into a fresh folder, Python module included, on one core or on all.
+def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
+    """Time `thunder gen` into a fresh folder, on one core or on all: with a law and the Python module, or without both.
 
     Returns:
         Seconds: `total` of the whole command as its user waits for it, `generate` until the last source was written
@@ -32,7 +33,8 @@ def time_build(robot: Path, law: str, folder: Path, core: int | None) -> dict[st
         other work on the machine does not lengthen.
     """
     started, used = time.time(), _children_time()
-    _run([*THUNDER, "gen", str(robot), "-o", str(folder), "-p", "--law", law], core)
+    module, laws = ([], []) if law is None else (["-p"], ["--law", law])
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), *module, *laws], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
     compiled_or_later = (".so", "manifest.json", "SHA256SUMS")
@@ -50,10 +52,13 @@ def time_simulation(folder: Path, core: int) -> dict[str, Any]:
     return {name: run["wall_per_simulated_second"] for name, run in runs.items()}
 
 
-def write_chain(file: Path, joints: int = CHAIN_JOINTS) -> None:
-    """Write a robot of Panda's DH rows over and over, with inertias of random bodies (eight point masses each)."""
+def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = False) -> None:
+    """Write a chain with inertias of random bodies (eight point masses each).
+
+    Its DH rows are Panda's over and over, or those of parallel joints 0.3 m apart.
+    """
     panda = yaml.safe_load(PANDA.read_text(encoding="utf-8"))
-    rows = np.reshape(panda["kinematics"]["DH"], (-1, 4))
+    rows = [[0.3, 0.0, 0.0, 0.0]] if is_planar else np.reshape(panda["kinematics"]["DH"], (-1, 4))
     rng = np.random.default_rng(30)
     robot = {
         "num_joints": joints,
@@ -62,19 +67,20 @@ def write_chain(file: Path, joints: int = CHAIN_JOINTS) -> None:
         "gravity": {"value": [0.0, 0.0, -9.81]},
         "Base_to_L0": {"tr": [0.0] * 3, "ypr": [0.0] * 3},
         "Ln_to_EE": {"tr": [0.0, 0.0, 0.107], "ypr": [0.0] * 3},
-        "dynamics": {f"link{i + 1}": {"inertial": _random_body(rng)} for i in range(joints)},
+        "dynamics": {
+            f"link{i + 1}": {"inertial": dict(zip(DYN, random_body(rng), strict=True))} for i in range(joints)
+        },
     }
     file.write_text(yaml.safe_dump(robot, sort_keys=False), encoding="utf-8")
 
 
-def _random_body(rng: np.random.Generator) -> dict[str, float]:
+def random_body(rng: np.random.Generator) -> list[float]:
+    """DYN parameters of eight point masses."""
     points, masses = rng.normal(scale=0.1, size=(8, 3)), rng.uniform(0.05, 0.5, size=8)
     com = masses @ points / masses.sum()
     second = ((points - com) * masses[:, None]).T @ (points - com)
     inertia = np.trace(second) * np.eye(3) - second
-    values = [masses.sum(), *com, *inertia[np.triu_indices(3)]]
-    names = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-    return {name: float(value) for name, value in zip(names, values, strict=True)}
+    return [float(v) for v in (masses.sum(), *com, *inertia[np.triu_indices(3)])]
 
 
 def _children_time() -> float:

@@ -17,18 +17,30 @@ from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
-    from thunder_dynamics.build import build, load
+    from thunder_dynamics.build import build, load, robot, save_functions
     from thunder_dynamics.expressions import RobotExpressions
     from thunder_dynamics.model import RobotModel
     from thunder_dynamics.readers import load_model
 
-__all__ = ["RobotExpressions", "RobotModel", "ThunderError", "__version__", "build", "load", "load_model"]
+__all__ = [
+    "RobotExpressions",
+    "RobotModel",
+    "ThunderError",
+    "__version__",
+    "build",
+    "load",
+    "load_model",
+    "robot",
+    "save_functions",
+]
 
 _HOMES = {
     "RobotExpressions": "thunder_dynamics.expressions",
     "RobotModel": "thunder_dynamics.model",
     "load": "thunder_dynamics.build",
     "load_model": "thunder_dynamics.readers",
+    "robot": "thunder_dynamics.build",
+    "save_functions": "thunder_dynamics.build",
 }
 
 

@@ -11,13 +11,14 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_cache_path
 
@@ -58,7 +59,7 @@ def build(
         laws: Control laws to compile in, found by entry points of the group `thunder.laws`.
         folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
         python: Also compile the Python module.
-        portable: Leave out -march=native.
+        portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
 
@@ -85,6 +86,42 @@ def build(
             _check_replaceable(target)
             _generate(request, digest, target)
     return target
+
+
+Backend = Literal["auto", "compiled", "casadi"]
+
+
+def robot(
+    model: RobotModel,
+    *,
+    backend: Backend = "auto",
+    user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
+) -> Any:
+    """Return a robot to calculate with: an instance of the class thunder_<robot>, as from `load`.
+
+    Args:
+        model: The robot.
+        backend: `compiled` builds into the user's cache and loads from there. `casadi` has the same methods on CasADi's
+            virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler and
+            all headers are found, and elsewhere takes `casadi` with a warning.
+        user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
+        functions: Functions on request, as for `build`.
+
+    Raises:
+        BuildError: for an unknown backend, or as `build`.
+    """
+    if backend not in get_args(Backend):
+        raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
+    missing = toolchain.what_is_missing() if backend == "auto" else None
+    if backend != "casadi" and missing is None:
+        return load(build(model, user_functions=user_functions, functions=functions))
+    if missing is not None:
+        what = f"{missing}: {model.name} runs on CasADi's virtual machine, with the same numbers but slower"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+    from thunder_dynamics.codegen.interpreted import interpreted_robot
+
+    return interpreted_robot(_expressions(model, user_functions), functions)
 
 
 def generated_folder(robot: str, parent: Path) -> Path:
@@ -114,6 +151,36 @@ def load(folder: str | Path) -> Any:
     # pybind11 keeps one module per name in a process: robots of one name need the hash in front of it
     module = _import(f"_{manifest['hash']}.{name}", content, path / manifest["module"])
     return getattr(module, name)()
+
+
+def save_functions(
+    model: RobotModel,
+    folder: str | Path,
+    *,
+    user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
+) -> dict[str, Path]:
+    """Save every function that a library has as a file <robot>_<function>.casadi, for `casadi.Function.load`.
+
+    Inputs have the names of the function's arguments; parameters that the robot file makes symbolic are inputs too.
+    Arguments are those of `build`.
+
+    Returns:
+        The files, by function.
+
+    Raises:
+        BuildError: if a file cannot be written.
+    """
+    from thunder_dynamics.codegen.package import Package
+
+    place, symbolic = Path(folder), _expressions(model, user_functions)
+    names = Package(symbolic, functions=functions).selected
+    files = {name: place / f"{model.name}_{name}.casadi" for name in names}
+    with _written(place / model.name):
+        for name, file in files.items():
+            file.touch()  # CasADi's own error names neither the file nor the reason
+            symbolic.function(name).save(str(file))
+    return files
 
 
 def law_builders() -> dict[str, EntryPoint]:
@@ -150,10 +217,8 @@ class _Request:
         return [known[name] for name in names]
 
     def digest(self) -> str:
-        if self.user_functions is not None and not self.user_functions.is_file():
-            raise BuildError(
-                "no such file", where=str(self.user_functions), valid="a Python file with add_functions(robot)"
-            )
+        if self.user_functions is not None:
+            _check_user_functions(self.user_functions)
         settings = {
             "python": self.python,
             "flags": self.flags,
@@ -163,12 +228,7 @@ class _Request:
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def expressions(self) -> RobotExpressions:
-        from thunder_dynamics.expressions import RobotExpressions
-
-        robot = RobotExpressions(self.model)
-        if self.user_functions is not None:
-            _apply_user_functions(self.user_functions, robot)
-        return robot
+        return _expressions(self.model, self.user_functions)
 
     def built_laws(self, robot: RobotExpressions) -> list[Law]:
         return [entry.load()(robot, options) for entry, (_, options) in zip(self.law_entries(), self.laws, strict=True)]
@@ -209,8 +269,7 @@ def _generate(request: _Request, digest: str, target: Path) -> None:
 def _compile(request: _Request, folder: Path) -> str | None:
     """Compile everything in the folder; returns the file name of the Python module, if it is wanted."""
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
-    architecture = [flag for flag in request.flags if flag.startswith("-march")]  # Eigen's alignment depends on it
-    light = ["-O1", *architecture, "-fPIC", "-I.", "-std=c++17"]
+    light = ["-O1", *toolchain.processor_flags(request.flags), "-fPIC", "-I.", "-std=c++17"]
     include = toolchain.eigen_include()
     eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
     cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")
@@ -234,6 +293,21 @@ def _compile(request: _Request, folder: Path) -> str | None:
     for path in folder.glob("*.o"):
         path.unlink()
     return module
+
+
+def _expressions(model: RobotModel, user_functions: str | Path | None) -> RobotExpressions:
+    from thunder_dynamics.expressions import RobotExpressions
+
+    robot = RobotExpressions(model)
+    if user_functions is not None:
+        _check_user_functions(Path(user_functions))
+        _apply_user_functions(Path(user_functions), robot)
+    return robot
+
+
+def _check_user_functions(file: Path) -> None:
+    if not file.is_file():
+        raise BuildError("no such file", where=str(file), valid="a Python file with add_functions(robot)")
 
 
 def _apply_user_functions(file: Path, robot: RobotExpressions) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from thunder_dynamics.build import build
+from thunder_dynamics.build import build, save_functions
 from thunder_dynamics.errors import LawError, ThunderError, spelled
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
 from thunder_dynamics.version import __version__
@@ -60,7 +60,8 @@ def thunder() -> None:
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
-@click.option("--portable", is_flag=True, help="Leave out -march=native.")
+@click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
+@click.option("--casadi", metavar="FOLDER", help="Save every function there too, as <robot>_<function>.casadi.")
 @click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
 @click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
 @click.option("--base-link", help="URDF: link that is the base.")
@@ -80,6 +81,7 @@ def gen(
     user_functions: str | None,
     functions: tuple[str, ...],
     portable: bool,
+    casadi: str | None,
     allow_inconsistent: bool,
     base: str | None,
     base_link: str | None,
@@ -115,6 +117,8 @@ def gen(
         user_functions=user_functions,
         functions=functions,
     )
+    if casadi is not None:
+        save_functions(model, casadi, user_functions=user_functions, functions=functions)
     click.echo(str(folder))
 
 

@@ -15,16 +15,18 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import pinocchio as pin
 import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
-from robots import general_robot, random_robot, random_state
+from robots import general_robot, pinocchio_model, random_robot, random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_dynamics.codegen import c_core
+from thunder_dynamics.codegen import c_core, loops
 from thunder_dynamics.expressions import RobotExpressions
 
 RELATIVE = 1e-12  # the acceptance limit: one expression graph, compiled with other roundings
+PEER = 1e-10  # a recursion of other roundings, over tens of links
 CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
 
 
@@ -44,9 +46,10 @@ def assert_compiled_equals_symbolic(folder: Path, robot: RobotExpressions, reque
     instance, library = td.load(folder), Library(folder / f"lib{robot.model.name}.so")
     functions = robot.selected(requested)
     assert library.functions == functions
+    taken = {argument for name in functions for argument in robot.signature(name)}
     for seed in range(3):
         values = arguments_of(robot, seed)
-        for name in set(values) - {"par_REG"}:
+        for name in taken - {"par_REG"}:
             getattr(instance, f"set_{name}")(values[name])
         for name in functions:
             expected = evaluate(robot, name, values)
@@ -72,6 +75,52 @@ def test_compiled_robot_with_every_parameter_symbolic_is_the_symbolic_one() -> N
         model = model.with_symbolic(group, True)
     folder = td.build(model, functions=["all"])
     assert_compiled_equals_symbolic(folder, RobotExpressions(model), ["all"])
+
+
+def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(loops, "STRAIGHT_JOINTS", 4)
+    model = random_robot(11, 5, tree=True, dh=True)
+    assert [link.parent for link in model.links] != list(range(-1, 4))
+    for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
+        model = model.with_symbolic(group, True)
+    folder = td.build(model, folder=tmp_path)
+    assert "thunder_project" in (folder / "random_robot_gen.c").read_text()
+    assert_compiled_equals_symbolic(folder, RobotExpressions(model))
+
+
+def test_loops_of_joints_with_several_velocities_are_the_straight_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(loops, "STRAIGHT_JOINTS", 3)
+    model = general_robot(6, 5)
+    folder = td.build(model, folder=tmp_path)
+    assert "thunder_project" in (folder / "random_robot_gen.c").read_text()
+    assert_compiled_equals_symbolic(folder, RobotExpressions(model))
+
+
+@pytest.mark.slow
+def test_sixty_joints_compile_and_give_pinocchios_numbers(tmp_path: Path) -> None:
+    model = random_robot(5, 60, tree=True)
+    library = Library(td.build(model, folder=tmp_path, python=False) / "librandom_robot.so")
+    state, peer = random_state(model, 3), pinocchio_model(model)
+    data = peer.createData()
+    q, dq, ddq = state["q"], state["dq"], state["ddq"]
+    expected_M = pin.crba(peer, data, q)
+    torque = pin.rnea(peer, data, q, dq, ddq)
+    M, C, G = (library.evaluate(name, **{a: state[a] for a in ("q", "dq")[: 1 + (name == "C")]}) for name in "MCG")
+    assert_close(M, np.triu(expected_M) + np.triu(expected_M, 1).T, PEER)
+    assert_close(M @ ddq + C @ dq + G.ravel(), torque, PEER)
+    assert_close(library.evaluate("M_dot", q=q, dq=dq), C + C.T, PEER)
+    assert_close(library.evaluate("Y", q=q, dq=dq, ddq=ddq) @ model.pi, torque, PEER)
+    reference = M @ state["ddq_r"] + C @ state["dq_r"] + G.ravel()
+    assert_close(
+        library.evaluate("Yr", **{a: state[a] for a in ("q", "dq", "dq_r", "ddq_r")}) @ model.pi, reference, PEER
+    )
+    pin.computeJointJacobians(peer, data, q)
+    for i in (1, 31, 60):
+        J = pin.getJointJacobian(peer, data, i, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        assert_close(library.evaluate(f"J_{i}", q=q), J, PEER)
+        assert_close(library.evaluate(f"T_0_{i}", q=q), data.oMi[i].homogeneous, PEER)
 
 
 def test_compiled_robot_with_a_free_joint_is_the_symbolic_one(tmp_path: Path) -> None:

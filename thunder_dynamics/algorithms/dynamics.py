@@ -212,7 +212,7 @@ class Dynamics:
         C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
         """
         velocities = self.velocities(qd)
-        rates = self._screw_rates(velocities, qd)
+        rates = self.kinematics.carried(self._screw_rates(velocities, qd))
         operators = self._composite_christoffel_operators(velocities)
         C = SX.zeros(self.model.nv, self.model.nv)
         for i, link in enumerate(self.model.links):
@@ -240,8 +240,8 @@ class Dynamics:
             velocities.append((v + linear, w + angular))
         return velocities
 
-    def _screw_rates(self, velocities: Sequence[Screw], qd: SX) -> dict[tuple[int, int], tuple[Screw, ...]]:
-        """Ṡ_j = S_j° + v_j × S_j of every joint j, seen from every link i that it moves."""
+    def _screw_rates(self, velocities: Sequence[Screw], qd: SX) -> list[tuple[Screw, ...]]:
+        """Ṡ_j = S_j° + v_j × S_j of every joint j, in its link."""
         components = self.kinematics.subspace_rates(qd)
         own = []
         for (v, w), subspace, rates in zip(velocities, self.kinematics.subspaces, components, strict=True):
@@ -251,7 +251,7 @@ class Dynamics:
                     for (s_v, s_w), (rate_v, rate_w) in zip(subspace, rates, strict=True)
                 )
             )
-        return self.kinematics.carried(own)
+        return own
 
     def _composite_christoffel_operators(self, velocities: Sequence[tuple[SX, SX]]) -> list[tuple[SX, SX]]:
         """Composite l and B₂₂ of every link, in its frame."""

@@ -24,6 +24,9 @@ PIECE_LIMIT = 8000
 PIECE_SIZE = 2000
 """Statements in each piece of a split function."""
 
+C_END = '#ifdef __cplusplus\n} /* extern "C" */\n#endif\n'
+"""End of CasADi's source and of its header."""
+
 _RESULT_GUARD = re.compile(r"if \(res\[(\d+)\]!=0\) res\[\1\]")
 _ARGUMENT_GUARD = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
 _FUNCTION = re.compile(

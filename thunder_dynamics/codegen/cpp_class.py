@@ -6,10 +6,17 @@ from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, comment_text, template
 
+CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
+"""Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
+
+LARGEST_FIXED = 128 * 1024
+"""Bytes that Eigen keeps in a fixed-size matrix by default: what is larger is on the heap."""
+
 
 def eigen_type(rows: int, cols: int) -> str:
-    """The fixed-size Eigen type of that shape."""
-    return f"Eigen::Matrix<double, {rows}, {cols}>"
+    """The Eigen type of that shape, of fixed size unless the stack is no place for it."""
+    is_large = 8 * rows * cols > LARGEST_FIXED
+    return "Eigen::MatrixXd" if is_large else f"Eigen::Matrix<double, {rows}, {cols}>"
 
 
 def stored_arguments(package: Package) -> list[str]:
@@ -24,7 +31,7 @@ def established_names(package: Package) -> dict[str, str]:
 
 def visible_functions(package: Package) -> list[GeneratedFunction]:
     """Functions that become get_<name>; the conversions of parameters serve get/set_par_REG."""
-    return [f for f in package.functions if f.name not in ("par_REG_from_DYN", "par_DYN_from_REG")]
+    return [f for f in package.functions if f.name not in CONVERSIONS]
 
 
 def has_conversions(package: Package) -> bool:
@@ -110,8 +117,10 @@ def _setter(package: Package, name: str) -> str:
 
 def _call(package: Package, f: GeneratedFunction, arguments: list[str]) -> str:
     arg = ", ".join(f"{a}.data()" for a in arguments) or "nullptr"
+    kind = eigen_type(f.rows, f.cols)
+    size = f"({f.rows}, {f.cols})" if kind == "Eigen::MatrixXd" else ""
     return (
-        f"  {eigen_type(f.rows, f.cols)} out;\n"
+        f"  {kind} out{size};\n"
         f"  const double* arg[] = {{{arg}}};\n  double* res[] = {{out.data()}};\n"
         f"  {f.symbol}(arg, res, nullptr, work_.data(), 0);\n"
     )

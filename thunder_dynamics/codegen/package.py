@@ -9,7 +9,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from thunder_dynamics.codegen.c_core import CCore, generate_c_core
+from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
+from thunder_dynamics.codegen.c_core import C_END, CCore, generate_c_core
+from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law
@@ -26,7 +28,6 @@ class GeneratedFunction:
     rows: int
     cols: int
     is_vector: bool
-    function: ca.Function
 
 
 class Package:
@@ -61,12 +62,14 @@ class Package:
         """The functions that are compiled, in the order of their declaration."""
         result = []
         for name in self.selected:
-            function = self.robot.function(name)
-            rows, cols = function.size1_out(0), function.size2_out(0)
-            arguments, spec = self.robot.signature(name), self.robot.spec(name)
+            spec, looped = self.robot.spec(name), self.loops.functions.get(name)
+            if looped:
+                arguments, rows, cols = looped.arguments, looped.rows, looped.cols
+            else:
+                arguments, (rows, cols) = self.robot.signature(name), self.robot[name].shape
             is_vector = cols == 1 and not spec.is_matrix
             symbol = f"{self.name}_{name}"
-            result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector, function))
+            result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector))
         return tuple(result)
 
     def law_functions(self, law: Law) -> Mapping[str, ca.Function]:
@@ -77,16 +80,33 @@ class Package:
     @cached_property
     def core(self) -> CCore:
         """The C core of functions and laws."""
-        table = {f.symbol: f.function for f in self.functions}
+        straight = [f for f in self.functions if f.name not in self.loops.functions]
+        table = {f.symbol: self.robot.function(f.name) for f in straight}
+        if self.loops.functions:
+            table |= {self.loops.symbol(name): looped.function for name, looped in self.loops.tables.items()}
         for law in self.laws:
             table |= self.law_functions(law)
-        return generate_c_core(self.name, table)
+        core = generate_c_core(self.name, table)
+        source, declarations, sizes = self.loops.source(core.work_sizes)
+        return CCore(
+            source=core.source.replace(C_END, source + C_END),
+            header=core.header.replace(C_END, declarations + C_END),
+            work_sizes={**core.work_sizes, **sizes},
+        )
+
+    @cached_property
+    def loops(self) -> Loops:
+        """Functions that are loops and not straight-line code."""
+        return Loops(self.robot)
 
     @cached_property
     def arguments(self) -> Mapping[str, Entry]:
         """Entries of every argument, with its default: the file's values for parameters, zero for signals."""
         entries = {}
+        taken = {argument for f in self.functions for argument in f.arguments}
         for name, argument in self.robot.arguments.items():
+            if name in ON_REQUEST and name not in taken:
+                continue
             default = np.array(argument.default)[:, None]
             if name in self.groups:
                 default = self.groups[name].default

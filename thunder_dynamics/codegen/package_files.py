@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thunder_dynamics.codegen import cpp_class, library_metadata, python_module
+from thunder_dynamics.codegen import cpp_class, library_metadata, python_module, toolchain
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import comment_text, template
 from thunder_dynamics.law import SIGNALS, Law
@@ -28,7 +29,10 @@ def package_files(package: Package) -> dict[str, str]:
         f"{name}_conf.yaml": conf_text(package),
         f"thunder_{name}_py.cpp": python_module.source(package),
         f"thunder_{name}.pyi": python_module.stub(package),
-        "CMakeLists.txt": cmake_text(package),
+        "CMakeLists.txt": template("CMakeLists.txt").substitute(robot=name, flags=" ".join(package.flags)),
+        f"thunder_{name}Config.cmake": template("Config.cmake").substitute(
+            robot=name, processor=" ".join(toolchain.processor_flags(package.flags))
+        ),
         "README.md": readme_text(package),
     }
 
@@ -39,13 +43,13 @@ def conf_text(package: Package) -> str:
         f"# Run-time parameters of {package.name}: the symbolic entries of each group, SI units.",
         f"robot: {package.name}",
     ]
-    lines += [f"{name}: [{', '.join(repr(float(v)) for v in e.default.ravel())}]" for name, e in package.groups.items()]
+    lines += [group_line(name, entry.default) for name, entry in package.groups.items()]
     return "\n".join(lines) + "\n"
 
 
-def cmake_text(package: Package) -> str:
-    """CMakeLists.txt of the package."""
-    return template("CMakeLists.txt").substitute(robot=package.name, flags=" ".join(package.flags))
+def group_line(group: str, values: NDArray[np.float64]) -> str:
+    """Line of a group in a file of run-time parameters."""
+    return f"{group}: [{', '.join(repr(float(v)) for v in values.ravel())}]"
 
 
 def readme_text(package: Package) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import shlex
+import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import metadata
@@ -30,15 +32,37 @@ NO_ROOM = (*map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)), str(sig
 _EIGEN_VERSION = tuple(f"#define EIGEN_{part}_VERSION " for part in ("WORLD", "MAJOR", "MINOR", "PATCH"))
 
 
+PORTABLE = ("-march=x86-64-v2",) if platform.machine() in ("x86_64", "AMD64") else ()
+"""What every x86-64 processor since about 2009 runs; other architectures have the compiler's own default."""
+
+
 def compile_flags(portable: bool) -> tuple[str, ...]:
-    """Flags for the generated code; without -march=native if it is to run on another processor."""
-    return OPTIMISATION if portable else OPTIMISATION + NATIVE
+    """Flags for the generated code, for this processor or for a portable library."""
+    return OPTIMISATION + (PORTABLE if portable else NATIVE)
+
+
+def processor_flags(flags: Iterable[str]) -> list[str]:
+    """Those of the flags that Eigen's alignment, and so the layout of the generated class, depends on."""
+    return [flag for flag in flags if flag.startswith("-march=")]
 
 
 def compiler(language: str) -> list[str]:
     """Command of the C or C++ compiler: $CC or $CXX, by default cc and c++."""
     variable, default = {"c": ("CC", "cc"), "c++": ("CXX", "c++")}[language]
     return shlex.split(os.environ.get(variable) or default)
+
+
+def what_is_missing() -> str | None:
+    """What a build of library and Python module lacks on this machine, in one sentence; None if nothing."""
+    for command in (compiler("c"), compiler("c++")):
+        if shutil.which(command[0]) is None:
+            return f"no compiler '{command[0]}'"
+    try:
+        eigen_include()
+        python_includes()
+    except BuildError as error:
+        return str(error)
+    return None
 
 
 def compiler_identity() -> str:

@@ -150,8 +150,8 @@ def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Mapping[str, float]) -
     while coupling is not None and coupling.leader not in locked:
         leader = robot.joints.get(coupling.leader)
         if leader is None or not leader.is_movable or leader.name in passed:
-            what = f"joint '{joint.name}' mimics '{coupling.leader}'"
-            raise RobotFileError(what, where=joint.where, valid="a movable joint that does not follow it")
+            valid = "a movable joint of the file, which does not follow it"
+            raise RobotFileError(f"joint '{joint.name}' mimics '{coupling.leader}'", where=joint.where, valid=valid)
         if leader.mimic is None:
             break
         passed.append(leader.name)

@@ -9,8 +9,8 @@
 
 /** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
  *
- * Set the arguments, then get what is needed of them. Results are fixed-size; nothing allocates after construction
- * except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
+ * Set the arguments, then get what is needed of them. Results up to 128 KB are fixed-size; nothing else allocates after
+ * construction, except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
  * leave the object as it was. One object serves one thread.
  */
 class thunder_$robot {

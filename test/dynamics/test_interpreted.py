@@ -1,0 +1,171 @@
+"""A robot on CasADi's virtual machine: the methods and numbers of the compiled one, without a compiler."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluation import assert_close, load_robot, symbolic_values
+from robots import random_robot
+
+import thunder_dynamics as td
+from thunder_dynamics.codegen import toolchain
+from thunder_dynamics.model import RobotModel
+
+RELATIVE = 1e-12
+"""One expression graph, compiled with other roundings."""
+
+ESTIMATE = [1.3, 0.2, -0.1, 0.05, 0.3, 0.01, -0.02, 0.25, 0.03, 0.2]
+
+
+def methods(robot: Any) -> set[str]:
+    return {name for name, _ in inspect.getmembers(type(robot), callable) if not name.startswith("_")}
+
+
+def set_random(robots: list[Any], model: RobotModel, seed: int) -> None:
+    """Set every argument of each robot: signals of order one, parameters 10 % off the file's."""
+    rng = np.random.default_rng(seed)
+    for name in sorted(name for name in methods(robots[0]) if name.startswith("set_") and name != "set_par_REG"):
+        group = name.removeprefix("set_")
+        if group.startswith("par_"):
+            values = symbolic_values(model, group)
+            value = values * rng.uniform(0.9, 1.1, values.size)
+        else:
+            value = rng.uniform(-2, 2, len(model.elastic_joints) if group.endswith("x") else model.n)
+        for robot in robots:
+            getattr(robot, name)(value)
+
+
+def assert_same(interpreted: Any, compiled: Any, model: RobotModel) -> None:
+    assert methods(interpreted) == methods(compiled) and interpreted.num_joints == compiled.num_joints
+    assert type(interpreted).__name__ == type(compiled).__name__
+    for seed in range(3):
+        set_random([interpreted, compiled], model, seed)
+        for name in sorted(name for name in methods(compiled) if name.startswith("get_") and name != "get_numJoints"):
+            expected = getattr(compiled, name)()
+            found = getattr(interpreted, name)()
+            assert found.shape == expected.shape, name
+            assert_close(found, expected, RELATIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_an_elastic_arm_is_the_compiled_one(sea2_folder: Path) -> None:
+    model = load_robot("sea2")
+    assert_same(td.robot(model, backend="casadi"), td.load(sea2_folder), model)
+
+
+@pytest.mark.slow
+def test_a_robot_with_every_parameter_symbolic_is_the_compiled_one() -> None:
+    model = random_robot(4, 3, dh=True)
+    for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
+        model = model.with_symbolic(group, True)
+    assert_same(td.robot(model, backend="casadi"), td.robot(model, backend="compiled"), model)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_files_and_estimates_are_read_and_written_alike(sea2_folder: Path, tmp_path: Path) -> None:
+    model, compiled = load_robot("sea2"), td.load(sea2_folder)
+    interpreted, groups = td.robot(model, backend="casadi"), list(model.symbolic)
+    set_random([compiled], model, 1)
+    compiled.save_conf(str(tmp_path / "compiled.yaml"))
+    interpreted.load_conf(str(tmp_path / "compiled.yaml"))
+    interpreted.save_conf(str(tmp_path / "interpreted.yaml"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["compiled.yaml", "interpreted.yaml"]
+    compiled.load_conf(str(tmp_path / "interpreted.yaml"))
+    estimates = tmp_path / "estimates.yaml"
+    estimates.write_text(f"robot: sea2\nlaw: some\nlinks: [{model.link_names[1]}]\npi_hat: {ESTIMATE}\nother: [1.0]\n")
+    for robot in (compiled, interpreted):
+        robot.load_conf(str(estimates))
+    for group in groups:
+        np.testing.assert_allclose(
+            getattr(interpreted, f"get_{group}")(), getattr(compiled, f"get_{group}")(), rtol=1e-14
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("robot: other\n", "conf.yaml:1: robot: parameters of robot 'other'; valid: sea2"),
+        ("par_K: [1.0]\npar_none: [1.0]\n", "conf.yaml:2: par_none: no group 'par_none'; valid: robot, "),
+        ("par_K: [1.0, 2.0, 3.0]\n", "conf.yaml:1: par_K: .*set_par_K: 3 values; valid: 1"),
+        ("par_K: [.nan]\n", "conf.yaml:1: par_K: .*value 0 is not finite"),
+        ("par_K: text\n", "conf.yaml:1: par_K: text is no list of numbers"),
+        ("law: some\nlinks: [none]\npi_hat: []\n", "conf.yaml:2: links: no link 'none'"),
+        ("law: some\nlinks: text\npi_hat: []\n", "conf.yaml:2: links: 'text' is no list"),
+        ("law: some\nlinks: [link2]\npi_hat: [1.0]\n", "conf.yaml:3: pi_hat: .*valid: ten numbers for each of 1 links"),
+        (
+            "law: some\nlinks: [link2]\npi_hat: [0,0,0,0,0,0,0,0,0,0]\n",
+            "conf.yaml:3: pi_hat: set_par_REG: a mass is zero",
+        ),
+        ("law: some\nlinks: [link2]\npi_hat: [a,0,0,0,0,0,0,0,0,0]\n", "conf.yaml:3: pi_hat: .*valid: ten numbers"),
+    ],
+)
+def test_a_bad_file_is_named_and_nothing_is_set(tmp_path: Path, text: str, message: str) -> None:
+    robot, file = td.robot(load_robot("sea2"), backend="casadi"), tmp_path / "conf.yaml"
+    before = robot.get_par_K(), robot.get_par_DYN()
+    file.write_text(text)
+    with pytest.raises(RuntimeError, match=message):
+        robot.load_conf(str(file))
+    for value, kept in zip((robot.get_par_K(), robot.get_par_DYN()), before, strict=True):
+        np.testing.assert_array_equal(value, kept)
+
+
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
+    robot = td.robot(load_robot("sea2"), backend="casadi")
+    for call in (robot.load_conf, robot.save_conf):
+        with pytest.raises(RuntimeError, match="nowhere"):
+            call(str(tmp_path / "nowhere" / "conf.yaml"))
+
+
+@pytest.mark.parametrize("value", [[], [1.0] * 5, [[1.0, 2.0]], [np.nan, 1.0], ["a", "b"]])
+def test_setters_refuse_wrong_values_and_keep_the_state(value: list[float]) -> None:
+    robot = td.robot(load_robot("sea2"), backend="casadi")
+    robot.set_q([0.3, 0.4])
+    before = robot.get_G()
+    with pytest.raises(ValueError):
+        robot.set_q(value)
+    np.testing.assert_array_equal(robot.get_G(), before)
+
+
+def test_values_given_and_taken_are_copies() -> None:
+    robot, given = td.robot(load_robot("sea2"), backend="casadi"), np.array([0.3, 0.4])
+    robot.setArguments(given, given, given, given)
+    before = robot.get_M()
+    given[:] = 0.0
+    robot.get_M()[:] = 0.0
+    np.testing.assert_array_equal(robot.get_M(), before)
+
+
+def test_without_a_compiler_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    with pytest.warns(
+        RuntimeWarning, match="no compiler 'no-such-compiler': planar3r runs on CasADi's virtual machine"
+    ):
+        robot = td.robot(load_robot("planar3r"))
+    assert robot.get_M().shape == (3, 3)
+    monkeypatch.undo()
+    monkeypatch.setenv("EIGEN3_INCLUDE_DIR", "/nowhere")
+    assert toolchain.what_is_missing() is None  # another place has it
+
+
+def test_asked_for_the_virtual_machine_does_not_warn(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def add_functions(robot):\n    robot.add_function('twice', 2 * robot.symbol('q'), ['q'], 'Twice.')\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = td.robot(load_robot("planar3r"), backend="casadi", user_functions=file)
+    robot.set_q([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(robot.get_twice(), [2.0, 4.0, 6.0])
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(td.ThunderError, match="no backend 'jit'; valid: auto, compiled, casadi"):
+        td.robot(load_robot("planar3r"), backend="jit")  # type: ignore[arg-type]

@@ -1,0 +1,90 @@
+
+/* Matrices of a large robot from tables of screws (one row per velocity) and wrenches (one column each), all at one point;
+ * components that no screw has are left out. */
+#define THUNDER_LINKS $n
+#define THUNDER_VELOCITIES $nv
+
+/* Velocities that move link i, in runs of consecutive ones: those from thunder_first_run[i] on, before that of i + 1. */
+$constants
+static const casadi_real thunder_zero[THUNDER_VELOCITIES];
+
+/* Entry j of a column, for every velocity j of a run: the power of its screw and one wrench. */
+static void thunder_power(const casadi_real* restrict s, const casadi_real* restrict f, int begin, int end,
+                          casadi_real* restrict column) {
+  const casadi_real $wrench;
+  int j;
+  for (j = begin; j < end; ++j) column[j] = $power;
+}
+
+/* Columns of every link, from first[link] on: the powers of its path's screws and a wrench each, zero elsewhere. */
+static void thunder_project(const casadi_real* restrict s, const casadi_real* restrict f, const int* first,
+                            casadi_real* restrict out) {
+  int i, j, k, run;
+  for (i = 0; i < THUNDER_LINKS; ++i)
+    for (k = first[i]; k < first[i + 1]; ++k, f += $rows, out += THUNDER_VELOCITIES) {
+      int end = 0;
+      for (run = thunder_first_run[i]; run < thunder_first_run[i + 1]; ++run) {
+        for (j = end; j < thunder_runs[run][0]; ++j) out[j] = 0;
+        end = thunder_runs[run][1];
+        thunder_power(s, f, thunder_runs[run][0], end, out);
+      }
+      for (j = end; j < THUNDER_VELOCITIES; ++j) out[j] = 0;
+    }
+}
+
+static void thunder_mass(const casadi_real* s, const casadi_real* f, casadi_real* out) {
+  int i, j;
+  thunder_project(s, f, thunder_first_velocity, out);
+  for (i = 0; i < THUNDER_VELOCITIES; ++i)
+    for (j = 0; j < i; ++j) out[i + THUNDER_VELOCITIES * j] = out[j + THUNDER_VELOCITIES * i];
+}
+
+/* On the diagonal's blocks and above S_j of `forward`, below them the rate of S_j of `own` and S_j of `backward`; `other` is scratch. */
+static void thunder_coriolis(const casadi_real* s, const casadi_real* rates, const casadi_real* own, const casadi_real* forward,
+                             const casadi_real* backward, casadi_real* other, casadi_real* out) {
+  int i, j, k;
+  thunder_project(s, backward, thunder_first_velocity, out);
+  thunder_project(rates, own, thunder_first_velocity, other);
+  for (i = 0; i < THUNDER_VELOCITIES * THUNDER_VELOCITIES; ++i) other[i] += out[i];
+  thunder_project(s, forward, thunder_first_velocity, out);
+  for (k = 0; k < THUNDER_LINKS; ++k)
+    for (i = thunder_first_velocity[k]; i < thunder_first_velocity[k + 1]; ++i)
+      for (j = 0; j < thunder_first_velocity[k]; ++j) out[i + THUNDER_VELOCITIES * j] = other[j + THUNDER_VELOCITIES * i];
+}
+
+static void thunder_mass_rate(const casadi_real* s, const casadi_real* rates, const casadi_real* own, const casadi_real* forward,
+                              const casadi_real* backward, casadi_real* other, casadi_real* out) {
+  casadi_real* C = other + THUNDER_VELOCITIES * THUNDER_VELOCITIES;
+  int i, j;
+  thunder_coriolis(s, rates, own, forward, backward, other, C);
+  for (i = 0; i < THUNDER_VELOCITIES; ++i)
+    for (j = 0; j < THUNDER_VELOCITIES; ++j) out[j + THUNDER_VELOCITIES * i] = C[j + THUNDER_VELOCITIES * i] + C[i + THUNDER_VELOCITIES * j];
+}
+
+/* Poses are 12 values each, R by columns and p; number 0 is L0, where the screws are. */
+static void thunder_pose(const casadi_real* poses, int number, casadi_real* out) {
+  int j, k;
+  for (j = 0; j < 4; ++j) {
+    for (k = 0; k < 3; ++k) out[4 * j + k] = poses[12 * number + 3 * j + k];
+    out[4 * j + 3] = j == 3;
+  }
+}
+
+static void thunder_jacobian(const casadi_real* s, const casadi_real* poses, int number, casadi_real* out) {
+  const casadi_real* p = poses + 12 * number + 9;
+  const casadi_real x = p[0] - poses[9], y = p[1] - poses[10], z = p[2] - poses[11];
+  int j, run;
+  for (j = 0; j < 6 * THUNDER_VELOCITIES; ++j) out[j] = 0;
+  for (run = thunder_first_run[number - 1]; run < thunder_first_run[number]; ++run)
+    for (j = thunder_runs[run][0]; j < thunder_runs[run][1]; ++j) {
+      const casadi_real a = s[j + 3 * THUNDER_VELOCITIES], b = s[j + 4 * THUNDER_VELOCITIES], c = s[j + 5 * THUNDER_VELOCITIES];
+      casadi_real* column = out + 6 * j;
+      column[0] = s[j] + b * z - c * y;
+      column[1] = s[j + THUNDER_VELOCITIES] + c * x - a * z;
+      column[2] = s[j + 2 * THUNDER_VELOCITIES] + a * y - b * x;
+      column[3] = a;
+      column[4] = b;
+      column[5] = c;
+    }
+}
+
