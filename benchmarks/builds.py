@@ -21,6 +21,7 @@ PANDA = REPOSITORY / "config" / "robots" / "panda.yaml"
 SCENARIO = REPOSITORY / "config" / "scenarios" / "panda_lissajous_wrong_last_link.yaml"
 THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
 CHAIN_JOINTS = 30
+DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
@@ -66,19 +67,20 @@ def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = Fal
         "gravity": {"value": [0.0, 0.0, -9.81]},
         "Base_to_L0": {"tr": [0.0] * 3, "ypr": [0.0] * 3},
         "Ln_to_EE": {"tr": [0.0, 0.0, 0.107], "ypr": [0.0] * 3},
-        "dynamics": {f"link{i + 1}": {"inertial": _random_body(rng)} for i in range(joints)},
+        "dynamics": {
+            f"link{i + 1}": {"inertial": dict(zip(DYN, random_body(rng), strict=True))} for i in range(joints)
+        },
     }
     file.write_text(yaml.safe_dump(robot, sort_keys=False), encoding="utf-8")
 
 
-def _random_body(rng: np.random.Generator) -> dict[str, float]:
+def random_body(rng: np.random.Generator) -> list[float]:
+    """DYN parameters of eight point masses."""
     points, masses = rng.normal(scale=0.1, size=(8, 3)), rng.uniform(0.05, 0.5, size=8)
     com = masses @ points / masses.sum()
     second = ((points - com) * masses[:, None]).T @ (points - com)
     inertia = np.trace(second) * np.eye(3) - second
-    values = [masses.sum(), *com, *inertia[np.triu_indices(3)]]
-    names = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-    return {name: float(value) for name, value in zip(names, values, strict=True)}
+    return [float(v) for v in (masses.sum(), *com, *inertia[np.triu_indices(3)])]
 
 
 def _children_time() -> float:

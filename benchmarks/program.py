@@ -14,7 +14,9 @@ from robot_text import robot_text
 
 from thunder_dynamics.build import build
 from thunder_dynamics.codegen import toolchain
+from thunder_dynamics.codegen.c_core import generate_c_core
 from thunder_dynamics.errors import BuildError
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 
 HERE = Path(__file__).resolve().parent
@@ -76,6 +78,21 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     return Program(binary, robot, {label: path / f"lib{model.name}.so" for label, path in built.items()})
 
 
+def make_terms_program(robot: RobotExpressions, names: Sequence[str], folder: Path) -> Program:
+    """Build the program that times some functions of a large robot, `terms`, from their C core alone.
+
+    Raises:
+        BuildError: if a compiler fails or Pinocchio's headers are missing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    core = generate_c_core(robot.model.name, {f"{robot.model.name}_{name}": robot.function(name) for name in names})
+    sources = {f"{robot.model.name}_gen.c": core.source, f"{robot.model.name}_gen.h": core.header}
+    for file, text in {**sources, "robot.txt": robot_text(robot.model)}.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    parts = [folder / f"{robot.model.name}_gen.c", *(HERE / f"{stem}.cpp" for stem in ("robot", "timing", "terms"))]
+    return Program(_link(parts, folder, folder, toolchain.compile_flags(portable=False)), folder / "robot.txt", {})
+
+
 def pinocchio_include() -> Path:
     """Folder of Pinocchio's, Boost's and Eigen's headers in the installed wheels.
 
@@ -92,21 +109,22 @@ def pinocchio_include() -> Path:
 
 
 def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> Path:
-    """Compile every source to an object named after its inputs, then link."""
+    """Compile the generated sources, the host's and those of the comparison; returns the program."""
+    sources = [generated / file for file in (f"{name}_gen.c", f"{name}_library.c", f"thunder_{name}.cpp")]
+    sources += [HERE / f"{stem}.cpp" for stem in ("robot", "compiled", "timing", "dynamics")]
+    return _link([*sources, *sorted((HOST / "src").rglob("*.cpp"))], generated, folder, flags)
+
+
+def _link(sources: Sequence[Path], generated: Path, folder: Path, flags: Sequence[str]) -> Path:
+    """Compile Pinocchio's side and every source to an object named after its inputs, then link."""
     include, cc, cxx = pinocchio_include(), toolchain.compiler("c"), toolchain.compiler("c++")
     own = [f"-I{generated}", f"-I{HERE}", f"-I{HOST / 'include'}"]
     headers = ["-isystem", str(include), "-isystem", str(toolchain.eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
     cpp = [*cxx, "-std=c++17", "-w", *flags, RELEASE, *own, *headers]
-    hosts = sorted((HOST / "src").rglob("*.cpp"))
-    table = [
-        ([*cpp, *PINOCCHIO_DEFINES], HERE / "peer.cpp"),
-        ([*cc, "-std=c99", *flags, *own], generated / f"{name}_gen.c"),
-        ([*cc, "-std=c99", *flags, *own], generated / f"{name}_library.c"),
-        (cpp, generated / f"thunder_{name}.cpp"),
-        *((cpp, HERE / f"{stem}.cpp") for stem in ("robot", "compiled", "timing", "dynamics")),
-        *((cpp, path) for path in hosts),
-    ]
+    plain_c = [*cc, "-std=c99", *flags, *own]
+    table = [([*cpp, *PINOCCHIO_DEFINES], HERE / "peer.cpp")]
+    table += [(plain_c if source.suffix == ".c" else cpp, source) for source in sources]
     objects = [folder / f"{source.stem}_{_digest(command, source)}.o" for command, source in table]
     missing = {
         target: [*command, "-c", str(source)]
@@ -114,7 +132,7 @@ def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> 
         if not target.is_file()
     }
     _make_all(missing)
-    binary = folder / f"dynamics_{hashlib.sha256(repr(objects).encode()).hexdigest()[:16]}"
+    binary = folder / f"program_{hashlib.sha256(repr(objects).encode()).hexdigest()[:16]}"
     if not binary.is_file():
         _make_all({binary: [*cxx, *map(str, objects), "-ldl", "-lcrypto", "-lm"]})
     return binary

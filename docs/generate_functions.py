@@ -88,6 +88,7 @@ ABOUT = {
     "reg_d": ("rad/s, …", "polynomial"),
     "reg_dm": ("rad/s, …", "polynomial"),
     "reg_Mm": ("rad/s²", "Spong 1987"),
+    "par_REG": ("kg, kg·m, kg·m²", "of the robot file"),
     "par_REG_from_DYN": ("SI", "parallel axes"),
     "par_DYN_from_REG": ("SI", "parallel axes"),
 }

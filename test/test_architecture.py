@@ -44,7 +44,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "simulation": {"identification", "references", "host", "package_uri", "resources"},
     "report": {"simulation", "identification"},
     "experiments": {"report", "simulation", "identification", "references", "redundancy", "host", "resources"},
-    "commands": {"experiments", "report", "simulation", "identification", "analysis", "host"},
+    "commands": {"experiments", "report", "simulation", "identification", "analysis", "host", "resources"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

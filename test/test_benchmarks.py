@@ -19,6 +19,7 @@ sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import builds  # noqa: E402
 import host_soak  # noqa: E402
+import humanoid  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
 from robot_text import robot_text  # noqa: E402
@@ -104,6 +105,13 @@ def test_the_text_form_shows_every_row_and_requirement(document: dict[str, Any])
     assert all(name in text for name in document["timings"])
     assert all(requirement["requirement"] in text for requirement in document["requirements"])
     assert "skipped: instruction counts" in text
+
+
+def test_the_humanoid_is_a_tree_of_25_consistent_bodies() -> None:
+    model = humanoid.humanoid()
+    assert model.n == 25 and [link.parent for link in model.links].count(-1) == 3
+    for link in model.links:
+        link.inertia.check_consistent(link.name)
 
 
 def test_the_long_chain_is_a_consistent_robot(tmp_path: Path) -> None:

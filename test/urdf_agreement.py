@@ -76,16 +76,12 @@ def _check_frame(robot: RobotExpressions, reference: pin.Model, name: str, E: np
     pin.updateFramePlacements(reference, data)
     world_aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     T = evaluate(robot, f"T_0_{name}", state)
-    frame = frame_at(T, reference, data)
-    assert name in ("ee", re.sub(r"[^A-Za-z0-9]+", "_", reference.frames[frame].name))
+    links = [i for i, frame in enumerate(reference.frames) if frame.type == pin.FrameType.BODY]
+    nearest = min(reversed(links), key=lambda i: np.abs(data.oMf[i].homogeneous - T).max().round(9))
+    named = {re.sub(r"[^A-Za-z0-9]+", "_", reference.frames[i].name).strip("_"): i for i in links}
+    frame = nearest if name == "ee" else named[name]
     assert_close(T, data.oMf[frame].homogeneous, relative)
     J = pin.getFrameJacobian(reference, data, frame, world_aligned)
     assert_close(evaluate(robot, f"J_{name}", state), J @ E, relative)
     J_dot = pin.getFrameJacobianTimeVariation(reference, data, frame, world_aligned)
     assert_close(evaluate(robot, f"J_{name}_dot", state), J_dot @ E, relative)
-
-
-def frame_at(T: np.ndarray, reference: pin.Model, data: pin.Data) -> int:
-    """The link of Pinocchio's model that is nearest to a pose, the last of several there."""
-    links = [i for i, frame in enumerate(reference.frames) if frame.type == pin.FrameType.BODY]
-    return min(reversed(links), key=lambda i: np.abs(data.oMf[i].homogeneous - T).max().round(9))

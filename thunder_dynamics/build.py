@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -80,6 +81,7 @@ def build(
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
     with _written(target), _locked(target, exclusive=True):
+        _remove_leftovers(target)
         if not _is_current(target, digest):
             _check_replaceable(target)
             _generate(request, digest, target)
@@ -373,6 +375,14 @@ def _is_current(folder: Path, digest: str) -> bool:
     except BuildError:
         return False
     return True
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what builds of this folder left that were killed: who holds the lock makes the only one."""
+    unfinished = re.compile(rf"\.{re.escape(target.name)}_[a-z0-9_]{{8}}(_old)?")  # names of mkdtemp, as in _generate
+    for path in target.parent.iterdir():
+        if unfinished.fullmatch(path.name):
+            shutil.rmtree(path)
 
 
 def _check_replaceable(target: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import click
 
 from thunder_dynamics.build import build, save_functions
-from thunder_dynamics.errors import LawError, ThunderError
-from thunder_dynamics.readers import load_model
+from thunder_dynamics.errors import LawError, ThunderError, spelled
+from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
 from thunder_dynamics.version import __version__
 
 
@@ -30,6 +31,19 @@ class _Commands(click.Group):
             command = entry.load()
             return command if isinstance(command, click.Command) else None
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        ctx.with_resource(spelled(_spelling(command)))
+        return name, command, rest
+
+
+def _spelling(command: click.Command | None) -> dict[str, str]:
+    """How messages call what a command's options set: as they are typed."""
+    options = (p for p in (command.params if command else ()) if isinstance(p, click.Option) and p.name)
+    return {str(p.name): " ".join(filter(None, (max(p.opts, key=len), p.metavar))) for p in options}
 
 
 @click.group(cls=_Commands)
@@ -53,9 +67,11 @@ def thunder() -> None:
 @click.option("--base-link", help="URDF: link that is the base.")
 @click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several.")
 @click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too.")
-@click.option("--lock-joint", "locks", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
+@click.option("--lock", "locked_joints", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
+@click.option("--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says.")
 @click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
 @click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
+@click.option("--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads.")
 def gen(
     robot: str,
     name: str | None,
@@ -71,20 +87,23 @@ def gen(
     base_link: str | None,
     ee_link: tuple[str, ...],
     tree: bool,
-    locks: tuple[str, ...],
+    locked_joints: tuple[str, ...],
+    zero_limits: str | None,
     xacro_args: tuple[str, ...],
     xacro_folders: tuple[str, ...],
+    packages: tuple[str, ...],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
-    locked = {joint: _number(value, joint) for joint, value in map(_pair, locks)}
     given = {
         "base": base,
         "base_link": base_link,
         "ee_link": ee_link[0] if len(ee_link) == 1 else ee_link,
         "tree": tree,
-        "locked_joints": locked,
+        "locked_joints": {joint: _number(value, joint) for joint, value in map(_pair, locked_joints)},
+        "zero_limits": zero_limits,
         "xacro_args": dict(map(_pair, xacro_args)),
         "xacro_folders": xacro_folders,
+        "packages": dict(map(_pair, packages)),
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value}
     model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
@@ -134,7 +153,10 @@ def _number(text: str, where: str) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit status 0, or 2 with one message on standard error."""
     try:
-        thunder.main(args=None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("always", category=InconsistentInertiaWarning)
+            warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
+            thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
     except ThunderError as error:
         click.echo(f"thunder: error: {error}", err=True)
         sys.exit(2)

@@ -15,20 +15,13 @@ from functools import cached_property, partial
 import casadi as ca
 import numpy as np
 
+from thunder_dynamics.algorithms import catalogue
 from thunder_dynamics.algorithms.base_parameters import (
     BaseParameters,
     FloatArray,
     find_base_parameters,
     parameter_names,
 )
-from thunder_dynamics.algorithms.catalogue import (
-    IN_EVERY_LIBRARY,
-    Catalogue,
-    MaskedRegressors,
-    ReducedRegressor,
-    functions,
-)
-from thunder_dynamics.algorithms.catalogue import VECTORS as FURTHER_VECTORS
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -40,9 +33,9 @@ from thunder_dynamics.algorithms.elastic import elastic_terms
 from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
-from thunder_dynamics.errors import ExpressionError, NameNotFoundError
+from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, EndEffector, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
@@ -62,7 +55,7 @@ class Argument:
     default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG_from_DYN", "par_DYN_from_REG"}) | FURTHER_VECTORS
+VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -133,7 +126,7 @@ class RobotExpressions:
             NameNotFoundError: listing the functions there are.
         """
         if name not in self._specs:
-            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=", ".join(self._specs))
+            raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=nearest(name, self._specs))
         return self._specs[name]
 
     def __getitem__(self, name: str) -> SX:
@@ -149,7 +142,7 @@ class RobotExpressions:
             NameNotFoundError: listing the arguments there are.
         """
         if name not in self.arguments:
-            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=", ".join(self.arguments))
+            raise NameNotFoundError(f"no argument '{name}'", where=self.model.name, valid=nearest(name, self.arguments))
         return self.arguments[name].symbol
 
     def signature(self, name: str) -> tuple[str, ...]:
@@ -304,10 +297,8 @@ class RobotExpressions:
         self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
-        self.add_argument("d3q", nv, "rad/s³|m/s³", "Joint jerks.")
-        self.add_argument("tau", nv, "N·m|N", "Joint torques.")
-        self.add_argument("damping", 1, "m", "λ of J_ee_pinv.")
-        self.add_argument("w", 6, "N|N·m", "Force and moment on the end effector, in the world.")
+        for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
+            self.add_argument(name, size or nv, unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
@@ -321,29 +312,32 @@ class RobotExpressions:
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
+        ee_frame = self.parameters["par_Ln2EE"]
+        self._declare_end_effector("ee", "the end effector", self.model.ee_link, ee_frame)
         for effector in self.model.end_effectors:
-            self._declare_end_effector(effector)
+            self._declare_end_effector(effector.name, effector.name, effector.link, effector.frame.parameters)
         if any(link.joint.kind.rate for link in self.model.links):
             self._declare_rate()
         self._declare_dynamics()
         self._declare_regressors()
-        self._declare_catalogue(Catalogue(self, self._kinematics, self._dynamics))
+        self._declare_catalogue(catalogue.Catalogue(self, self._kinematics, self._dynamics))
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
-            self._declare_catalogue(ReducedRegressor(self, self._kinematics))
+            self._declare_catalogue(catalogue.ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
             self._declare_friction()
         if self.model.elastic_joints:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
             self._declare_conversions()
+        else:
+            self._declare(
+                "par_REG", "", "Inertial parameters π of all links, REG form, 10n constants.", lambda: self.pi
+            )
 
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):
             what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
             self._declare(f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", partial(self._kinematics.transform, i))
-        self._declare(
-            "T_0_ee", "q", "Pose of the end effector in the world, 4×4.", lambda: self._kinematics.transform_ee()
-        )
         for i in range(1, self.n + 1):
             self._declare(
                 f"J_{i}",
@@ -351,29 +345,18 @@ class RobotExpressions:
                 f"Jacobian of the origin of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
                 partial(self._kinematics.jacobian_link, i),
             )
-        self._declare(
-            "J_ee", "q", "Jacobian of the end effector, world frame, linear first, 6×n.", self._kinematics.jacobian_ee
-        )
-        self._declare(
-            "J_ee_dot",
-            "q dq",
-            "Time derivative of J_ee, 6×n.",
-            lambda: self.jacobian_dot(self.symbol("q"), self.symbol("dq")),
-        )
 
-    def _declare_end_effector(self, effector: EndEffector) -> None:
-        name, link = effector.name, effector.link
-
+    def _declare_end_effector(self, name: str, what: str, link: int, frame: Sequence[SX | float]) -> None:
         def pose() -> tuple[SX, SX]:
-            return self._kinematics.frame_pose(link, effector.frame.parameters)
+            return self._kinematics.frame_pose(link, frame)
 
         def jacobian_dot() -> SX:
             return self._kinematics.jacobian_dot(link, pose()[1], self.symbol("dq"))
 
-        self._declare(f"T_0_{name}", "q", f"Pose of {name} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
-        what = f"Jacobian of {name}, world frame, linear first, 6×nv."
-        self._declare(f"J_{name}", "q", what, lambda: self._kinematics.jacobian(link, pose()[1]))
-        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×nv.", jacobian_dot)
+        self._declare(f"T_0_{name}", "q", f"Pose of {what} in the world, 4×4.", lambda: SX(homogeneous(*pose())))
+        descr = f"Jacobian of {what}, world frame, linear first, 6×n."
+        self._declare(f"J_{name}", "q", descr, lambda: self._kinematics.jacobian(link, pose()[1]))
+        self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×n.", jacobian_dot)
 
     def _declare_rate(self) -> None:
         def build() -> SX:
@@ -417,14 +400,12 @@ class RobotExpressions:
 
             self._declare(name, arguments, descr, build)
 
-    def _declare_catalogue(self, catalogue: Catalogue | MaskedRegressors | ReducedRegressor) -> None:
-        for name, build in functions(catalogue).items():
+    def _declare_catalogue(self, entries: catalogue.Functions) -> None:
+        for name, build in catalogue.functions(entries).items():
             arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
-            symbols = [self.symbol(argument) for argument in arguments]
-            on_request = name not in IN_EVERY_LIBRARY
-            self._specs[name] = FunctionSpec(
-                name, arguments, descr, partial(build, *symbols), name not in VECTORS, on_request
-            )
+            expression = partial(build, *map(self.symbol, arguments))
+            on_request = name not in catalogue.IN_EVERY_LIBRARY
+            self._specs[name] = FunctionSpec(name, arguments, descr, expression, name not in VECTORS, on_request)
 
     def _declare_friction(self) -> None:
         dq = self.symbol("dq")
@@ -467,7 +448,7 @@ class RobotExpressions:
             "par_DYN that gives a par_REG (masses must not be zero).",
             lambda: _dyn_from_reg(self.model, indices, reg),
         )
-        self._declare_catalogue(MaskedRegressors(self, self._kinematics, indices))
+        self._declare_catalogue(catalogue.MaskedRegressors(self, self._kinematics, indices))
 
 
 def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:

@@ -30,7 +30,14 @@ DYN_NAMES = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz
 
 N_PARAMETERS = 10
 CONSISTENCY_TOLERANCE = 1e-10
-"""Relative slack granted to rounded data-sheet values, against trace(I)."""
+"""Relative slack granted to rounded data-sheet values, against the largest principal moment."""
+
+LENGTH_RESOLUTION = 3e-8
+"""Relative slack of where mass lies, against 1 m and its distance from the frame.
+
+I about the CoM is often a difference of numbers as large as m‖c‖², which rounds at a few ε m‖c‖² (ε = 2e-16). Where a
+body is thin or a point, nothing larger than that noise is left, of either sign: a mass misplaced by 30 nm.
+"""
 
 
 def symmetric_from_six(six: Any) -> list[list[Any]]:
@@ -141,7 +148,8 @@ class Inertia:
     def check_consistent(self, where: str) -> None:
         """Raise unless a rigid body with these parameters exists: m ≥ 0 and Σ_c = ½tr(I)1 − I ⪰ 0.
 
-        Σ_c ⪰ 0 says that the principal moments satisfy the triangle inequality (Wensing, Kim, Slotine 2018, eq. 12).
+        Σ_c ⪰ 0 says that the principal moments satisfy the triangle inequality (Wensing, Kim, Slotine 2018, eq. 12);
+        rounding is granted `CONSISTENCY_TOLERANCE` and `LENGTH_RESOLUTION`.
 
         Raises:
             InertiaError: naming the violated condition.
@@ -149,7 +157,8 @@ class Inertia:
         if self.mass < 0.0:
             raise InertiaError(f"the mass is negative ({self.mass:g} kg)", where=where, valid="m ≥ 0")
         principal = np.linalg.eigvalsh(self.inertia_com)
-        slack = CONSISTENCY_TOLERANCE * max(abs(principal).max(), 1e-12)
+        misplaced = self.mass * LENGTH_RESOLUTION**2 * (1.0 + float(self.com @ self.com))
+        slack = CONSISTENCY_TOLERANCE * abs(principal).max() + misplaced
         if principal[0] < -slack:
             raise InertiaError(
                 f"the inertia about the CoM has a negative principal moment ({principal[0]:.4g} kg·m²)",

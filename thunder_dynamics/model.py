@@ -18,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_dynamics.errors import ModelError, NameNotFoundError
+from thunder_dynamics.errors import ModelError, NameNotFoundError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling as Coupling
 from thunder_dynamics.joints import Elasticity as Elasticity
@@ -294,7 +294,7 @@ class RobotModel:
             NameNotFoundError: listing the links there are.
         """
         if link not in self.link_names:
-            raise NameNotFoundError(f"no link '{link}'", where=self.name, valid=", ".join(self.link_names))
+            raise NameNotFoundError(f"no link '{link}'", where=self.name, valid=nearest(link, self.link_names))
         return self.link_names.index(link)
 
     def path(self, link: int) -> tuple[int, ...]:
@@ -363,5 +363,5 @@ def check_robot_name(name: str, where: str) -> None:
         raise ModelError(
             f"robot name {name!r} is not a C identifier",
             where=where,
-            valid=f"a match of {IDENTIFIER.pattern} that is no keyword (set another with -n NAME)",
+            valid=f"a match of {IDENTIFIER.pattern} that is no keyword (set another with {option('name', '=…')})",
         )

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from evaluation import robot_file
 
 from thunder_controllers.commands.check import check
+from thunder_dynamics.errors import ModelError
 
 ARM = robot_file("planar3r")
 INERTIA = "Ixx: 0.01, Ixy: 0, Ixz: 0, Iyy: 0.01, Iyz: 0, Izz: 0.05"
@@ -49,3 +50,15 @@ def test_another_description_that_differs_is_seen(tmp_path: Path, build_cache: P
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no such file|cannot be read"):
         raise checked(tmp_path / "nothing.yaml").exception or AssertionError
+
+
+def test_a_robot_of_other_joints_is_refused(tmp_path: Path) -> None:
+    links = "".join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial></link>"
+        for name in "ab"
+    )
+    joint = '<joint name="j" type="planar"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    (tmp_path / "sled.urdf").write_text(f'<robot name="sled">{links}{joint}</robot>')
+    error = checked(tmp_path / "sled.urdf").exception
+    assert isinstance(error, ModelError) and "sled: a planar" in str(error)

@@ -1,17 +1,19 @@
-"""`thunder info`: the limits that a controller keeps, and what is missing of them."""
+"""`thunder info`: tree, frames, parameters and functions; the limits that a controller keeps, and what is missing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from click.testing import CliRunner
+from evaluation import load_robot
 
 from thunder_controllers.commands.info import info
 from thunder_controllers.resources import share
+from thunder_dynamics.expressions import RobotExpressions
 
 
-def shown(robot: str) -> str:
-    result = CliRunner().invoke(info, [robot], env={"COLUMNS": "200"})
+def shown(robot: str, *options: str) -> str:
+    result = CliRunner().invoke(info, [robot, *options], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -31,3 +33,30 @@ def test_a_robot_that_no_controller_takes_is_named(tmp_path: Path) -> None:
     assert "No controller takes it: robot weak: no effort limit: joint2; valid: thunder.limits.effort" in shown(
         str(robot)
     )
+
+
+def row(text: str, start: str) -> list[str]:
+    return next(line.split() for line in text.splitlines() if line.split()[:1] == [start])
+
+
+def test_tree_frames_parameters_and_functions_are_those_of_the_file(build_cache: object) -> None:
+    text = shown(str(share("config/robots/planar3r.yaml")), "--base-parameters")
+    assert row(text, "link2") == ["link2", "link1", "joint2", "revolute", "0", "0", "1", "0.5", "0", "0"]
+    assert row(text, "end") == ["end", "effector", "link3", "0.3", "0", "0", "0", "0", "0"]
+    assert row(text, "gravity")[2:] == ["world", "0", "0", "-9.81", "–"]
+    parameters = text[text.index("parameters ") :]
+    assert row(parameters, "link3") == ["link3", "1", "0.15", *"0 0 0.0002 0 0 0.0076 0 0.0076 0".split()]
+    function = RobotExpressions(load_robot("planar3r")).function("Yr")
+    assert row(text, "Yr")[-2:] == ["3×30", str(function.n_instructions())]
+    assert "9 base parameters" in text and row(text, "link1.Izz") == [
+        "link1.Izz",
+        "+",
+        "0.25·link2.m",
+        "+",
+        "0.25·link3.m",
+    ]
+
+
+def test_what_may_change_at_run_time_is_marked(build_cache: object) -> None:
+    text = shown(str(share("config/robots/sea2.yaml")))
+    assert "* at run time" in text and "par_DYN" in text

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -324,6 +328,54 @@ def test_a_failing_compiler_leaves_nothing_behind(
         td.build(pendulum(2.0), folder=out, python=False)
     assert stamps(old) == before and visible(out) == ["pendulum_generatedFiles"]
     assert not [p for p in out.iterdir() if p.is_dir() and p != old]
+
+
+def compiler_script(folder: Path, command: str, before_compiling: str) -> str:
+    """A compiler that a shell does something before, when it is to compile."""
+    script = folder / f"{command}-script"
+    script.write_text(f'#!/bin/bash\ncase "$*" in *" -c "*) {before_compiling};; esac\nexec {command} "$@"\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+def generate(output: Path, **options: Any) -> subprocess.Popen[str]:
+    """The command that generates planar3r, started."""
+    command = [sys.executable, "-m", "thunder_dynamics.cli", "gen", str(robot_file("planar3r")), "-o", str(output)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options)
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    (output / ".planar3r_generatedFiles_mine").mkdir(parents=True)  # not as a build names its own
+    sleeping = {**os.environ, "CC": compiler_script(tmp_path, "gcc", "sleep 600")}
+    killed = generate(output, env=sleeping)
+    while killed.poll() is None and len(visible(output)) < 2:
+        time.sleep(0.05)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert len(visible(output)) == 2 and (output / ".planar3r_generatedFiles.lock").exists()
+    done = generate(output)
+    out, err = done.communicate()
+    assert (done.returncode, out.strip(), err) == (0, str(output / "planar3r_generatedFiles"), "")
+    assert visible(output) == [".planar3r_generatedFiles_mine", "planar3r_generatedFiles"]
+
+
+@pytest.mark.parametrize("who", ["generator", "compiler"])
+def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, who: str) -> None:
+    output = tmp_path / "output"
+    if who == "generator":
+        options: dict[str, Any] = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))}
+    else:
+        names = {"CC": "gcc", "CXX": "g++"}
+        scripts = {name: compiler_script(tmp_path, command, "ulimit -f 2") for name, command in names.items()}
+        options = {"env": {**os.environ, **scripts}}
+    process = generate(output, **options)
+    out, err = process.communicate()
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1), err
+    assert "the output cannot be written (" in err and err.endswith("; valid: a writable folder with space\n")
+    assert "File too large" in err or "File size limit exceeded" in err
+    assert visible(output) == []
 
 
 def test_unknown_laws_and_options_are_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from shutil import which
 import pytest
 from evaluation import ROOT, robot_file
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, estimated_links
 from thunder_dynamics.cli import main, parse_law
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.version import __version__
@@ -57,7 +57,7 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     folder = generated(capsys, URDF, "-n", "arm", "-o", tmp_path)
     assert Library(folder / "libarm.so").n_joints > 0
     xacro = ROOT / "urdf" / "panda.urdf.xacro"
-    options = ["--xacro-arg", "prefix=left_", "--lock-joint", "left_joint7=0.5"]
+    options = ["--xacro-arg", "prefix=left_", "--lock", "left_joint7=0.5"]
     folder = generated(capsys, xacro, "-o", tmp_path, *options)
     library = Library(folder / "libpanda.so")
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
@@ -66,7 +66,7 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
 def test_trees_and_floating_bases_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     biped = ROOT / "test" / "data" / "biped.urdf"
     joints = ("left_hip", "left_knee", "right_hip", "neck", "string")
-    held = [part for joint in ("left_knee", "right_hip") for part in ("--lock-joint", f"{joint}=0.1")]
+    held = [part for joint in ("left_knee", "right_hip") for part in ("--lock", f"{joint}=0.1")]
     ends = ["--ee-link", "left-foot", "--ee-link", "head"]
     folder = generated(capsys, biped, "-o", tmp_path, "--base", "floating", *ends, *held)
     library = Library(folder / "libbiped.so")
@@ -91,11 +91,35 @@ def test_a_xacro_file_reads_the_folders_that_the_command_names(
     assert Library(generated(capsys, file, "-o", tmp_path, "--xacro-folder", tmp_path) / "libarm.so").n_joints > 0
 
 
+def test_packages_of_a_xacro_file_are_named_by_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    file = tmp_path / "arm.xacro"
+    file.write_text(
+        '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="$(find parts)/arm.urdf"/></robot>'
+    )
+    status, _, err = run(capsys, "gen", file, "-o", tmp_path)
+    assert status == 2 and "no package 'parts'" in err and err.count("\n") == 1
+    assert Library(generated(capsys, file, "-o", tmp_path, "--package", f"parts={URDF.parent}") / "libarm.so").n_joints
+
+
 def test_laws_take_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     law = "cartesian_backstepping:task=position,adapted_links=link2+link3"
     folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--law", law)
     described = Library(folder / "libplanar3r.so").law("cartesian_backstepping")
     assert {entry.name: entry.size for entry in described.state}["pi_hat"] == 20
+
+
+def test_links_may_have_names_that_are_no_c_identifiers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "my-arm.urdf"
+    text = URDF.read_text().replace('"upper"', '"upper-arm"').replace('"rod"', '"rod_1.0"')
+    file.write_text(text.replace('<robot name="arm">', '<robot name="2dof-arm">'))
+    law = "slotine_li:adapted_links=upper-arm+rod_1.0"
+    library = Library(generated(capsys, file, "-o", tmp_path, "--law", law, "-p") / "librobot_2dof_arm.so")
+    assert library.robot == "robot_2dof_arm"
+    assert estimated_links(library, "slotine_li") == ("upper-arm", "rod_1.0")
 
 
 def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -126,10 +150,15 @@ def test_functions_on_request_are_compiled_in(capsys: pytest.CaptureFixture[str]
         (["PLANAR", "--law", "cartesian_backstepping:task=position,adapted_links=x+y"], "no link 'x'"),
         (["PLANAR", "--user-functions", "none.py"], "none.py: no such file"),
         (["PLANAR", "--function", "M_inverse"], "planar3r: no function 'M_inverse'; valid: "),
-        (["PLANAR", "--base-link", "base"], "base_link"),
-        (["URDF", "--ee-link", "none"], "none"),
-        (["URDF", "--lock-joint", "j=x"], "'x' is no number"),
-        (["URDF", "--lock-joint", "j"], "'j' is no option"),
+        (["PLANAR", "--base-link", "base"], "no option '--base-link'; valid: --name, --allow-inconsistent"),
+        (["PLANAR", "-n", "7dof"], "(set another with --name)"),
+        (["URDF", "--ee-link", "none"], "--ee-link: no link 'none'"),
+        (
+            ["URDF", "--ee-link", "rod"],
+            "valid: --tree, another --ee-link or --base-link, or hold them: --lock JOINT=VALUE",
+        ),
+        (["URDF", "--lock", "j=x"], "'x' is no number"),
+        (["URDF", "--lock", "j"], "'j' is no option"),
         (["PLANAR", "--xacro-arg", "=3"], "'=3' is no option"),
         (["PLANAR", "--no-such-option"], "--no-such-option"),
         ([], "ROBOT"),
@@ -189,6 +218,24 @@ def test_a_full_or_read_only_file_system_is_one_line(tmp_path: Path, options: st
     assert done.stdout == "2\n"  # and the folder is empty
     assert done.stderr.startswith(f"thunder: error: {tmp_path}") and done.stderr.count("\n") == 1
     assert f"the output cannot be written ({why}); valid: a writable folder with space" in done.stderr
+
+
+def test_impossible_inertias_are_one_line_whether_refused_or_allowed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "arm.urdf"
+    text = URDF.read_text()
+    file.write_text(text.replace('iyy="0.03"', 'iyy="0.3"'))
+    line = text[: text.index('<link name="upper"')].count("\n") + 1
+    place = f"{file}:{line}: <link upper>"
+    status, out, err = run(capsys, "gen", file, "-o", tmp_path)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"thunder: error: {place}: the inertia about the CoM breaks the triangle inequality: ")
+    assert "; 2 more inertias that no rigid body has: rod, wrist; valid: " in err and "or --allow-inconsistent" in err
+    status, out, err = run(capsys, "gen", file, "-o", tmp_path, "--allow-inconsistent")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith(f"thunder: warning: {place}: the inertia about the CoM breaks the triangle inequality: ")
+    assert "2 more inertias that no rigid body has: rod, wrist" in err
 
 
 def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import thunder_dynamics as td
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.model import IDENTIFIER
 
 HOSTILE = [
     'a"; system("id"); "',
@@ -51,10 +53,26 @@ def test_hostile_names_in_yaml_are_refused(tmp_path: Path, name: str, key: str) 
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "\x00"])
-@pytest.mark.parametrize("place", ["robot", "link", "joint"])
+@pytest.mark.parametrize("place", ["link", "joint"])
 def test_hostile_names_in_urdf_are_refused(tmp_path: Path, name: str, place: str) -> None:
-    names = {"robot": "arm", "link": "l1", "joint": "j1"} | {place: xml(name)}
-    file = tmp_path / "arm.urdf"
+    with pytest.raises(ThunderError, match="name"):
+        td.load_model(urdf(tmp_path, {place: name}))
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name != "\x00"])
+def test_a_hostile_name_of_a_urdf_robot_is_made_an_identifier_or_refused(tmp_path: Path, name: str) -> None:
+    """Nothing but letters, digits and single underscores is left of it."""
+    file = urdf(tmp_path, {"robot": name})
+    try:
+        assert IDENTIFIER.fullmatch(td.load_model(file).name)
+    except ThunderError as error:
+        assert "name" in str(error)
+
+
+def urdf(folder: Path, changed: Mapping[str, str]) -> Path:
+    """A robot of one joint, some of its names changed."""
+    names = {"robot": "arm", "link": "l1", "joint": "j1"} | {place: xml(name) for place, name in changed.items()}
+    file = folder / "arm.urdf"
     file.write_text(
         f'<robot name="{names["robot"]}"><link name="base"/>'
         f'<link name="{names["link"]}"><inertial><mass value="1"/>'
@@ -62,8 +80,7 @@ def test_hostile_names_in_urdf_are_refused(tmp_path: Path, name: str, place: str
         f'<joint name="{names["joint"]}" type="continuous"><parent link="base"/>'
         f'<child link="{names["link"]}"/><axis xyz="0 0 1"/></joint></robot>'
     )
-    with pytest.raises(ThunderError, match="name"):
-        td.load_model(file)
+    return file
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -158,6 +158,12 @@ def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
     check_against_pinocchio(robot, seed)
 
 
+@pytest.mark.parametrize(("name", "most"), [("M", 800), ("C", 2200), ("G", 145), ("Yr", 2210), ("J_ee_dot", 555)])
+def test_the_general_algorithms_cost_an_arm_nothing(name: str, most: int) -> None:
+    """Scalar instructions of a Panda's functions, inputs and outputs included; those of revolute joints alone."""
+    assert RobotExpressions(load_robot("panda")).function(name).n_instructions() <= most
+
+
 def test_panda_from_yaml_and_from_urdf_move_alike() -> None:
     robots = [RobotExpressions(load_robot("panda")), RobotExpressions(load_model(ROOT / "urdf" / "panda.urdf.xacro"))]
     state = random_state(robots[0].model, 7)

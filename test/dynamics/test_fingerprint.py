@@ -7,7 +7,6 @@ import dataclasses
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -206,7 +205,9 @@ def test_every_file_of_the_generator_counts(place: Place) -> None:
 
 def changed_values(value: Any) -> Iterator[tuple[str, Any]]:
     """Every smallest change of a value: of one number, text or choice anywhere inside it, with the way there."""
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, JointKind):
+        yield "", JointKind.PRISMATIC if value is JointKind.REVOLUTE else JointKind.REVOLUTE
+    elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             if field.name == "source":  # where the model was read does not count
                 continue
@@ -227,8 +228,6 @@ def changed_values(value: Any) -> Iterator[tuple[str, Any]]:
         for k, entry in enumerate(value):
             yield from ((f"[{k}]{way}", (*value[:k], new, *value[k + 1 :])) for way, new in changed_values(entry))
         yield "[+]", (*value, 0.0)
-    elif isinstance(value, Enum):
-        yield "", next(other for other in type(value) if other is not value)
     elif isinstance(value, bool):
         yield "", not value
     elif isinstance(value, float):

@@ -208,6 +208,20 @@ def test_bodies_that_exist_are_consistent(seed: int) -> None:
     assert body(seed).mass > 0.0
 
 
+@given(seeds, st.floats(1e-6, 100.0), st.floats(0.0, 3.0))
+def test_rounding_of_a_thin_body_is_granted_and_no_more(seed: int, mass: float, distance: float) -> None:
+    """A thin rod's or a point's I about the CoM, computed from I about a far frame, has moments of either sign."""
+    rng = np.random.default_rng(seed)
+    com = distance * rng.normal(size=3)
+    for rod in (np.zeros((3, 3)), np.diag([0.0, 1e-3, 1e-3])):
+        shift = np.array(symmetric_from_six(parallel_axis(mass, com)))
+        rounded = (mass * rod + shift) - shift
+        Inertia(mass, com, rounded).check_consistent("rounded")
+        bound = mass * 1e-12 * (1.0 + com @ com)  # a mass misplaced by 1 µm is none of it
+        with pytest.raises(InertiaError):
+            Inertia(mass, com, rounded - np.diag([bound, 0.0, 0.0])).check_consistent("rounded")
+
+
 def test_a_flat_plate_and_a_point_are_just_consistent() -> None:
     for moments in ((1.0, 1.0, 2.0), (0.0, 0.0, 0.0), (0.0, 3.0, 3.0)):
         inertia = Inertia(1.0, np.zeros(3), np.diag(moments))

@@ -41,6 +41,15 @@ QUICK = {
 """A chain, coupled fingers, four legs and a humanoid of 29 joints; the others are slow."""
 
 
+REFUSALS = (
+    "no joint moves from",
+    "<robot>: the attribute 'name' is missing",
+    "limit is 0; valid: greater than zero",
+    "mimics 'index_q1'; valid: a movable joint of the file",
+)
+"""Why a file may be refused: nothing moves, no name, a limit that lets nothing move, a joint that is missing."""
+
+
 def cases() -> list[object]:
     result = []
     for file in FILES:
@@ -52,7 +61,7 @@ def cases() -> list[object]:
 
 
 def load(file: Path, base: str) -> RobotModel:
-    """The model; of links that are one end effector as well as another, the last."""
+    """The model; of links that are one end effector as well as another, the last. Impossible inertias count, too."""
     options = {"name": "robot", "allow_inconsistent": True, "base": base}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -70,6 +79,7 @@ def test_a_robot_of_the_collection_agrees_with_pinocchio(file: Path, base: str) 
     try:
         model = load(file, base)
     except ThunderError as error:
-        pytest.skip(str(error))
+        assert any(reason in str(error) for reason in REFUSALS)
+        return
     reference = reference_of(file.read_text(), base)
     assert_agrees_with_pinocchio(model, reference, RELATIVE)

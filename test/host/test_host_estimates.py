@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,17 @@ from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
 import thunder_dynamics
-from thunder_controllers.host import SMALLEST_MASS, Library, ReferenceDistance, about_com, estimated_links
+from thunder_controllers.host import (
+    SMALLEST_MASS,
+    Library,
+    ReferenceDistance,
+    about_com,
+    estimate_topic,
+    estimated_links,
+)
 from thunder_dynamics.errors import DimensionError, NameNotFoundError
 from thunder_dynamics.inertia import reg_from_dyn
+from thunder_dynamics.model import ENTITY_NAME
 
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
 
@@ -48,6 +57,27 @@ def test_about_com_undoes_the_parallel_axis_theorem(
 def test_an_estimate_without_mass_has_its_centre_at_the_origin(mass: float) -> None:
     pi = np.array([mass, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
     np.testing.assert_array_equal(about_com(pi), [mass, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+
+
+@pytest.mark.parametrize(
+    ("link", "topic"),
+    [
+        ("panda_link7", "panda_link7"),
+        ("fore-arm", "fore_arm"),
+        ("link_3.0", "link_3_0"),
+        ("arm/link7", "arm/link7"),
+        ("7th/8-th", "_7th/_8_th"),
+        ("a//b/", "a_/b_"),
+    ],
+)
+def test_the_topic_of_an_estimate_is_a_name_that_ros_allows(link: str, topic: str) -> None:
+    assert estimate_topic(link) == f"estimates/{topic}"
+
+
+@given(st.from_regex(ENTITY_NAME, fullmatch=True))
+def test_every_link_has_a_topic(link: str) -> None:
+    topic = estimate_topic(link)
+    assert re.fullmatch(r"estimates(/[A-Za-z_][A-Za-z0-9_]*)+", topic), topic
 
 
 def test_the_argument_is_left_alone_and_its_size_checked() -> None:

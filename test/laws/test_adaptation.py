@@ -25,7 +25,7 @@ SCHEMES = ("gradient", "projected", "consistent", "natural", "composite", "consi
 COMPOSITE = ("composite", "consistent_composite", "natural_composite")
 CONSISTENT = ("consistent", "natural", "consistent_composite", "natural_composite")
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
-BOUNDLESS = {"least_inertia": 1e6, "adaptation_limit": 1e9, "rest_speed": 1e-6}
+BOUNDLESS = {"least_inertia": 1e6, "adaptation_limit": 1e9, "rest_speed": 0.0}
 """Gains with which natural adaptation meets no bound and no limit."""
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from thunder_controllers.analysis.identities import Finding, check_agreement, check_identities
+from thunder_controllers.commands.compiled import single_joint_library
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import is_consistent, least_second_moment, nearest_consistent
-from thunder_dynamics.build import build
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -53,7 +53,7 @@ def _load(robot: str, options: dict[str, Any]) -> tuple[RobotModel, Library]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(robot, allow_inconsistent=True, **given)
-    return model, Library(build(model, python=False) / f"lib{model.name}.so")
+    return model, single_joint_library(model)
 
 
 def _show(title: str, found: Sequence[Finding]) -> None:

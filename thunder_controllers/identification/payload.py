@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from thunder_controllers.host import Library
 from thunder_controllers.identification.evidence import Evidence, gather
 from thunder_controllers.identification.information import LENGTH, SCALE, columns_of
+from thunder_controllers.identification.motion import Record
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 
 FloatArray = NDArray[np.float64]
@@ -111,7 +112,7 @@ def find_payload(
         believed[columns_of(library.link_names.index(name))] = pi
     link = list(estimates)[-1]
     index = library.link_names.index(link)
-    evidence = gather(library, index, believed, q, effort, rate)
+    evidence = gather(library, index, believed, Record.of_held(q, effort, rate))
     if evidence is None:
         return None
     nominal = np.asarray(library.pi)[columns_of(index)]

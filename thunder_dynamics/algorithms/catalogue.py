@@ -6,6 +6,7 @@ A public method declares a function: its name, the names of its arguments, and i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import casadi as ca
@@ -21,8 +22,16 @@ from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 
 SX = ca.SX
 
-IN_EVERY_LIBRARY = frozenset({"M_dot", "inverse_dynamics", "forward_dynamics", "kinetic_energy", "potential_energy"})
-"""What is compiled without being asked for; all else in this module is compiled on request."""
+IN_EVERY_LIBRARY = frozenset({"M_dot"})
+"""What is compiled without being asked for, as in the established interface; all else is compiled on request."""
+
+ARGUMENTS = {
+    "d3q": (None, "rad/s³|m/s³", "Joint jerks."),
+    "tau": (None, "N·m|N", "Joint torques."),
+    "damping": (1, "m", "λ of J_ee_pinv."),
+    "w": (6, "N|N·m", "Force and moment on the end effector, in the world."),
+}
+"""Arguments that only functions on request take: their size, None for one value per velocity; unit; description."""
 
 VECTORS = frozenset(
     """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
@@ -50,7 +59,7 @@ class Robot(Protocol):
         """Expression of a function."""
 
 
-class _Functions:
+class Functions:
     """What the functions have in common."""
 
     def __init__(self, robot: Robot, kinematics: Kinematics) -> None:
@@ -64,7 +73,7 @@ class _Functions:
         return inverse_dynamics(self._kinematics, motions, pi, range(self._kinematics.model.n))
 
 
-class Catalogue(_Functions):
+class Catalogue(Functions):
     """The functions that every robot has."""
 
     def __init__(self, robot: Robot, kinematics: Kinematics, dynamics: Dynamics) -> None:
@@ -72,7 +81,10 @@ class Catalogue(_Functions):
         self._dynamics = dynamics
         self._bodies = ArticulatedBodies(kinematics, robot.pi)
         self._com = CentreOfMass(dynamics)
-        self._lengths = LengthRegressors(kinematics)
+
+    @cached_property
+    def _lengths(self) -> LengthRegressors:
+        return LengthRegressors(self._kinematics)
 
     # --- dynamics, energies, centre of mass -------------------------------------------------------------------------
 
@@ -250,7 +262,7 @@ class Catalogue(_Functions):
         return -(self._robot["M_inv"] @ at)
 
 
-class MaskedRegressors(_Functions):
+class MaskedRegressors(Functions):
     """Regressors of a robot with symbolic inertial parameters, without the columns of the numeric ones.
 
     Args:
@@ -284,7 +296,7 @@ class MaskedRegressors(_Functions):
         return pi
 
 
-class ReducedRegressor(_Functions):
+class ReducedRegressor(Functions):
     """The regressor of the base parameters, see `algorithms.base_parameters`."""
 
     def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
@@ -300,6 +312,6 @@ class ReducedRegressor(_Functions):
         return self._robot["Kb"] @ self._robot.pi
 
 
-def functions(catalogue: _Functions) -> dict[str, Callable[..., SX]]:
+def functions(catalogue: Functions) -> dict[str, Callable[..., SX]]:
     """The functions of a catalogue, by name, in the order of their declaration."""
     return {name: getattr(catalogue, name) for name in vars(type(catalogue)) if not name.startswith("_")}

@@ -152,10 +152,6 @@ class Kinematics:
         """T_0_i, shape (4, 4); i = 0 is L0 and i = 1 … n the links, as in the established naming."""
         return SX(homogeneous(*self.poses[i]))
 
-    def transform_ee(self) -> SX:
-        """T_0_ee, shape (4, 4)."""
-        return SX(homogeneous(*self.ee_pose))
-
     def jacobian(self, link: int, point: SX) -> SX:
         """Jacobian (6, nv) in the world frame of a point (given in the world) fixed to `link`, linear part first."""
         J = SX(6, self.model.nv)

@@ -79,12 +79,21 @@ def generate_c_core(robot: str, functions: Mapping[str, ca.Function]) -> CCore:
     return CCore(*_finish(robot, generator, functions))
 
 
+def _whole_text(file: Path) -> str:
+    """Read what CasADi has written, which does not say where the file system refused the rest."""
+    text = file.read_text()
+    if not text.endswith("#endif\n"):
+        with file.open("a") as rest:
+            rest.write("\n" * 65536)  # raises the reason
+    return text
+
+
 def _finish(
     robot: str, generator: ca.CodeGenerator, functions: Mapping[str, ca.Function]
 ) -> tuple[str, str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as folder:
         generator.generate(folder + "/")
-        source, header = ((Path(folder) / f"{robot}_gen{suffix}").read_text() for suffix in (".c", ".h"))
+        source, header = (_whole_text(Path(folder) / f"{robot}_gen{suffix}") for suffix in (".c", ".h"))
     source = _ARGUMENT_GUARD.sub(r"arg[\1][\2]", _RESULT_GUARD.sub(r"res[\1]", source))
     source = source.replace("#include <math.h>\n", "#include <math.h>\n" + _NOINLINE, 1)
     source = _MAXIMUM.sub("  return x<y ? y : x;\n", _MINIMUM.sub("  return x>y ? y : x;\n", source))

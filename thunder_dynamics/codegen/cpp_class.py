@@ -24,6 +24,11 @@ def stored_arguments(package: Package) -> list[str]:
     return [name for name in package.arguments if name != "par_REG"]
 
 
+def established_names(package: Package) -> dict[str, str]:
+    """Names without underscore that C++ written for the established interface calls setters of references by."""
+    return {name.replace("_r", "r"): name for name in stored_arguments(package) if name.endswith("q_r")}
+
+
 def visible_functions(package: Package) -> list[GeneratedFunction]:
     """Functions that become get_<name>; the conversions of parameters serve get/set_par_REG."""
     return [f for f in package.functions if f.name not in CONVERSIONS]
@@ -44,6 +49,10 @@ def header(package: Package) -> str:
         if name in package.groups:
             setters.append(f"  const {eigen_type(entry.size, 1)}& get_{name}() const {{ return {name}_; }}\n")
         members.append(f"  {eigen_type(entry.size, 1)} {name}_;\n")
+    for established, name in established_names(package).items():
+        setters.append(
+            f"  void set_{established}(const Eigen::Ref<const Eigen::VectorXd>& value) {{ set_{name}(value); }}\n"
+        )
     if has_conversions(package):
         size = package.arguments["par_REG"].size
         setters.append("  /** REG form of the symbolic inertial parameters; setting it sets par_DYN. */\n")
@@ -56,6 +65,8 @@ def header(package: Package) -> str:
     return template("class.h").substitute(
         robot=package.name,
         n=package.model.n,
+        n_elastic=len(package.model.elastic_joints),
+        friction_order=package.model.friction_order,
         work=max([1, *package.core.work_sizes.values()]),
         setters="".join(setters),
         getters="".join(getters),

@@ -13,14 +13,13 @@ import importlib.util
 import json
 import sysconfig
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thunder_dynamics.model import JointKind, RobotModel
+from thunder_dynamics.model import Joint, JointKind, RobotModel
 from thunder_dynamics.version import __version__
 
 
@@ -29,7 +28,10 @@ def canonical(value: Any) -> Any:
     if isinstance(value, JointKind):
         return value.name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
+        content = {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "source"}
+        if isinstance(value, Joint) and not value.kind.is_built_in:
+            content["computes"] = _what_it_computes(value)
+        return content
     if isinstance(value, Mapping):
         return {str(k): canonical(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -38,7 +40,7 @@ def canonical(value: Any) -> Any:
         return canonical(value.tolist())
     if isinstance(value, float):
         return value.hex()
-    return value.value if isinstance(value, Enum) else value
+    return value
 
 
 def content_hash(
@@ -51,7 +53,6 @@ def content_hash(
     """SHA-256 over model, laws with their options and source code, user functions, generator and settings."""
     parts = {
         "model": canonical(model),
-        "joints": _own_joints(model),
         "laws": canonical([list(law) for law in laws]),
         "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
         "user_functions": hashlib.sha256(user_functions.read_bytes()).hexdigest() if user_functions else None,
@@ -63,14 +64,11 @@ def content_hash(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _own_joints(model: RobotModel) -> list[str]:
-    """What the joints compute whose kind is not one of ours; only these need CasADi here."""
-    joints = [link.joint for link in model.links if not link.joint.kind.is_built_in]
-    if not joints:
-        return []
+def _what_it_computes(joint: Joint) -> str:
+    """Of a joint whose kind is not one of ours; only this needs CasADi here."""
     from thunder_dynamics.algorithms.joint_motion import joint_content
 
-    return [joint_content(joint) for joint in joints]
+    return joint_content(joint)
 
 
 def source_closure(module: str) -> dict[str, str]:

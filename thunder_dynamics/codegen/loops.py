@@ -26,8 +26,8 @@ from thunder_dynamics.spatial import cross
 
 SX = ca.SX
 
-STRAIGHT_JOINTS = 12
-"""Joints up to which all code is straight-line."""
+STRAIGHT_PAIRS = 115
+"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Loops:
         """Looped functions by name."""
         # Several joints may follow one velocity, which has then no single screw.
         is_coupled = any(link.joint.coupling for link in self._model.links)
-        if self._model.n <= STRAIGHT_JOINTS or is_coupled:
+        pairs = sum(len(self._model.v_ranges[j]) for i in range(self._model.n) for j in self._model.path(i))
+        if pairs <= STRAIGHT_PAIRS or is_coupled:
             return {}
         n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):

@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
 from thunder_dynamics.codegen.c_core import C_END, CCore, generate_c_core
 from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
@@ -102,7 +103,10 @@ class Package:
     def arguments(self) -> Mapping[str, Entry]:
         """Entries of every argument, with its default: the file's values for parameters, zero for signals."""
         entries = {}
+        taken = {argument for f in self.functions for argument in f.arguments}
         for name, argument in self.robot.arguments.items():
+            if name in ON_REQUEST and name not in taken:
+                continue
             default = np.array(argument.default)[:, None]
             if name in self.groups:
                 default = self.groups[name].default

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thunder_dynamics.codegen.cpp_class import has_conversions, stored_arguments, visible_functions
+from thunder_dynamics.codegen.cpp_class import established_names, has_conversions, stored_arguments, visible_functions
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import c_string, comment_text, template
 
@@ -17,6 +17,8 @@ def source(package: Package) -> str:
         rows.append(f'    .def("set_{argument}", writing(&{name}::set_{argument}), {doc})')
         if argument in package.groups:
             rows.append(f'    .def("get_{argument}", reading(&{name}::get_{argument}))')
+    for established, argument in established_names(package).items():
+        rows.append(f'    .def("set_{established}", writing(&{name}::set_{argument}), "The same as set_{argument}.")')
     if has_conversions(package):
         rows.append(f'    .def("set_par_REG", writing(&{name}::set_par_REG), "Set par_DYN from its REG form.")')
         rows.append(f'    .def("get_par_REG", reading(&{name}::get_par_REG), "REG form of par_DYN.")')
@@ -34,6 +36,8 @@ def stub(package: Package) -> str:
         entry = package.arguments[argument]
         lines += [f"    def set_{argument}(self, value: ArrayLike) -> None:"]
         lines += [f'        """{comment_text(entry.description)} {entry.size} values [{comment_text(entry.unit)}]."""']
+    for established in established_names(package):
+        lines += [f"    def set_{established}(self, value: ArrayLike) -> None: ..."]
     groups = [*package.groups, *(["par_REG"] if has_conversions(package) else [])]
     for group in groups:
         lines += [f"    def get_{group}(self) -> NDArray[np.float64]: ..."]

@@ -5,10 +5,12 @@ Called directly: what setuptools builds are extensions of Python, not a library 
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sysconfig
 from collections.abc import Iterable, Sequence
@@ -23,6 +25,9 @@ OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math")
 """Results stay IEEE: only errno and floating-point traps, which nothing here reads, are given up."""
 
 NATIVE = ("-march=native",)
+
+NO_ROOM = (*map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)), str(signal.strsignal(signal.SIGXFSZ)))
+"""What compilers say where a disk is full, or a file larger than it may be."""
 
 _EIGEN_VERSION = tuple(f"#define EIGEN_{part}_VERSION " for part in ("WORLD", "MAJOR", "MINOR", "PATCH"))
 
@@ -113,9 +118,13 @@ def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool =
         BuildError: with the end of its messages if it fails or does not exist.
     """
     try:
-        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        english = {**os.environ, "LC_ALL": "C"}
+        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=english)
     except OSError as error:
         raise BuildError(f"cannot run '{command[0]}': {error.strerror}", valid="a compiler in $CC or $CXX") from error
+    for line in result.stderr.splitlines() if must_succeed and result.returncode else ():
+        if any(reason in line for reason in NO_ROOM):
+            raise BuildError(f"the output cannot be written ({line.strip()})", valid="a writable folder with space")
     if must_succeed and result.returncode:
         errors = "\n".join(result.stderr.strip().splitlines()[-15:])
         raise BuildError(f"'{shlex.join(command)}' failed:\n{errors}")

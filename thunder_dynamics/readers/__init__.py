@@ -38,8 +38,8 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
     Args:
         path: The file; its suffix selects the reader.
         options: `name` (of the robot) and `allow_inconsistent` for all of ours; for URDF and xacro also `base`,
-            `base_link`, `ee_link`, `tree`, `locked_joints`, `gravity`; for xacro `xacro_args`, `xacro_folders`. See
-            `UrdfOptions` and `XacroOptions`.
+            `base_link`, `ee_link`, `tree`, `locked_joints`, `gravity`; for xacro `xacro_args`, `xacro_folders`,
+            `packages`. See `UrdfOptions` and `XacroOptions`.
 
     Raises:
         RobotFileError: if the file cannot be read or says what no robot can be; with file, line or key.

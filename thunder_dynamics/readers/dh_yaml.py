@@ -18,10 +18,11 @@ from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, 
 from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
 from thunder_dynamics.readers.source import (
     ReaderOptions,
+    check_bodies,
     check_entity_name,
-    check_inertia,
     read_text,
     relocated,
+    robot_identifier,
     take_options,
 )
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
@@ -51,7 +52,7 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     chosen = take_options(ReaderOptions, options, where=str(path))
     document = parse_yaml(read_text(path), str(path))
     return _Builder(document, validate(document), chosen.allow_inconsistent).model(
-        path.stem if chosen.name is None else chosen.name
+        robot_identifier(path.stem) if chosen.name is None else chosen.name
     )
 
 
@@ -67,6 +68,11 @@ def validate(document: YamlDocument) -> RobotEntry:
     Raises:
         RobotFileError: for the first violation, with file, line and key path.
     """
+    for key in ("DH", "inertial"):
+        if key in document.data:
+            # Read it we cannot: its files write gravity with either sign, and nothing in them tells which.
+            what = f"'{key}' at top level: a file of schema 0.1"
+            raise RobotFileError(what, where=document.where((key,)), valid=_SCHEMA_0_2)
     known = set(RobotEntry.model_fields)
     data = {key: value for key, value in document.data.items() if key in known or key not in document.anchored}
     try:
@@ -75,6 +81,11 @@ def validate(document: YamlDocument) -> RobotEntry:
         first = error.errors(include_url=False)[0]
         raise _schema_error(document, first["type"], first["loc"], first["input"], first["msg"]) from error
 
+
+_SCHEMA_0_2 = (
+    "schema 0.2: kinematics: {DH: […]}, type_joints: [R, …], gravity: {value: [0, 0, -9.81]}, which points down, "
+    "dynamics: {link1: {inertial: {…}}, …}"
+)
 
 _TYPE_NAMES = {
     "float_type": "a number",
@@ -121,6 +132,11 @@ class _Builder:
         self._mark("par_Ln2EE", entry.Ln_to_EE.symb)
         names, elastic = self._names(), self._elasticities()
         links = tuple(self._link(i, names[i][0], names[i][1], elastic[i]) for i in range(self.n))
+        places = (self.document.where(("dynamics", key, "inertial")) for key in entry.dynamics)
+        check_bodies(
+            ((link.name, place, link.inertia) for link, place in zip(links, places, strict=True)),
+            self.allow_inconsistent,
+        )
         self._mark_links()
         return RobotModel(
             name=name,
@@ -174,8 +190,6 @@ class _Builder:
         a, alpha, d, theta = self.entry.kinematics.DH[4 * i : 4 * i + 4]
         key, link = list(self.entry.dynamics.items())[i]
         inertia = Inertia.from_dyn([getattr(link.inertial, name) for name in DYN_NAMES])
-        where = self.document.where(("dynamics", key, "inertial"))
-        check_inertia(inertia, where, self.allow_inconsistent)
         revolute = self.entry.type_joints[i].startswith("R")
         joint = Joint(
             name=joint_name,

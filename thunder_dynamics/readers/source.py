@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import keyword
+import os
+import re
+import stat
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, listed, option
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import ENTITY_NAME
+from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """No robot description written for people is larger; parsing more would only serve to exhaust memory."""
@@ -24,7 +28,7 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, l
 
 
 class InconsistentInertiaWarning(UserWarning):
-    """A link's inertial parameters belong to no rigid body, and `allow_inconsistent` let them pass."""
+    """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
 
 
 class ReaderOptions(BaseModel):
@@ -53,7 +57,8 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
     """
     unknown = [key for key in options if key not in kind.model_fields]
     if unknown:
-        raise NameNotFoundError(f"no option '{unknown[0]}'", where=where, valid=", ".join(kind.model_fields))
+        valid = ", ".join(option(name) for name in kind.model_fields)
+        raise NameNotFoundError(f"no option '{option(unknown[0])}'", where=where, valid=valid)
     try:
         return kind(**options)
     except ValidationError as error:
@@ -70,7 +75,10 @@ def read_text(path: Path) -> str:
     """
     valid = f"a readable UTF-8 text file of at most {MAX_FILE_BYTES // 1024} KiB"
     try:
-        with path.open("rb") as file:
+        # A pipe without a writer would be waited for, a device may never end: neither is opened to be read.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(0, "it is no regular file")
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -84,27 +92,44 @@ def read_text(path: Path) -> str:
         raise RobotFileError("the file is no UTF-8 text", where=f"{path}:{line}", valid=valid) from error
 
 
-def check_inertia(inertia: Inertia, where: str, allow_inconsistent: bool) -> None:
-    """Raise unless a rigid body has these parameters; a negative mass is never allowed.
+def check_bodies(bodies: Iterable[tuple[str, str, Inertia]], allow_inconsistent: bool) -> None:
+    """Raise unless rigid bodies have these parameters: one complaint of them all, or if allowed one warning.
+
+    Args:
+        bodies: Name, place in the file and inertia of what moves as one body in the model.
+        allow_inconsistent: Warn only.
 
     Raises:
-        InertiaError: naming the violated condition; a warning instead if `allow_inconsistent`.
+        InertiaError: naming what the first one violates, and the others.
     """
-    if inertia.mass < 0.0:
-        inertia.check_consistent(where)
-    try:
-        inertia.check_consistent(where)
-    except InertiaError as error:
-        if not allow_inconsistent:
-            assert error.valid is not None
-            raise InertiaError(error.what, where=where, valid=f"{error.valid} (or allow_inconsistent)") from error
-        warnings.warn(str(error), InconsistentInertiaWarning, stacklevel=2)
+    wrong: list[tuple[str, InertiaError]] = []
+    for name, where, inertia in bodies:
+        try:
+            inertia.check_consistent(where)
+        except InertiaError as error:
+            wrong.append((name, error))
+    if not wrong:
+        return
+    first, others = wrong[0][1], [name for name, _ in wrong[1:]]
+    what = first.what + (f"; {len(others)} more inertias that no rigid body has: {listed(others)}" if others else "")
+    if not allow_inconsistent:
+        raise InertiaError(what, where=first.where, valid=f"{first.valid}, or {option('allow_inconsistent')}")
+    warnings.warn(str(InertiaError(what, where=first.where)), InconsistentInertiaWarning, stacklevel=2)
 
 
 def check_entity_name(name: str, kind: str, where: str) -> None:
     """Raise `RobotFileError` unless a link or joint may be called `name`."""
     if not ENTITY_NAME.fullmatch(name):
         raise RobotFileError(f"{kind} name {name!r}", where=where, valid=f"a match of {ENTITY_NAME.pattern}")
+
+
+def robot_identifier(name: str) -> str:
+    """The C identifier for the name that a file gives its robot: `my-arm 2` is my_arm_2, `7dof` robot_7dof."""
+    words = "_".join(re.findall(r"[A-Za-z0-9]+", name))[:50].rstrip("_")
+    if not words:
+        return "robot"
+    is_reserved = words in C_KEYWORDS or keyword.iskeyword(words)
+    return words if IDENTIFIER.fullmatch(words) and not is_reserved else f"robot_{words}"
 
 
 def relocated(error: ModelError, where: str) -> RobotFileError:

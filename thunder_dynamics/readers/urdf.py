@@ -16,12 +16,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, Joint, Pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Frame, Link, RobotModel
-from thunder_dynamics.readers.source import Finite, ReaderOptions, read_text, take_options
-from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, parse_urdf
+from thunder_dynamics.readers.source import (
+    Finite,
+    ReaderOptions,
+    check_bodies,
+    read_text,
+    robot_identifier,
+    take_options,
+)
+from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, ZeroLimits, parse_urdf
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
@@ -41,6 +48,7 @@ class UrdfOptions(ReaderOptions):
         base: `fixed` in the world, or `floating`: then a free joint moves the base link.
         locked_joints: Movable joints to hold at a position [rad] or [m], by name; what mimics one is held with it.
         gravity: g₀ in the world frame, that of a fixed base link [m/s²].
+        zero_limits: What `velocity="0"` and `effort="0"` say: "unlimited", nothing; "refused", an error.
     """
 
     base_link: str | None = None
@@ -49,6 +57,7 @@ class UrdfOptions(ReaderOptions):
     base: Literal["fixed", "floating"] = "fixed"
     locked_joints: Mapping[str, Finite] = Field(default_factory=dict)
     gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] = GRAVITY
+    zero_limits: ZeroLimits = "unlimited"
 
 
 class XacroOptions(UrdfOptions):
@@ -57,10 +66,12 @@ class XacroOptions(UrdfOptions):
     Args:
         xacro_args: Values of the xacro:arg by name.
         xacro_folders: Folders outside its package that the file may read.
+        packages: Folders of packages by name, for `$(find …)`.
     """
 
     xacro_args: Mapping[str, str] = Field(default_factory=dict)
     xacro_folders: Annotated[tuple[str | Path, ...], Field(strict=False)] = ()
+    packages: Mapping[str, str | Path] = Field(default_factory=dict)
 
 
 def read_urdf(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -84,7 +95,8 @@ def read_xacro(path: Path, options: Mapping[str, Any]) -> RobotModel:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
     chosen = take_options(XacroOptions, options, where=str(path))
-    return _model(expand_xacro(path, chosen.xacro_args, chosen.xacro_folders), f"{path} (expanded)", chosen)
+    text = expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
+    return _model(text, f"{path} (expanded)", chosen)
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
@@ -102,9 +114,13 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    tree = UrdfTree(_held(parse_urdf(text, where, options.allow_inconsistent), options, where), where)
+    tree = UrdfTree(_held(parse_urdf(text, where, options.zero_limits), options, where), where)
     base = tree.base_link(options.base_link)
-    return _Assembly(tree, base, options).model(_end_links(tree, base, options))
+    model = _Assembly(tree, base, options).model(_end_links(tree, base, options))
+    # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
+    bodies = ((link.name, tree.robot.links[link.name].where, link.inertia) for link in model.links)
+    check_bodies(bodies, options.allow_inconsistent)
+    return model
 
 
 def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
@@ -113,7 +129,7 @@ def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
     movable = [joint.name for joint in robot.joints.values() if joint.is_movable]
     for name in locked:
         if name not in movable:
-            raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=", ".join(movable))
+            raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=nearest(name, movable))
     joints = dict(robot.joints)
     for joint in robot.joints.values():
         if not joint.is_movable:
@@ -134,8 +150,8 @@ def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Mapping[str, float]) -
     while coupling is not None and coupling.leader not in locked:
         leader = robot.joints.get(coupling.leader)
         if leader is None or not leader.is_movable or leader.name in passed:
-            what = f"joint '{joint.name}' mimics '{coupling.leader}'"
-            raise RobotFileError(what, where=joint.where, valid="a movable joint that does not follow it")
+            valid = "a movable joint of the file, which does not follow it"
+            raise RobotFileError(f"joint '{joint.name}' mimics '{coupling.leader}'", where=joint.where, valid=valid)
         if leader.mimic is None:
             break
         passed.append(leader.name)
@@ -161,12 +177,13 @@ def _end_links(tree: UrdfTree, base: str, options: UrdfOptions) -> list[str]:
     ends = tree.end_links(base, chosen)
     off = tree.off_chain(base, ends[0])
     if not off and len(ends) > 1 and not chosen:
-        valid = f"ee_link, one of {', '.join([base, *(joint.child for joint in tree.below(base))])}"
-        what = f"several links could be the end effector: {', '.join(ends)}"
+        valid = f"one of them, or another link, by {option('ee_link')}"
+        what = f"several links could be the end effector: {listed(ends)}"
         raise RobotFileError(what, where=tree.where, valid=valid)
     if off and len(chosen) == 1 and not options.tree:
-        what = f"movable joints off the chain from '{base}' to '{ends[0]}': {', '.join(joint.name for joint in off)}"
-        valid = "tree, another ee_link or base_link, or hold them: locked_joints={name: position}"
+        what = f"movable joints off the chain from '{base}' to '{ends[0]}': {listed([joint.name for joint in off])}"
+        hold = option("locked_joints", "={joint: position}")
+        valid = f"{option('tree')}, another {option('ee_link')} or {option('base_link')}, or hold them: {hold}"
         raise RobotFileError(what, where=tree.where, valid=valid)
     return ends
 
@@ -187,7 +204,7 @@ class _Assembly:
         self._add_links()
         first, *_ = effectors = [self._end_effector(end) for end in ends]
         return RobotModel(
-            name=self.options.name if self.options.name is not None else self.tree.robot.name,
+            name=robot_identifier(self.tree.robot.name) if self.options.name is None else self.options.name,
             links=tuple(self.links),
             base=_frame(self.base_frame),
             ee=first.frame,

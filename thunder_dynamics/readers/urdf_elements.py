@@ -10,14 +10,15 @@ import math
 import xml.parsers.expat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from lxml import etree
 
-from thunder_dynamics.errors import ModelError, RobotFileError
+from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose
-from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, check_inertia, relocated
+from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
 MOVABLE = {
@@ -34,6 +35,9 @@ JOINT_TYPES = (*MOVABLE, "fixed")
 
 EXTENDED_LIMITS = ("effort_rate", "acceleration")
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
+
+ZeroLimits = Literal["unlimited", "refused"]
+"""What a velocity or effort limit of 0 says: nothing, as exporters mean it, or something that cannot be."""
 
 MAX_ELEMENTS = 10_000
 """Of a robot, beside what they hold; what is checked about them all takes time that grows with their square."""
@@ -79,19 +83,18 @@ class UrdfRobot:
     joints: dict[str, UrdfJoint]
 
 
-def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfRobot:
+def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> UrdfRobot:
     """Parse and check the elements of a URDF text.
 
     Args:
         text: The XML.
         where: Name of the file, for messages.
-        allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
+        zero_limits: What a velocity or effort limit of 0 says.
 
     Raises:
         RobotFileError: with file and line, for what URDF or this project does not allow.
-        InertiaError: for an inertia that no rigid body has.
     """
-    root = _Element(_parse_xml(text, where), where)
+    root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
         root.fail(f"the top-level element is <{root.tag}>", "<robot>")
     if sum(1 for _ in root.children()) > MAX_ELEMENTS:
@@ -100,11 +103,11 @@ def parse_urdf(text: str, where: str, allow_inconsistent: bool = False) -> UrdfR
     joints: dict[str, UrdfJoint] = {}
     for child in root.children():
         if child.tag == "link":
-            link = _read_link(child, allow_inconsistent)
+            link = _read_link(child)
             _refuse_duplicate(child, links.get(link.name))
             links[link.name] = link
         elif child.tag == "joint":
-            joint = _read_joint(child)
+            joint = _read_joint(child, zero_limits)
             _refuse_duplicate(child, joints.get(joint.name))
             joints[joint.name] = joint
         elif child.tag.startswith("xacro:"):
@@ -130,7 +133,12 @@ def _refuse_doctype(data: bytes, where: str) -> None:
         raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
 
 
-def _parse_xml(text: str, where: str) -> etree._Element:
+def parse_xml(text: str, where: str) -> etree._Element:
+    """Parse an XML text without DOCTYPE.
+
+    Raises:
+        RobotFileError: with file and line, for anything else.
+    """
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
     if len(data) > MAX_FILE_BYTES:
         raise RobotFileError("the text is too large", where=where, valid=f"at most {MAX_FILE_BYTES // 1024} KiB")
@@ -207,6 +215,14 @@ class _Element:
     def number(self, attribute: str, default: float | None = None) -> float:
         return self.vector(attribute, 1, None if default is None else (default,))[0]
 
+    def limit(self, attribute: str, sign: float) -> float | None:
+        """A limit that may be absent; files write 1e16 or so, on that side of zero, where there is none."""
+        try:
+            value = _number(self._element.get(attribute, ""))
+        except ValueError:
+            value = 0.0
+        return sign * math.inf if sign * value > LARGEST else self.number_or_none(attribute)
+
     def number_or_none(self, attribute: str) -> float | None:
         return None if self._element.get(attribute) is None else self.number(attribute)
 
@@ -236,7 +252,7 @@ def _pose(element: _Element | None) -> Pose:
     return Pose(rotation_from_ypr(yaw, pitch, roll), np.array(xyz))
 
 
-def _read_link(element: _Element, allow_inconsistent: bool) -> UrdfLink:
+def _read_link(element: _Element) -> UrdfLink:
     name = _named(element)
     inertial = element.one("inertial")
     if inertial is None:
@@ -247,12 +263,11 @@ def _read_link(element: _Element, allow_inconsistent: bool) -> UrdfLink:
         mass_element.fail(f"the mass of link '{name}' is negative ({mass:g} kg)", "m ≥ 0")
     xx, xy, xz, yy, yz, zz = (tensor_element.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     body = Inertia(mass, np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    check_inertia(body, f"{tensor_element.where} of link '{name}'", allow_inconsistent)
     origin = _pose(inertial.one("origin"))
     return UrdfLink(name, body.transformed(origin.rotation, origin.translation), element.where)
 
 
-def _read_joint(element: _Element) -> UrdfJoint:
+def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
     if kind not in JOINT_TYPES:
         element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
@@ -265,7 +280,7 @@ def _read_joint(element: _Element) -> UrdfJoint:
         origin=_pose(element.one("origin")),
         axis=_axis(element.one("axis")) if kind in MOVABLE else (1.0, 0.0, 0.0),
         where=element.where,
-        limits=_limits(element.one("limit"), kind) if kind in MOVABLE else Limits(),
+        limits=_limits(element.one("limit"), kind, zero_limits) if kind in MOVABLE else Limits(),
         damping=_non_negative(dynamics, "damping"),
         friction=_non_negative(dynamics, "friction"),
         mimic=_mimic(element.one("mimic")),
@@ -288,8 +303,11 @@ def _axis(element: _Element | None) -> tuple[float, float, float]:
     return (x / norm, y / norm, z / norm)
 
 
-def _limits(element: _Element | None, kind: str) -> Limits:
+def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Limits:
     """Limits of a movable joint; infinite where the file gives none.
+
+    A velocity or effort limit of 0 would say that the joint never moves, or never does anything: exporters write it
+    where nobody has filled in a number.
 
     The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
     both are absent it would say that the joint cannot move, so then there is no position limit.
@@ -298,12 +316,12 @@ def _limits(element: _Element | None, kind: str) -> Limits:
         return Limits()
     given: dict[str, float] = {}
     for key in ("velocity", "effort"):
-        value = element.number_or_none(key)
-        if value is not None:
+        value = element.limit(key, 1.0)
+        if value is not None and not (value == 0.0 and zero_limits == "unlimited"):
             given[key] = value
             if not value > 0.0:
                 element.fail(f"the {key} limit is {value:g}", "greater than zero")
-    lower, upper = element.number_or_none("lower"), element.number_or_none("upper")
+    lower, upper = element.limit("lower", -1.0), element.limit("upper", 1.0)
     if kind in ("revolute", "prismatic") and not (lower is None and upper is None):
         given["lower"], given["upper"] = lower or 0.0, upper or 0.0
     try:
@@ -332,7 +350,7 @@ def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
                 child.fail(f"unknown attribute '{attribute}'", ", ".join(("joint", *EXTENDED_LIMITS)))
         name = child.text("joint")
         if name not in joints or not joints[name].is_movable:
-            child.fail(f"no movable joint '{name}'", ", ".join(n for n, j in joints.items() if j.is_movable))
+            child.fail(f"no movable joint '{name}'", nearest(name, (n for n, j in joints.items() if j.is_movable)))
         given = {key: value for key in EXTENDED_LIMITS if (value := child.number_or_none(key)) is not None}
         if not given:
             child.fail("no limit", " or ".join(EXTENDED_LIMITS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.readers.urdf_elements import UrdfJoint, UrdfRobot
 
 
@@ -32,8 +32,7 @@ class UrdfTree:
         for end in (joint.parent, joint.child):
             if end not in self.robot.links:
                 what = f"joint '{joint.name}' joins a missing link '{end}'"
-                valid = ", ".join(list(self.robot.links)[:20]) or "a <link> of that name"
-                raise RobotFileError(what, where=joint.where, valid=valid)
+                raise RobotFileError(what, where=joint.where, valid=nearest(end, self.robot.links))
         if joint.parent == joint.child:
             what = f"a loop: joint '{joint.name}' joins link '{joint.child}' with itself"
             raise RobotFileError(what, where=joint.where, valid="a tree")
@@ -114,6 +113,6 @@ class UrdfTree:
             end = self.parent[end].parent
         return joints[::-1]
 
-    def _require(self, name: str, option: str, links: list[str]) -> None:
+    def _require(self, name: str, given: str, links: list[str]) -> None:
         if name not in links:
-            raise NameNotFoundError(f"{option}: no link '{name}'", where=self.where, valid=", ".join(links))
+            raise NameNotFoundError(f"{option(given)}: no link '{name}'", where=self.where, valid=nearest(name, links))

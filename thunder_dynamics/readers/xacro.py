@@ -12,14 +12,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError
-from thunder_dynamics.readers.source import MAX_FILE_BYTES
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
+from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
+from thunder_dynamics.readers.urdf_elements import parse_xml
+from thunder_dynamics.readers.xacro_child import MANIFEST
 
 TIME_LIMIT = 20.0
 """Of one expansion [s]; descriptions of arms take a tenth of a second."""
 
 
-def expand_xacro(path: Path, xacro_args: Mapping[str, str] | None = None, folders: Iterable[str | Path] = ()) -> str:
+def expand_xacro(
+    path: Path,
+    xacro_args: Mapping[str, str] | None = None,
+    folders: Iterable[str | Path] = (),
+    packages: Mapping[str, str | Path] | None = None,
+) -> str:
     """Expand a xacro file to URDF text.
 
     The file and what it includes may have no DOCTYPE, its expressions may only compute, and it reads no files but
@@ -30,26 +37,49 @@ def expand_xacro(path: Path, xacro_args: Mapping[str, str] | None = None, folder
         path: The file.
         xacro_args: Values of its xacro:arg by name.
         folders: Further folders that it may read.
+        packages: Folders of packages by name, for `$(find …)`; others are those that the file lies in, by the names in
+            their package.xml, and then those of the ament index.
 
     Raises:
-        RobotFileError: if it cannot be expanded, or does what a description may not.
+        RobotFileError: if it cannot be expanded, does what a description may not, or a package has no folder.
         NameNotFoundError: for an argument that the file does not declare.
     """
-    result = _run_child(path, xacro_args or {}, folders)
+    found = {**_packages_around(path), **{name: Path(folder) for name, folder in (packages or {}).items()}}
+    for name, folder in found.items():
+        if not folder.is_dir():
+            raise RobotFileError(f"no folder {folder}", where=f"package {name}", valid="a folder")
+    result = _run_child(path, xacro_args or {}, folders, found)
     if "what" in result:
         raise RobotFileError(result["what"], where=result["where"], valid=result["valid"])
     unknown = [name for name in xacro_args or {} if name not in result["asked"]]
     if unknown:
-        valid = ", ".join(result["asked"]) or "none"
+        valid = nearest(unknown[0], result["asked"])
         raise NameNotFoundError(f"no xacro argument '{unknown[0]}'", where=str(path), valid=valid)
     return str(result["text"])
 
 
-def _run_child(path: Path, arguments: Mapping[str, str], folders: Iterable[str | Path]) -> dict[str, Any]:
+def _packages_around(file: Path) -> dict[str, Path]:
+    """Packages that a file lies in, by the names that they give themselves; an inner one hides an outer one."""
+    found: dict[str, Path] = {}
+    for folder in (folder for path in (file.absolute(), file.resolve()) for folder in path.parents):
+        try:
+            root = parse_xml(read_text(folder / MANIFEST), str(folder / MANIFEST))
+        except RobotFileError:  # no package, or one that nobody can name
+            continue
+        found.setdefault(root.findtext("name", "").strip(), folder)
+    return found
+
+
+def _run_child(
+    path: Path, arguments: Mapping[str, str], folders: Iterable[str | Path], packages: Mapping[str, Path]
+) -> dict[str, Any]:
     request = {
         "path": str(path),
         "arguments": dict(arguments),
         "folders": [str(folder) for folder in folders],
+        "packages": {name: str(folder.absolute()) for name, folder in packages.items()},
+        "package_option": option("packages", "={name: folder}"),
+        "argument_option": option("xacro_args", "={name: value}"),
         "largest_file": MAX_FILE_BYTES,
         "seconds": math.ceil(TIME_LIMIT) + 1,
         "sys_path": sys.path,

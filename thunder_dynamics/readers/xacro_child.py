@@ -86,9 +86,11 @@ class _Arguments(dict[str, str]):
 class _Guard:
     """The audit hook: reads of files in `folders`, expressions that compute, nothing else."""
 
-    def __init__(self, folders: Iterable[Path], largest_file: int) -> None:
+    def __init__(self, folders: Iterable[Path], largest_file: int, packages: Mapping[str, str], option: str) -> None:
         self.folders = list(dict.fromkeys(folders))
         self.largest_file = largest_file
+        self.packages = packages
+        self.option = option
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -115,14 +117,18 @@ class _Guard:
             _refuse(f"{path} is no file or too large", f"a file of at most {self.largest_file >> 10} KiB")
 
     def find(self, package: str) -> str:
-        """The share folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
+        """The folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
+        share = Path(self.packages[package]) if package in self.packages else self._installed(package)
+        self.folders += package_folders(share)
+        return str(share)
+
+    def _installed(self, package: str) -> Path:
         for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
             marker = Path(prefix, "share/ament_index/resource_index/packages", package)
             if prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file():
-                share = Path(prefix, "share", package).absolute()
-                self.folders += package_folders(share)
-                return str(share)
-        _refuse(f"no package '{package}'", "a package in the ament index (AMENT_PREFIX_PATH)")
+                return Path(prefix, "share", package).absolute()
+        valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
+        _refuse(f"no package '{package}'", valid)
 
 
 def _is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -180,12 +186,16 @@ def _restrict(guard: _Guard, seconds: int) -> None:
     sys.addaudithook(guard)
 
 
-def _complaint(error: BaseException | None) -> tuple[str, str, int | None]:
+def _complaint(error: BaseException | None, argument_option: str) -> tuple[str, str, int | None]:
     """What is wrong, what would be valid, and the line: xacro wraps what an expression raises, often several times."""
+    from xacro.substitution_args import ArgException
+
     what = " ".join(str(error).split())[:300] or type(error).__name__
     while error is not None:
         if isinstance(error, _RefusedError):
             return error.args[0], error.args[1], error.args[2]
+        if isinstance(error, ArgException):
+            return f"the argument '{error}' has no value", argument_option, None
         if isinstance(error, MemoryError):
             what = f"it takes more than {LARGEST_MEMORY >> 20} MiB of memory"
         if isinstance(error, RecursionError):
@@ -201,7 +211,8 @@ def expand(request: Mapping[str, Any]) -> dict[str, Any]:
     import xacro
 
     path, largest = str(request["path"]), int(request["largest_file"])
-    guard = _Guard((*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"])), largest)
+    folders = (*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"]))
+    guard = _Guard(folders, largest, request["packages"], request["package_option"])
     _restrict(guard, request["seconds"])
     values = _Arguments(request["arguments"])
     try:
@@ -210,7 +221,7 @@ def expand(request: Mapping[str, Any]) -> dict[str, Any]:
         if len(text.encode()) > largest:
             _refuse(f"it expands to more than {largest >> 10} KiB", "a smaller robot")
     except Exception as error:  # noqa: BLE001 - xacro lets whatever an expression raises pass
-        what, valid, line = _complaint(error)
+        what, valid, line = _complaint(error, request["argument_option"])
         place = next((name for name in reversed(xacro.filestack) if is_inside(Path(name), guard.folders)), path)
         return {"what": what, "where": place if line is None else f"{place}:{line}", "valid": valid}
     return {"text": text, "asked": sorted(map(str, values.asked))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -196,7 +197,7 @@ BAD = {
     "negative mass": ('value="2"', 'value="-2"', "the mass of link 'pedestal' is negative", "m ≥ 0"),
     "no mass": ('<mass value="2"/>', "", "<mass> is missing", "one <mass>"),
     "no moment": ('ixx="0.02" ', "", "the attribute 'ixx' is missing", "a text"),
-    "zero velocity": ('velocity="3"', 'velocity="0"', "the velocity limit is 0", "greater than zero"),
+    "negative velocity": ('velocity="3"', 'velocity="-1"', "the velocity limit is -1", "greater than zero"),
     "negative effort": ('effort="40"', 'effort="-40"', "the effort limit is -40", "greater than zero"),
     "empty range": (
         'lower="-1" upper="2"',
@@ -238,6 +239,33 @@ def test_a_bad_element_is_named_with_file_line_and_what_is_valid(case: str) -> N
     file, _, line = place.partition(":")
     assert file == "arm.urdf" and 1 <= int(line) <= URDF.count("\n") + 1
     assert what in rest and valid in rest.split("; valid: ")[1]
+
+
+@pytest.mark.parametrize("limit", ["velocity", "effort"])
+def test_a_velocity_or_effort_of_zero_states_no_limit_unless_it_is_refused(limit: str) -> None:
+    stated = 'velocity="3" effort="40"'
+    text = changed(stated, stated.replace(f'{limit}="', f'{limit}="0" was="'))
+    limits = read(text).links[0].joint.limits
+    assert getattr(limits, limit) == math.inf and math.isfinite(limits.lower)
+    other = "effort" if limit == "velocity" else "velocity"
+    assert getattr(limits, other) == getattr(read().links[0].joint.limits, other)
+    message = message_of(text, zero_limits="refused")
+    assert f"the {limit} limit is 0; valid: greater than zero" in message
+    assert "option 'zero_limits' is 'never'" in message_of(text, zero_limits="never")
+
+
+@pytest.mark.parametrize("number", ["1e16", "1e400", "inf"])
+def test_a_limit_that_no_joint_reaches_is_none(number: str) -> None:
+    text = changed(
+        'lower="-1" upper="2" velocity="3" effort="40"', f'lower="-{number}" upper="{number}" velocity="{number}"'
+    )
+    limits = read(text).links[0].joint.limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-math.inf, math.inf, math.inf, math.inf)
+    for wrong in (
+        text.replace(f'lower="-{number}"', f'lower="{number}"'),
+        text.replace(f'velocity="{number}"', 'velocity="nan"'),
+    ):
+        assert "valid: a finite number" in message_of(wrong)
 
 
 def test_the_line_is_that_of_the_element() -> None:
@@ -310,18 +338,60 @@ def test_an_attack_by_xml_is_refused_quickly(text: str, what: str) -> None:
 
 
 def test_broken_inertias_raise_and_can_be_allowed() -> None:
-    text = changed('iyy="0.03"', 'iyy="0.3"')
+    text = URDF.replace('iyy="0.03"', 'iyy="0.3"')
     message = message_of(text, InertiaError)
-    line = text[: text.index('iyy="0.3"')].count("\n") + 1
-    assert message.startswith(f"arm.urdf:{line}: <inertia> of link 'pedestal'") and "triangle inequality" in message
-    with pytest.warns(InconsistentInertiaWarning, match="pedestal"):
+    line = text[: text.index('<link name="upper"')].count("\n") + 1
+    assert message.startswith(f"arm.urdf:{line}: <link upper>: ") and "triangle inequality" in message
+    assert (
+        "; 2 more inertias that no rigid body has: rod, wrist; valid: " in message and "allow_inconsistent" in message
+    )
+    with pytest.warns(InconsistentInertiaWarning, match="<link upper>.*2 more.*rod, wrist") as caught:
         read(text, allow_inconsistent=True)
+    assert len(caught) == 1
 
 
-@pytest.mark.parametrize("name", ["7dof", "my robot", "int", "a.b", ""])
-def test_a_robot_name_that_is_no_c_identifier_is_an_error(name: str) -> None:
-    message = message_of(changed('<robot name="arm">', f'<robot name="{name}">'), ModelError)
-    assert f"arm.urdf: robot name {name!r} is not a C identifier; valid: " in message
+PLACEHOLDER = """<link name="dummy"><inertial><mass value="1e-6"/>
+  <inertia ixx="1e-6" ixy="1e-6" ixz="1e-6" iyy="1e-6" iyz="1e-6" izz="1e-6"/></inertial></link>
+  <joint name="hold" type="fixed"><parent link="PARENT"/><child link="dummy"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("parent", ["pedestal", "upper"])
+def test_a_placeholder_that_the_base_drops_or_a_link_outweighs_is_no_error(parent: str) -> None:
+    text = changed("</robot>", PLACEHOLDER.replace("PARENT", parent))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = read(text, ee_link="tool")
+    expected = read(URDF).links[0].inertia.mass + (1e-6 if parent == "upper" else 0.0)
+    assert model.links[0].inertia.mass == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_placeholder_that_moves_by_itself_is_an_error() -> None:
+    text = changed("</robot>", PLACEHOLDER.replace("PARENT", "wrist").replace("fixed", "continuous"))
+    message = message_of(text, InertiaError, ee_link="dummy")
+    assert "<link dummy>: the inertia about the CoM breaks the triangle" in message
+
+
+def test_long_lists_of_names_are_cut_to_those_that_look_alike() -> None:
+    links = "".join(f'<link name="link{k}"/>' for k in range(40))
+    joints = "".join(
+        f'<joint name="joint{k}" type="continuous"><parent link="link{k}"/><child link="link{k + 1}"/></joint>'
+        for k in range(39)
+    )
+    text = f'<robot name="snake">{links}{joints}</robot>'
+    message = message_of(text, NameNotFoundError, ee_link="Link17")
+    names = message.split("valid: ")[1]
+    assert names.startswith("link17, ") and names.endswith(", … (40 in all)") and names.count(",") == 4
+    assert "joint5, " in message_of(text, NameNotFoundError, locked_joints={"joint_5": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("given_name", "name"), [("2dof-arm", "robot_2dof_arm"), ("my robot", "my_robot"), ("a.b", "a_b"), ("", "robot")]
+)
+def test_a_robot_s_name_becomes_a_c_identifier_but_not_one_that_is_chosen(given_name: str, name: str) -> None:
+    text = changed('<robot name="arm">', f'<robot name="{given_name}">')
+    assert read(text).name == name
+    message = message_of(text, ModelError, name=given_name)
+    assert f"arm.urdf: robot name {given_name!r} is not a C identifier; valid: " in message
 
 
 def test_movable_joints_off_the_chain_are_named() -> None:
@@ -334,7 +404,7 @@ def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
         "</robot>",
         '<link name="probe"/><joint name="p" type="fixed"><parent link="wrist"/><child link="probe"/></joint></robot>',
     )
-    assert "several links could be the end effector: tool, probe; valid: ee_link" in message_of(text)
+    assert "several links could be the end effector: tool, probe; valid: one of them, " in message_of(text)
     assert read(text, ee_link="probe").ee.parameters == (0.0,) * 6
 
 

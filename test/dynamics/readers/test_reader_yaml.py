@@ -272,6 +272,13 @@ def test_broken_inertias_raise_and_can_be_allowed(tmp_path: Path) -> None:
     assert model.parameters("par_DYN")[7] == 0.3
 
 
+def test_placeholders_of_a_whole_file_are_one_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, re.sub(r"(I[xyz][xyz]): [-\d.e]+", r"\1: 1", GOOD))
+    with pytest.warns(InconsistentInertiaWarning, match="link1.*; 1 more inertias .*: link2") as got:
+        load_model(path, allow_inconsistent=True)
+    assert len(got) == 1
+
+
 def test_consistent_files_do_not_warn(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -337,9 +344,47 @@ def test_elastic_joints_need_their_section(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["7dof", "my robot", "a-b", "for", "class", "ü", "__x"])
 def test_a_robot_name_that_is_no_c_identifier_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ModelError, match=r"robot name .* is not a C identifier; valid: .*-n NAME") as caught:
-        load_model(write(tmp_path, GOOD, f"{name}.yaml"))
-    assert f"{name}.yaml" in str(caught.value)
+    with pytest.raises(
+        ModelError, match=r"robot name .* is not a C identifier; valid: .*set another with name=…"
+    ) as caught:
+        load_model(write(tmp_path, GOOD), name=name)
+    assert "arm.yaml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("my-arm 2", "my_arm_2"),
+        ("7dof", "robot_7dof"),
+        ("for", "robot_for"),
+        ("int", "robot_int"),
+        ("__x__y_", "x_y"),
+        ("ü", "robot"),
+        ("a" * 80, "a" * 50),
+        ("1" + "a" * 80, "robot_1" + "a" * 49),
+    ],
+)
+def test_a_file_s_name_becomes_a_c_identifier(tmp_path: Path, stem: str, name: str) -> None:
+    assert load_model(write(tmp_path, GOOD, f"{stem}.yaml")).name == name
+
+
+SCHEMA_0_1 = """\
+PI_2: &PI_2 1.5707963267948966
+num_joints: 1
+type_joints: 'R'
+DH: [0.1, *PI_2, 0.3, 0.4]
+gravity: [0, 0, 9.81]
+inertial:
+  link1: {mass: 2.0}
+"""
+
+
+@pytest.mark.parametrize("text", [SCHEMA_0_1, SCHEMA_0_1.replace("DH:", "#"), "version: 0.1\n" + SCHEMA_0_1])
+def test_a_file_of_schema_0_1_is_named_with_the_mend(tmp_path: Path, text: str) -> None:
+    message = message_of(tmp_path, text)
+    key = "DH" if "DH:" in text else "inertial"
+    assert f"arm.yaml:{line_of(text, key + ':')}: {key}: '{key}' at top level: a file of schema 0.1; valid: " in message
+    assert "kinematics: {DH: […]}" in message and "which points down" in message
 
 
 def test_an_unknown_suffix_names_the_known_ones(tmp_path: Path) -> None:

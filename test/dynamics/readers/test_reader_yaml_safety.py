@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -103,6 +104,23 @@ def test_a_number_beyond_all_bounds_is_refused(tmp_path: Path, number: str) -> N
 )
 def test_what_is_no_robot_yaml_is_an_error_with_its_place(tmp_path: Path, text: str, what: str) -> None:
     assert what in message_of(tmp_path, text)
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "urdf", "xacro"])
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
+    """A pipe that nobody writes to would be waited for, and a device may never end."""
+    pipe, device, folder = (tmp_path / f"{name}.{suffix}" for name in ("pipe", "device", "folder"))
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    folder.mkdir()
+    os.mkfifo(tmp_path / "package.xml")
+    for path in (pipe, device, folder):
+        begin = time.monotonic()
+        with pytest.raises(RobotFileError) as caught:
+            load_model(path)
+        assert time.monotonic() - begin < 15.0
+        reasons = ("it is no regular file", "Is a directory", "is no file or too large")
+        assert str(path) in str(caught.value) and any(reason in str(caught.value) for reason in reasons)
 
 
 def test_unreadable_files_are_errors(tmp_path: Path) -> None:

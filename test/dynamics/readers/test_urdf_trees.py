@@ -142,7 +142,9 @@ def test_a_mimicking_joint_follows_in_the_end_one_that_mimics_none() -> None:
 def test_a_mimicking_joint_follows_a_movable_other_one(leader: str) -> None:
     text = changed('<mimic joint="left_knee"', f'<mimic joint="{leader}"')
     message = message_of(text)
-    assert f"joint 'right_knee' mimics '{leader}'; valid: a movable joint that does not follow it" in message
+    assert (
+        f"joint 'right_knee' mimics '{leader}'; valid: a movable joint of the file, which does not follow it" in message
+    )
 
 
 def test_a_leader_is_in_the_model_and_has_one_position() -> None:
@@ -155,7 +157,7 @@ def test_a_leader_is_in_the_model_and_has_one_position() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "what"),
     [
-        ({"ee_link": ["head", "hand"]}, NameNotFoundError, "ee_link: no link 'hand'; valid: torso"),
+        ({"ee_link": ["head", "hand"]}, NameNotFoundError, "ee_link: no link 'hand'; valid: head"),
         ({"ee_link": ["torso", "head"]}, RobotFileError, "no joint moves from 'torso' to 'torso'"),
         ({"ee_link": ["head", "head"]}, ModelError, "end effector 'head': the name; valid: unique"),
         ({"base": "flying"}, RobotFileError, "option 'base' is 'flying'"),

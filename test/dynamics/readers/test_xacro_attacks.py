@@ -303,7 +303,7 @@ def test_the_audit_hook_sees_what_leads_out(tmp_path: Path, statement: str) -> N
         f"from thunder_dynamics.readers import xacro_child as child\n"
         f"READY = compile('1', 'x', 'eval')\n"
         f"def attack(): {statement}\n"
-        f"child._restrict(child._Guard([Path.cwd()], 1 << 20), 10)\n"
+        f"child._restrict(child._Guard([Path.cwd()], 1 << 20, {{}}, ''), 10)\n"
         f"try: attack()\nexcept child._RefusedError as error: print('refused', error.args[0])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -314,7 +314,7 @@ def test_the_audit_hook_sees_what_leads_out(tmp_path: Path, statement: str) -> N
 def test_the_process_has_limits(tmp_path: Path) -> None:
     code = (
         "import resource as r\nfrom thunder_dynamics.readers import xacro_child as child\n"
-        "child._restrict(child._Guard([], 1000), 7)\n"
+        "child._restrict(child._Guard([], 1000, {}, ''), 7)\n"
         "kinds = (r.RLIMIT_AS, r.RLIMIT_CPU, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_NPROC, r.RLIMIT_CORE)\n"
         "print([r.getrlimit(k) for k in kinds])\n"
     )

@@ -88,8 +88,8 @@ between. On the line, the filter 1/(0.002 s + 1) is in the sensor: q̇, from dif
 q̇_d is not; with exact velocities IAE changes by −9 to 3 %, and no order by it. On the cubic, velocities are exact, as
 a filter is named with the line only; two rows have that filter. R_0 and R_1 mean what each law's equation makes of
 them, by equal numbers: accelerations in computed torque, efforts in PD+ and variable inertia. The adapted law has the
-gains of variable inertia, 100 / 0.1; β has no lower bound, and the adaptation is not slowed down. IAE, ∫Σ|e_i| dt, is
-taken over 2 t_r, so that it holds what remains to be settled, and over t_r."""
+gains of variable inertia, 100 / 0.1; β has no lower bound, and the adaptation is neither slowed down nor ended by rest.
+IAE, ∫Σ|e_i| dt, is taken over 2 t_r, so that it holds what remains to be settled, and over t_r."""
 
 
 Runs = Mapping[str, Mapping[str, list[Any]]]
@@ -152,7 +152,8 @@ def half(_settings: Settings) -> Group:
 
 def _adaptive_law(gamma: float, alpha: float, first: float) -> dict[str, Any]:
     gains = {"sigma_0": 1e-3, "sigma_1": TIMES[3] ** -3, "nu": 3.0, "gamma": 1.0 / gamma, "alpha": alpha}
-    gains |= {"mass_lower": BOUNDS[0], "mass_upper": BOUNDS[1], "scan_period": 2e-3, "adaptation_limit": 1e9}
+    gains |= {"mass_lower": BOUNDS[0], "mass_upper": BOUNDS[1], "scan_period": 2e-3}
+    gains |= {"adaptation_limit": 1e9, "rest_speed": 0.0}
     return {
         "name": "variable_inertia_adaptive",
         "gains": {**_inertia_gains(100.0, 0.1), **gains},

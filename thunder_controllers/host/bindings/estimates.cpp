@@ -104,6 +104,9 @@ void bind_estimates(py::module_& module) {
              "Convert [m, m·c, I about the frame origin] to [m, c, I about the CoM], shape (10,).\n\n"
              "Below `SMALLEST_MASS` [kg] there is no centre of mass: then c = 0 and I stays about the origin.\n\n"
              "Raises DimensionError unless there are ten values.");
+  module.def("estimate_topic", &estimate_topic, py::arg("link"),
+             "Topic of a link's estimate, relative to its controller: `link-3.0` has `estimates/link_3_0`.\n\n"
+             "What no ROS name may hold becomes _.");
   module.def("estimated_links", &links_of, py::arg("library"), py::arg("law"),
              "Names of the links whose parameters the law estimates, in the order of its state.\n\n"
              "None if it estimates none. Raises NameNotFoundError for a law that is not there.");

@@ -9,6 +9,9 @@ from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
+TINY = 1e-12
+"""Of speeds [rad/s or m/s]: keeps quotients finite."""
+
 REST_SPEED = 0.02
 """Default of the gain `rest_speed` [rad/s or m/s]."""
 
@@ -20,8 +23,8 @@ def smooth_step(x: SX) -> SX:
 
 
 def opened(speed: SX, threshold: SX) -> SX:
-    """Zero up to the threshold, one from twice that on."""
-    return smooth_step(speed * reciprocal(threshold) - 1.0)
+    """Zero up to the threshold, one from twice that on; one everywhere for a threshold of zero."""
+    return smooth_step((speed - threshold + TINY) * reciprocal(threshold + TINY))
 
 
 def motion(signals: Signals, qd_r: SX) -> SX:
@@ -29,7 +32,7 @@ def motion(signals: Signals, qd_r: SX) -> SX:
     speed = signals.gain(
         "rest_speed",
         default=REST_SPEED,
-        bounds=(1e-6, 1e3),
+        bounds=(0.0, 1e3),
         unit="rad/s|m/s",
         doc="Norm of the reference velocity below which only what gravity shows adapts; from twice that on all does.",
     )

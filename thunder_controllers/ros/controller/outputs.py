@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from thunder_controllers.host import Configuration, Snapshot, about_com
+from thunder_controllers.host import Configuration, Snapshot, about_com, estimate_topic
 from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 from thunder_controllers.ros.common.qos import MONITOR
@@ -43,7 +43,9 @@ class ControllerOutputs:
     def __init__(self, node: Node, configuration: Configuration, base_frame: str) -> None:
         self._node, self._configuration, self._base_frame = node, configuration, base_frame
         self._publishers: list[Publisher] = []
-        self._estimates = {link: self._publisher(InertiaStamped, f"~/estimates/{link}") for link in configuration.links}
+        self._estimates = {
+            link: self._publisher(InertiaStamped, f"~/{estimate_topic(link)}") for link in configuration.links
+        }
         law, is_cartesian = configuration.law, configuration.is_cartesian
         telemetry = {entry.name: entry.size for entry in law.telemetry}
         has_error = is_cartesian and telemetry.get(POSE_ERROR) == 6

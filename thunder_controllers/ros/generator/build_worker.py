@@ -153,6 +153,8 @@ def main() -> None:
         answer, status = _RESULT.dump_json(build_here(json.loads(sys.argv[1]))).decode(), 0
     except ThunderError as error:
         answer, status = str(error), 1
+    except SystemError as error:  # of an extension that a signal met in Python code which it calls
+        raise error.__cause__ if isinstance(error.__cause__, SystemExit) else error from None
     sys.stdout.write(answer)
     sys.stdout.flush()
     sys.exit(status)

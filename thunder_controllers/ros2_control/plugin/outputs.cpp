@@ -83,7 +83,7 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       error_entry_(find(configuration.law_data().telemetry, "pose_error")),
       external_entry_(find(configuration.law_data().telemetry, "external_torque")) {
   for (const std::string& link : configuration.links) {
-    estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/estimates/" + link));
+    estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + thunder::estimate_topic(link)));
   }
   if (friction_entry_) friction_ = publisher<Float64MultiArray>(node, "~/friction_estimates");
   if (!configuration.is_cartesian()) {

@@ -17,9 +17,17 @@ class thunder_$robot {
  public:
   static constexpr int num_joints = $n;
 
+  /** Sizes by the names of the established interface. */
+  static constexpr int n_joints = $n, numParDYN = 10 * $n, numParREG = 10 * $n;
+  static constexpr int numElasticJoints = $n_elastic, Dl_order = $friction_order;
+  static constexpr bool ELASTIC = numElasticJoints > 0;
+  static constexpr const char* robotName = "$robot";
+
   thunder_$robot();
 
   int get_numJoints() const { return num_joints; }
+  int get_numParDYN() const { return numParDYN; }
+  int get_numParREG() const { return numParREG; }
 
 $setters
   /** Set q, dq, dq_r and ddq_r at once. */

@@ -51,6 +51,20 @@ std::vector<std::string> estimated_links(const thunder_library& library, const t
   return names;
 }
 
+std::string estimate_topic(const std::string& link) {
+  std::string topic = "estimates/";
+  for (std::size_t i = 0; i < link.size(); ++i) {
+    const char c = link[i];
+    const bool begins = topic.back() == '/';
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool divides = c == '/' && !begins && i + 1 < link.size() && link[i + 1] != '/';
+    if (is_digit && begins) topic += '_';
+    topic += is_digit || is_letter || divides ? c : '_';
+  }
+  return topic;
+}
+
 void about_com(const double* pi, double* dyn) noexcept {
   const double mass = pi[0];
   if (dyn != pi) std::copy_n(pi, kInertialParameters, dyn);

@@ -1,0 +1,104 @@
+"""`thunder identify`, from a simulated run to the estimates that a controller starts from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from evaluation import load_robot, robot_file
+
+from thunder_controllers.commands.identify import identify
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, read_estimates
+from thunder_controllers.identification.robot_fit import UnsoundError
+from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_dynamics.build import build
+from thunder_dynamics.errors import LawError
+
+pytestmark = pytest.mark.slow
+
+ROBOT = str(robot_file("planar3r"))
+OPTIONS = {"adapted_links": "all", "friction": "adapted"}
+LAW = "slotine_li:adapted_links=all,friction=adapted"
+SCENARIO = f"""
+name: excited
+robot: {ROBOT}
+plant:
+  engine: model
+  urdf: {ROBOT}
+  friction: {{viscous: 0.5, coulomb: 0.3}}
+  noise: {{q_std: 1.0e-5}}
+  faults: [{{type: effort_noise, std: 0.02, share: 0.01}}]
+law: {{name: slotine_li, options: {{adapted_links: all, friction: adapted}}}}
+reference: {{type: joint_excitation, centre: [0.0, 0.5, 0.5], amplitude: 1.0, frequency: 0.1, harmonics: 5}}
+start: {{q: [0.0, 0.5, 0.5]}}
+duration: 20
+runs: [{{name: run, adaptation: false}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory, build_cache: Path) -> Path:
+    """Of an arm that follows its reference with friction that nobody told the law of."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "scenario.yaml").write_text(SCENARIO)
+    run_scenario(load_scenario(folder / "scenario.yaml"), folder)
+    return folder / "run.npz"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(identify, [ROBOT, *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path) -> None:
+    file, plot = tmp_path / "estimates.yaml", tmp_path / "held_out.png"
+    result = run(trace, "--law", LAW, "--output", file, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert "15 base parameters" in result.output and "link3.mcx" in result.output
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    model = load_robot("planar3r")
+    library = Library(build(model, [("slotine_li", OPTIONS)], python=False))
+    configuration = Configuration(library)
+    estimates = read_estimates(yaml.safe_load(file.read_text()), configuration, str(file))
+    session = ControlSession(configuration, Options(), estimates=estimates)
+    session.activate([0.0, 0.5, 0.5], np.zeros(3))
+    session.update(1, 0.001, np.array([0.0, 0.5, 0.5]), np.zeros(3), 0.001, np.zeros(3))
+    state = session.snapshot()
+    np.testing.assert_allclose(state.state("friction_hat").ravel(), [0.5] * 3 + [0.3] * 3, atol=0.05)
+    pi = state.state("pi_hat").ravel()
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 3))
+    effort, true = (library.evaluate("Y", q, qd, qdd) @ one for one in (pi, model.pi))
+    np.testing.assert_allclose(effort, true, rtol=0.02, atol=0.05)
+
+
+def test_json_has_what_the_tables_show(trace: Path) -> None:
+    result = run(trace, "--json")
+    document = json.loads(result.output)
+    assert {row["parameter"] for row in document["base"]} >= {"link3.mcx", "link3.Izz"}
+    assert all(abs(row["found"] - row["robot_file"]) < 5.0 * row["std"] + 1e-3 for row in document["base"][:9])
+    assert set(document["joints"]["joint1"]) == {"viscous", "coulomb"}
+    assert np.array(document["bodies"]["link3"]["pi"]).shape == (10,)
+    assert (np.array(document["held_out_bodies"]) < 1.5 * np.array(document["noise"])).all()
+
+
+def test_nothing_is_written_of_what_is_not_sound(trace: Path, tmp_path: Path) -> None:
+    with np.load(trace) as archive:
+        arrays = dict(archive)
+    arrays["effort"] = arrays["effort"] + np.where(arrays["t"][:, None] > 16.0, 5.0, 0.0)
+    np.savez(tmp_path / "pushed.npz", **arrays)
+    result = run(tmp_path / "pushed.npz", "--law", LAW, "--output", tmp_path / "estimates.yaml")
+    assert isinstance(result.exception, UnsoundError)
+    assert not (tmp_path / "estimates.yaml").exists()
+
+
+def test_estimates_need_a_law_that_has_some(trace: Path, tmp_path: Path) -> None:
+    for arguments, message in (
+        (["--output", tmp_path / "a.yaml"], "--output: estimates are those of a law"),
+        (["--law", "pd_plus"], "an adaptive law"),
+    ):
+        error = run(trace, *arguments).exception
+        assert isinstance(error, LawError) and message in str(error)

@@ -1,0 +1,38 @@
+"""`thunder list`: everything that is installed, by the names that other commands take."""
+
+from __future__ import annotations
+
+import pytest
+from evaluation import ROOT, robot_file
+
+from thunder_dynamics.build import law_builders
+from thunder_dynamics.cli import main
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.readers import load_model
+
+
+def names(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """First words of the table's rows."""
+    main(["list", *arguments])
+    lines = capsys.readouterr().out.splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("──"))
+    return [line.split()[0] for line in lines[start + 1 :] if line.strip()]
+
+
+def test_laws_robots_and_scenarios_are_all_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert names(capsys, "laws") == sorted(law_builders())
+    for what in ("robots", "scenarios"):
+        files = sorted((ROOT / "config" / what).glob("*.yaml"))
+        assert names(capsys, what) == [file.stem for file in files] != []
+
+
+def test_functions_are_those_of_the_robot(capsys: pytest.CaptureFixture[str]) -> None:
+    robot = RobotExpressions(load_model(robot_file("rpr")))
+    listed = names(capsys, "functions", str(robot_file("rpr")))
+    assert listed == [*robot.functions, *robot.functions_on_request]
+
+
+def test_an_unknown_list_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["list", "planets"])
+    assert caught.value.code == 2 and "No such command 'planets'" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""Records from traces, CSV and bags: the same motion from each, and one line for what is none."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from thunder_controllers.identification.records import RecordError, read_record
+
+JOINTS = ("joint1", "joint2")
+T = 5.0 + 0.01 * np.arange(300)
+Q = np.stack([np.sin(T), np.cos(2.0 * T)], axis=1)
+EFFORT = np.stack([3.0 * np.cos(T), T - 5.0], axis=1)
+
+
+def write_csv(path: Path, keep: np.ndarray, names: tuple[str, ...] = JOINTS) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["t", "what", *(f"{n}.effort" for n in names), *(f"{n}.position" for n in names)])
+        writer.writerows([t, "x", *effort, *q] for t, q, effort in zip(T[keep], Q[keep], EFFORT[keep], strict=True))
+    return path
+
+
+def write_bag(path: Path, plugin: StoragePlugin, *, efforts: bool = True) -> Path:
+    """Joints in another order than the robot's, and one more."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    kind = "sensor_msgs/msg/JointState"
+    Header, Time = store.types["std_msgs/msg/Header"], store.types["builtin_interfaces/msg/Time"]
+    with Writer(path, version=9, storage_plugin=plugin) as writer:
+        connection = writer.add_connection("/joint_states", kind, typestore=store)
+        for t, q, effort in zip(T, Q, EFFORT, strict=True):
+            nanoseconds = round(t * 1e9)
+            stamp = Header(Time(nanoseconds // 10**9, nanoseconds % 10**9), "")
+            position, torque = np.array([q[1], 9.0, q[0]]), np.array([effort[1], 9.0, effort[0]])
+            names = ["joint2", "finger", "joint1"]
+            message = store.types[kind](stamp, names, position, np.zeros(3), torque if efforts else np.zeros(0))
+            writer.write(connection, nanoseconds, store.serialize_cdr(message, kind))
+    return path
+
+
+def assert_same(path: Path, atol: float) -> None:
+    record = read_record(path, JOINTS)
+    assert record.rate == pytest.approx(100.0, rel=1e-6)
+    assert abs(len(record.q) - len(T)) <= 1
+    np.testing.assert_allclose(record.q, Q[: len(record.q)], atol=atol)
+    np.testing.assert_allclose(record.effort, EFFORT[: len(record.q)], atol=atol)
+
+
+def test_csv(tmp_path: Path) -> None:
+    assert_same(write_csv(tmp_path / "a.csv", np.arange(len(T))), 1e-9)
+
+
+def test_a_sample_that_is_missing_or_repeated_is_interpolated(tmp_path: Path) -> None:
+    keep = np.sort(np.append(np.delete(np.arange(len(T)), [100, 200, 201]), 150))
+    assert_same(write_csv(tmp_path / "a.csv", keep), 1e-3)
+
+
+@pytest.mark.parametrize("plugin", list(StoragePlugin))
+def test_bags(tmp_path: Path, plugin: StoragePlugin) -> None:
+    folder = write_bag(tmp_path / "bag", plugin)
+    assert_same(folder, 1e-6)
+    file = next(path for path in folder.iterdir() if path.suffix in {".mcap", ".db3"})
+    if plugin is StoragePlugin.MCAP:
+        assert_same(file, 1e-6)
+
+
+def test_a_trace_holds_each_effort_until_the_next_sample(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", t=T, q_measured=Q, effort=EFFORT, joint_names=np.array(JOINTS))
+    record = read_record(tmp_path / "a.npz", JOINTS)
+    assert record.rate == pytest.approx(100.0)
+    np.testing.assert_array_equal(record.q, Q[1:])
+    np.testing.assert_allclose(record.effort, 0.5 * (EFFORT[1:] + EFFORT[:-1]))
+
+
+def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
+    def message(path: Path, joints: tuple[str, ...] = JOINTS, topic: str = "/joint_states") -> str:
+        with pytest.raises(RecordError) as caught:
+            read_record(path, joints, topic)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    assert "no such file" in message(tmp_path / "none.csv")
+    (tmp_path / "a.txt").write_text("t")
+    assert "suffix '.txt'; valid: .npz" in message(tmp_path / "a.txt")
+    (tmp_path / "a.npz").write_text("t")
+    assert "no trace" in message(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", t=T, q_measured=Q, effort=EFFORT, joint_names=np.array(JOINTS[::-1]))
+    assert "joints joint2, joint1; valid: joint1, joint2" in message(tmp_path / "b.npz")
+    everything = write_csv(tmp_path / "a.csv", np.arange(len(T)))
+    assert "no column elbow.position, elbow.effort; valid: t, joint1.position" in message(
+        everything, (*JOINTS, "elbow")
+    )
+    assert "no sample for 0.11 s after t = 5.99 s" in message(
+        write_csv(tmp_path / "gap.csv", np.delete(np.arange(len(T)), np.arange(100, 110)))
+    )
+    (tmp_path / "words.csv").write_text(everything.read_text() + "now,x,1,2,3,4\n")
+    assert "could not convert string to float" in message(tmp_path / "words.csv")
+    (tmp_path / "empty.csv").write_text("")
+    assert "empty.csv" in message(tmp_path / "empty.csv")
+    (tmp_path / "a.mcap").write_text("t")
+    assert "no bag" in message(tmp_path / "a.mcap")
+    bag = write_bag(tmp_path / "bag", StoragePlugin.MCAP)
+    assert "no topic /other; valid: /joint_states" in message(bag, topic="/other")
+    assert "joints joint2, finger, joint1; valid: joint1, joint3" in message(bag, ("joint1", "joint3"))
+    assert "messages without efforts" in message(write_bag(tmp_path / "idle", StoragePlugin.MCAP, efforts=False))

@@ -1,0 +1,116 @@
+"""`thunder identify`: the record of a motion to base parameters, bodies, friction, and estimates to start from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from thunder_controllers.commands.compiled import single_joint_library
+from thunder_controllers.commands.terminal import print_table
+from thunder_controllers.host import Library, estimated_links
+from thunder_controllers.identification.estimates import write_estimates
+from thunder_controllers.identification.records import read_record
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot
+from thunder_dynamics.cli import parse_law
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.inertia import REG_NAMES
+from thunder_dynamics.readers import load_model
+
+WIDTH = 60
+"""Of a base parameter in the table [characters]; the JSON has it whole."""
+
+
+@click.command()
+@click.argument("robot", type=click.Path(dir_okay=False))
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--topic", default="/joint_states", show_default=True, help="Of a bag: sensor_msgs/JointState.")
+@click.option("--rotors", is_flag=True, help="Fit the inertia of rotors too.")
+@click.option("--law", help="NAME[:option=value,…]: fit the links that it adapts only, and write estimates for it.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the part that was held out.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def identify(
+    robot: str,
+    trace: Path,
+    topic: str,
+    rotors: bool,
+    law: str | None,
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Identify ROBOT, a YAML, URDF or xacro file, from TRACE: a trace of thunder run, a CSV file or a ROS 2 bag.
+
+    Estimates are written only if the fit is sound; the exit status is 2 if it is not.
+    """
+    if output is not None and law is None:
+        raise LawError("estimates are those of a law", where="--output", valid="--law NAME[:option=value,…] beside it")
+    model = load_model(robot)
+    requests = [] if law is None else [parse_law(law)]
+    library = single_joint_library(model, requests)
+    links = library.link_names if law is None else estimated_links(library, requests[0][0])
+    if not links or not set(links) <= {*library.link_names}:
+        raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
+    places = [library.link_names.index(link) for link in links]
+    friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
+    found = fit_robot(library, read_record(trace, library.joint_names, topic), places, rotors, friction)
+    if as_json:
+        click.echo(json.dumps(_document(found, library), ensure_ascii=False))
+    else:
+        _show(found, library)
+    if plot is not None:
+        from thunder_controllers.report.validation import draw_validation
+
+        draw_validation(found, library.joint_names).savefig(plot)
+    found.check_sound(library.joint_names)
+    if output is not None:
+        write_estimates(output, library, requests[0][0], found)
+        click.echo(str(output.resolve()), err=as_json)
+
+
+def _show(found: RobotFit, library: Library) -> None:
+    texts = (text if len(text) <= WIDTH else f"{text[: WIDTH - 2]} …" for text in found.base.texts())
+    values = zip(texts, found.nominal, found.fit.x, found.std, strict=True)
+    base = [[text, *map(_number, numbers)] for text, *numbers in values]
+    print_table([["base parameter", "robot file", "found", "deviation"], *base])
+    for place, pi, std in zip(found.links, found.bodies, found.bodies_std, strict=True):
+        nominal = np.reshape(library.pi, (-1, len(REG_NAMES)))[place]
+        body = [[name, *map(_number, row)] for name, *row in zip(REG_NAMES, nominal, pi, std, strict=True)]
+        print_table([[f"body of {library.link_names[place]}", "robot file", "found", "deviation"], *body])
+    terms = TERMS[: found.joints.shape[1]]
+    head = ["joint", *(f"{term} ± deviation" for term in terms), "noise", "held out", "held out, bodies"]
+    residuals = (found.noise, found.residual(found.predicted), found.residual(found.predicted_by_bodies))
+    rows = [head]
+    for k, joint in enumerate(library.joint_names):
+        pairs = zip(found.joints[k], found.joints_std[k], strict=True)
+        rows.append([joint, *(f"{x:.4g} ± {std:.2g}" for x, std in pairs), *(_number(one[k]) for one in residuals)])
+    print_table(rows)
+    click.echo(f"{len(found.base.kept)} base parameters, condition {found.condition:.3g}; SI units")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _document(found: RobotFit, library: Library) -> dict[str, Any]:
+    """What is shown, as JSON has it."""
+    rows = zip(found.base.texts(), found.nominal, found.fit.x, found.std, strict=True)
+    names = [library.link_names[place] for place in found.links]
+    bodies = zip(names, found.bodies.tolist(), found.bodies_std.tolist(), strict=True)
+    joints = zip(library.joint_names, found.joints.tolist(), found.joints_std.tolist(), strict=True)
+    return {
+        "base": [dict(zip(("parameter", "robot_file", "found", "std"), row, strict=True)) for row in rows],
+        "bodies": {name: {"pi": pi, "std": std} for name, pi, std in bodies},
+        "joints": {
+            name: {term: {"found": x, "std": s} for term, x, s in zip(TERMS, values, std, strict=False)}
+            for name, values, std in joints
+        },
+        "condition": found.condition,
+        "noise": found.noise.tolist(),
+        "held_out": found.residual(found.predicted).tolist(),
+        "held_out_bodies": found.residual(found.predicted_by_bodies).tolist(),
+    }

@@ -1,0 +1,34 @@
+"""Estimates that a controller starts from, of what was identified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
+from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.identification.robot_fit import RobotFit
+
+FRICTION = "friction_hat"
+"""State entry of laws that adapt friction: viscous coefficient of every joint, then Coulomb friction of every joint."""
+
+
+def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> None:
+    """Write the file of estimates that a law starts from; the host checks and saves it, as it does while it runs.
+
+    Args:
+        path: Of the file; it is replaced in one step.
+        library: Compiled with the law.
+        law: Its name; it adapts the links that were fitted as bodies.
+        found: By `fit_robot`.
+
+    Raises:
+        LawError: if the law does not take these values: they are out of its bounds, or the file cannot be written.
+    """
+    configuration = Configuration(library, law=law)
+    estimates = {ESTIMATE: found.bodies.ravel()}
+    if FRICTION in (entry.name for entry in configuration.law.state):
+        estimates[FRICTION] = np.concatenate([found.joints[:, 0], found.joints[:, 1]])
+    session = ControlSession(configuration, Options(), estimates=estimates)
+    save_estimates(path, configuration, session.snapshot())

@@ -1,0 +1,96 @@
+"""From what was recorded of a motion to states, efforts and the samples that can be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import butter, sosfiltfilt
+
+FloatArray = NDArray[np.float64]
+
+BANDWIDTH = 10.0
+"""Of the motion that is looked at [Hz]: arms move slower, and noise of sensors and efforts is mostly faster."""
+
+EDGE = 4
+"""Samples at both ends that are not used: the filter has not settled there."""
+
+SLOW = 0.1
+"""Of a joint's largest speed: samples at less say nothing of it, as friction may do anything where a motion turns."""
+
+AT_REST = 0.02
+"""The same for a joint that hardly moves [rad/s or m/s]."""
+
+LEAST_SAMPLES = 30
+"""Two a period of the bandwidth."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Positions and efforts at the same times, a period apart.
+
+    Attributes:
+        q: Measured positions (N, n) [rad or m].
+        effort: (N, n) [N·m or N].
+        rate: [Hz].
+    """
+
+    q: FloatArray
+    effort: FloatArray
+    rate: float
+
+    @classmethod
+    def of_held(cls, q: FloatArray, effort: FloatArray, rate: float) -> Record:
+        """From efforts that act from each sample to the next, as commands do: at a sample, the mean of both sides."""
+        return cls(q[1:], 0.5 * (effort[1:] + effort[:-1]), rate)
+
+    @property
+    def every(self) -> int:
+        """Samples from one that is looked at to the next: two a period of the bandwidth."""
+        return max(round(self.rate / (2.0 * BANDWIDTH)), 1)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is long enough, and all of it was measured."""
+        finite = np.isfinite(self.q).all() and np.isfinite(self.effort).all()
+        return bool(finite and len(self.q) >= LEAST_SAMPLES * self.every)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Filtered states and efforts whose noise is nearly independent from sample to sample.
+
+    Attributes:
+        q: (N, n), as are the others.
+        qd: [rad/s or m/s].
+        qdd: [rad/s² or m/s²].
+        effort: [N·m or N].
+        used: Where the joint is not slow: what its effort is there can be explained.
+        period: From sample to sample [s].
+    """
+
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+    effort: FloatArray
+    used: NDArray[np.bool_]
+    period: float
+
+    @classmethod
+    def of(cls, record: Record) -> Motion:
+        """Pass positions and efforts through the same filter, without delay, and differentiate."""
+        rate, every = record.rate, record.every
+        smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
+        q, effort = (sosfiltfilt(smooth, values, axis=0) for values in (record.q, record.effort))
+        qd = np.gradient(q, 1.0 / rate, axis=0)
+        qdd = np.gradient(qd, 1.0 / rate, axis=0)
+        inside = slice(EDGE * every, len(q) - EDGE * every, every)
+        speed = np.abs(qd[inside])
+        used = speed > np.fmax(SLOW * speed.max(axis=0), AT_REST)
+        return cls(q[inside], qd[inside], qdd[inside], effort[inside], used, every / rate)
+
+    def part(self, chosen: slice) -> Motion:
+        """Some of the samples."""
+        q, qd, qdd, effort = (array[chosen] for array in (self.q, self.qd, self.qdd, self.effort))
+        return Motion(q, qd, qdd, effort, self.used[chosen], self.period)

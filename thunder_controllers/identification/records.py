@@ -1,0 +1,134 @@
+"""Records of motions from files: traces of `thunder run`, CSV, and bags of ROS 2."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.identification.motion import Record
+from thunder_dynamics.errors import ThunderError
+
+FloatArray = NDArray[np.float64]
+
+LONGEST_GAP = 0.05
+"""Between two samples [s]: what is in a longer one is not interpolated."""
+
+BAGS = (".mcap", ".db3", "")
+"""Suffixes of bags; without one, the folder of a bag."""
+
+
+class RecordError(ThunderError):
+    """A record of a motion cannot be read, or is not one of that robot."""
+
+
+def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states") -> Record:
+    """Read the record of a motion.
+
+    - `.npz`: a trace of `thunder run`: what was measured, and the efforts that were commanded.
+    - `.csv`: a header with `t` [s] and, for every joint, `<joint>.position` and `<joint>.effort`, in any order.
+    - `.mcap`, `.db3` or the folder of a bag: sensor_msgs/JointState with positions and efforts, by their stamps.
+
+    Samples that are not evenly spaced are interpolated at the median period.
+
+    Args:
+        path: Of the file.
+        joints: Names of the joints, in the order of the result.
+        topic: Of a bag.
+
+    Raises:
+        RecordError: saying what the file lacks.
+    """
+    if not path.exists():
+        raise RecordError("no such file", where=str(path), valid="a trace (.npz), .csv, .mcap, .db3 or folder of a bag")
+    if path.suffix == ".npz":
+        return _read_trace(path, joints)
+    if path.suffix == ".csv":
+        return _evenly(*_read_csv(path, joints), str(path))
+    if path.suffix in BAGS:
+        return _evenly(*_read_bag(path, joints, topic), str(path))
+    raise RecordError(f"suffix '{path.suffix}'", where=str(path), valid=".npz, .csv, .mcap, .db3, folder of a bag")
+
+
+def _read_trace(path: Path, joints: Sequence[str]) -> Record:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            t, q, effort = (np.asarray(archive[name]) for name in ("t", "q_measured", "effort"))
+            names = tuple(archive["joint_names"].tolist())
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise RecordError(f"no trace ({error})", where=str(path), valid="what thunder run writes") from error
+    if names != tuple(joints):
+        raise RecordError(f"joints {', '.join(names)}", where=str(path), valid=", ".join(joints))
+    return Record.of_held(q, effort, (len(t) - 1) / (t[-1] - t[0]))
+
+
+def _read_csv(path: Path, joints: Sequence[str]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    wanted = ["t", *(f"{joint}.{what}" for what in ("position", "effort") for joint in joints)]
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+        missing = [name for name in wanted if name not in header]
+        if missing:
+            raise RecordError(f"no column {', '.join(missing)}", where=str(path), valid=", ".join(wanted))
+        places = [header.index(name) for name in wanted]
+        values = np.array([[float(row[place]) for place in places] for row in rows])
+    except (OSError, ValueError, IndexError, csv.Error) as error:
+        raise RecordError(f"{error}", where=str(path), valid="a header, and a number in every column") from error
+    t, q, effort = np.split(values.reshape(-1, len(wanted)), [1, 1 + len(joints)], axis=1)
+    return t[:, 0], q, effort
+
+
+def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise RecordError("rosbags is not installed", where=str(path), valid="pip install rosbags") from error
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            found = [connection for connection in reader.connections if connection.topic == topic]
+            if not found:
+                raise RecordError(f"no topic {topic}", where=str(path), valid=", ".join(sorted(reader.topics)))
+            messages = (reader.deserialize(data, one.msgtype) for one, _, data in reader.messages(found))
+            rows = list(_joint_rows(messages, joints, f"{path}: {topic}"))
+    except AnyReaderError as error:
+        raise RecordError(
+            f"no bag ({error})", where=str(path), valid="an .mcap or .db3 file, or a bag's folder"
+        ) from error
+    t, q, effort = np.split(np.array(rows).reshape(-1, 1 + 2 * len(joints)), [1, 1 + len(joints)], axis=1)
+    return t[:, 0] - t[:1, 0], q, effort
+
+
+def _joint_rows(messages: Iterator[Any], joints: Sequence[str], where: str) -> Iterator[list[float]]:
+    for message in messages:
+        places = {name: place for place, name in enumerate(message.name)}
+        if not all(joint in places for joint in joints):
+            raise RecordError(f"joints {', '.join(places)}", where=where, valid=", ".join(joints))
+        if len(message.effort) != len(places):
+            raise RecordError("messages without efforts", where=where, valid="position and effort of every joint")
+        order = [places[joint] for joint in joints]
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
+
+
+def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, where: str) -> Record:
+    """Interpolate at the median period; samples with the stamp of the one before are left out."""
+    new = np.concatenate([[True], np.diff(t) > 0.0]) if len(t) else np.zeros(0, dtype=bool)
+    t, q, effort = t[new], q[new], effort[new]
+    if len(t) < 2:
+        raise RecordError(f"{len(t)} samples", where=where, valid="some seconds of motion")
+    gaps = np.diff(t)
+    if gaps.max() > LONGEST_GAP:
+        place = int(np.argmax(gaps))
+        raise RecordError(
+            f"no sample for {gaps[place]:.3g} s after t = {t[place]:.6g} s", where=where, valid=f"{LONGEST_GAP:g} s"
+        )
+    period = float(np.median(gaps))
+    grid = np.arange(t[0], t[-1], period)
+    q, effort = (np.array([np.interp(grid, t, column) for column in values.T]).T for values in (q, effort))
+    return Record(q, effort, 1.0 / period)

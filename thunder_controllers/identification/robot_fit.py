@@ -1,0 +1,226 @@
+"""What the record of a motion says of a whole robot: base parameters, bodies that can exist, friction and rotors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.host import Library
+from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
+from thunder_controllers.identification.information import columns_of, joint_terms, regressor
+from thunder_controllers.identification.least_squares import Fit, weighted_fit
+from thunder_controllers.identification.motion import Motion, Record
+from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
+from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.inertia import N_PARAMETERS, Inertia, parallel_axis, symmetric_from_six
+
+FloatArray = NDArray[np.float64]
+
+TERMS = ("viscous", "coulomb", "rotor")
+"""Of each joint, in the order of `information.joint_terms`."""
+
+MEANT = 1e-4
+"""Tolerance of base parameters: rounded angles of a description are what they are meant to be; noise hides the rest."""
+
+UNKNOWN = 1e4
+"""Standard deviation of a base parameter of which nothing is known [SI]."""
+
+HELD_OUT = 0.25
+"""Share of the record, its end, that is predicted and not fitted."""
+
+LARGEST_CONDITION = 1e3
+"""Of the regressor with columns of unit norm, rows weighted: a motion that excites all has some 100."""
+
+LARGEST_SURPRISE = 1.5
+"""Residual of what was held out over that of what was fitted, per joint."""
+
+LARGEST_SHARE = 0.3
+"""Residual over the effort, root mean squares, per joint: beyond it something else moves the joint."""
+
+NEVER_ZERO = 1e-3
+"""Prior of a coefficient of friction or a rotor that the fit finds at none [SI]."""
+
+
+LEAST_MASS = 1e-3
+"""Of a link that is fitted as a body, at first [kg]."""
+
+THIN = 1e-3
+"""Least radius of gyration of one, at first [m]."""
+
+
+class UnsoundError(ThunderError):
+    """A record does not say what is asked of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class RobotFit:
+    """What was found.
+
+    Attributes:
+        base: Base parameters of bodies, friction and rotors together.
+        fit: Their values, in the order of `base.kept`, from the fitted part.
+        nominal: The same of the robot file, rotors zero.
+        condition: Of the weighted regressor with columns of unit norm.
+        links: Indices of those whose parameters were fitted as bodies; the others are the robot file's.
+        bodies: π of these (links, 10), all of which can exist.
+        bodies_std: Standard deviations, those of the prior where nothing is known.
+        joints: Viscous and Coulomb friction, and rotor inertia if asked for, of every joint (n, 2 or 3), not negative.
+        joints_std: Standard deviations.
+        held_out: The part that was not fitted.
+        predicted: Its efforts by the base parameters (N, n).
+        predicted_by_bodies: By the bodies, friction and rotors (N, n).
+    """
+
+    base: BaseParameters
+    fit: Fit
+    nominal: FloatArray
+    condition: float
+    links: tuple[int, ...]
+    bodies: FloatArray
+    bodies_std: FloatArray
+    joints: FloatArray
+    joints_std: FloatArray
+    held_out: Motion
+    predicted: FloatArray
+    predicted_by_bodies: FloatArray
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviations of the base parameters."""
+        return np.sqrt(np.diag(self.fit.covariance))
+
+    @property
+    def noise(self) -> FloatArray:
+        """Root mean square of what the fit leaves of each joint's effort (n,) [N·m or N]."""
+        return np.sqrt(self.fit.variance)
+
+    def residual(self, predicted: FloatArray) -> FloatArray:
+        """Root mean square of what a prediction leaves of the efforts that were held out, where joints move (n,)."""
+        return _rms(self.held_out.effort - predicted, self.held_out.used)
+
+    def check_sound(self, joint_names: Sequence[str]) -> None:
+        """Raise unless the motion told enough and the fit predicts what was held out.
+
+        Raises:
+            UnsoundError: saying what is wrong, and of which joint.
+        """
+        if not self.condition <= LARGEST_CONDITION:
+            what = f"the motion does not excite all base parameters: condition {self.condition:.3g}"
+            raise UnsoundError(what, valid=f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has")
+        effort = _rms(self.held_out.effort, self.held_out.used)
+        limits = {
+            "what was fitted": LARGEST_SURPRISE * self.noise,
+            "the effort": LARGEST_SHARE * effort,
+        }
+        for predicted in (self.predicted, self.predicted_by_bodies):
+            residual = self.residual(predicted)
+            for what, limit in limits.items():
+                joint = int(np.argmax(residual - limit))
+                if not residual[joint] <= limit[joint]:
+                    text = f"{joint_names[joint]}: the prediction is wrong by {residual[joint]:.3g} N·m or N"
+                    raise UnsoundError(text, valid=f"at most {limit[joint]:.3g}, by the size of {what}")
+
+
+def fit_robot(
+    library: Library, record: Record, links: Sequence[int], rotors: bool = False, friction: FloatArray | None = None
+) -> RobotFit:
+    """Fit base parameters, and the bodies of some links, to the record of a motion.
+
+    Base parameters by weighted least squares; bodies, friction and rotors by the same weights with the log-det
+    divergence from the robot file's bodies, which decides where the motion does not.
+
+    Args:
+        library: Of the robot.
+        record: Of the motion.
+        links: Indices of the links that are fitted as bodies; all others are as the robot file has them.
+        rotors: Whether the inertia of rotors is fitted.
+        friction: Viscous and Coulomb friction of the robot file (n, 2), to compare with; none by default.
+
+    Raises:
+        UnsoundError: if the record is too short or not all of it was measured.
+    """
+    if not record.is_usable:
+        raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
+    motion = Motion.of(record)
+    cut = round((1.0 - HELD_OUT) * len(motion.q))
+    fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
+    whole = partial(_whole_regressor, library, 3 if rotors else 2)
+    terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[: 3 if rotors else 2]]
+    names = (*parameter_names(library.link_names), *terms)
+    base = find_base_parameters(whole, names, library.n_joints, MEANT)
+    Y, kept = whole(fitted.q, fitted.qd, fitted.qdd), list(base.kept)
+    freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
+    fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
+    size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
+    nominal_terms = np.zeros((library.n_joints, len(terms) // library.n_joints))
+    nominal_terms[:, :2] = 0.0 if friction is None else friction
+    nominal = np.concatenate([library.pi, nominal_terms.ravel()])
+    prior = np.full(len(names), NEVER_ZERO)
+    prior[kept] = np.fmax(fit.x, NEVER_ZERO)
+    x, std = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
+    Y_later = whole(held_out.q, held_out.qd, held_out.qdd)
+    rows = [x[columns_of(link)] for link in links]
+    return RobotFit(
+        base=base,
+        fit=fit,
+        nominal=base.K @ nominal,
+        condition=float(np.sqrt(np.linalg.cond(fit.information / np.outer(size, size)))),
+        links=tuple(links),
+        bodies=np.array(rows).reshape(-1, N_PARAMETERS),
+        bodies_std=np.array([std[columns_of(link)] for link in links]).reshape(-1, N_PARAMETERS),
+        joints=x[len(library.pi) :].reshape(library.n_joints, -1),
+        joints_std=std[len(library.pi) :].reshape(library.n_joints, -1),
+        held_out=held_out,
+        predicted=Y_later[:, :, kept] @ fit.x,
+        predicted_by_bodies=Y_later @ x,
+    )
+
+
+def _whole_regressor(library: Library, terms: int, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Y of bodies, then what friction and rotor of each joint add to its own effort (N, n, 10 n + terms n)."""
+    n = library.n_joints
+    own = np.einsum("tjb,ji->tjib", joint_terms(qd, qdd)[:, :, :terms], np.eye(n))
+    return np.concatenate([regressor(library, q, qd, qdd), own.reshape(len(q), n, -1)], axis=2)
+
+
+def _fit_bodies(
+    Y: FloatArray,
+    motion: Motion,
+    variance: FloatArray,
+    nominal: FloatArray,
+    prior: FloatArray,
+    links: Sequence[int],
+) -> tuple[FloatArray, FloatArray]:
+    """All parameters and their standard deviations (p,): bodies of `links` and terms of joints fitted, others kept.
+
+    `prior` is that of the terms of joints; that of the bodies is `nominal`.
+    """
+    bodies = [k for link in links for k in range(*columns_of(link).indices(len(nominal)))]
+    free = [*bodies, *range(N_PARAMETERS * motion.q.shape[1], len(nominal))]
+    expected = np.concatenate([*(_solid(nominal[columns_of(link)]) for link in links), prior[free[len(bodies) :]]])
+    known = nominal.copy()
+    known[free] = 0.0
+    weights, W = motion.used / variance, Y[:, :, free]
+    information = np.einsum("tjk,tj,tjl->kl", W, weights, W, optimize=True)
+    told = np.einsum("tjk,tj->k", W, weights * (motion.effort - Y @ known))
+    x, covariance = consistent_fit(information, told, Divergence(expected, len(links)))
+    result, std = nominal.copy(), np.zeros(len(nominal))
+    result[free], std[free] = x, np.sqrt(np.diag(covariance))
+    return result, std
+
+
+def _solid(pi: FloatArray) -> FloatArray:
+    """The nearest body with mass in three dimensions: a prior must have P ≻ 0, and links may be points or nothing."""
+    mass = max(float(pi[0]), LEAST_MASS)
+    com = pi[1:4] / mass
+    tensor = symmetric_from_six(pi[4:] - np.array(parallel_axis(mass, com)))
+    near = nearest_consistent(Inertia(mass, com, np.array(tensor)))
+    return Inertia(mass, com, near.inertia_com + 2.0 * mass * THIN**2 * np.eye(3)).pi
+
+
+def _rms(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    return np.asarray(np.sqrt((values**2 * used).sum(axis=0) / np.fmax(used.sum(axis=0), 1)))
