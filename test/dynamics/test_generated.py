@@ -78,7 +78,7 @@ def test_compiled_robot_with_every_parameter_symbolic_is_the_symbolic_one() -> N
 
 
 def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(loops, "STRAIGHT_JOINTS", 4)
+    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 4)
     model = random_robot(11, 5, tree=True, dh=True)
     assert [link.parent for link in model.links] != list(range(-1, 4))
     for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
@@ -91,7 +91,7 @@ def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.Monkey
 def test_loops_of_joints_with_several_velocities_are_the_straight_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loops, "STRAIGHT_JOINTS", 3)
+    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 3)
     model = general_robot(6, 5)
     folder = td.build(model, folder=tmp_path)
     assert "thunder_project" in (folder / "random_robot_gen.c").read_text()

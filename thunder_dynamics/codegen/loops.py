@@ -3,7 +3,7 @@
 At one point, the origin of L0, a joint's screw S_j is the same for all links. With the wrenches W of a link at that
 point, per unit of each of its parameters or of its joint's acceleration, M, C and the regressors are S_jᵀ W for every
 joint j on the path to the link. Straight-line code carries every screw to every link instead: O(n²) statements, but
-the zeros of each transform are folded, which makes it the faster one for up to some `STRAIGHT_JOINTS` joints.
+the zeros of each transform are folded, which makes it the faster one for few joints; of 30 it takes minutes to compile.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from thunder_dynamics.spatial import cross
 
 SX = ca.SX
 
-STRAIGHT_JOINTS = 12
-"""Joints up to which all code is straight-line."""
+STRAIGHT_PAIRS = 115
+"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Loops:
         """Looped functions by name."""
         # Several joints may follow one velocity, which has then no single screw.
         is_coupled = any(link.joint.coupling for link in self._model.links)
-        if self._model.n <= STRAIGHT_JOINTS or is_coupled:
+        pairs = sum(len(self._model.v_ranges[j]) for i in range(self._model.n) for j in self._model.path(i))
+        if pairs <= STRAIGHT_PAIRS or is_coupled:
             return {}
         n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):
