@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_dynamics.codegen.cpp_class import CONVERSIONS, has_conversions, stored_arguments
+from thunder_dynamics.codegen.cpp_class import CONVERSIONS, established_names, has_conversions, stored_arguments
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.package_files import group_line
 from thunder_dynamics.errors import RobotFileError
@@ -163,6 +163,8 @@ def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) ->
     for name in stored_arguments(package):
         entry = package.arguments[name]
         methods[f"set_{name}"] = _setter(name, f"{entry.description} {entry.size} values [{entry.unit}].")
+    for established, argument in established_names(package).items():
+        methods[f"set_{established}"] = methods[f"set_{argument}"]
     for group in package.groups:
         methods[f"get_{group}"] = _group_getter(group)
     if has_conversions(package):
