@@ -24,6 +24,8 @@ RELATIVE = 1e-11
 
 MODEL = robot_with_all_groups()
 ROBOT = RobotExpressions(MODEL)
+FUNCTIONS = [name for name in ROBOT.functions if name != "par_REG"]
+"""`par_REG` is one of numeric robots alone; symbolic ones have par_DYN in that form, of the symbolic entries."""
 
 Masks = Mapping[str, np.ndarray]
 
@@ -71,7 +73,7 @@ def random_masks(draw: st.DrawFn) -> dict[str, np.ndarray]:
     return {group: rng.random(len(MODEL.parameters(group))) < share for group in groups}
 
 
-@given(masks=random_masks(), function=st.sampled_from(list(ROBOT.functions)), seed=st.integers(0, 1000))
+@given(masks=random_masks(), function=st.sampled_from(FUNCTIONS), seed=st.integers(0, 1000))
 @settings(max_examples=60, deadline=None)
 def test_expressions_with_any_masks_are_the_numeric_ones(masks: Masks, function: str, seed: int) -> None:
     expected, values = numeric(masks, seed)
@@ -104,8 +106,9 @@ def test_compiled_and_interpreted_robots_with_masks_are_the_numeric_one(case: st
         arguments = state(seed)
         for robot in robots:
             for name, value in {**arguments, **values}.items():
-                getattr(robot, f"set_{name}")(value)
-        for name in expected.functions:
+                if hasattr(robot, f"set_{name}"):  # those of functions on request are not there
+                    getattr(robot, f"set_{name}")(value)
+        for name in FUNCTIONS:
             wanted = evaluate(expected, name, arguments)
             taken = [entry.name for entry in library.function(name).inputs]
             assert_close(library.evaluate(name, **{a: (arguments | values)[a] for a in taken}), wanted, RELATIVE)
