@@ -23,6 +23,7 @@ from thunder_controllers.host import (
     ControlSession,
     Library,
     Options,
+    estimate_topic,
     read_estimates,
     save_estimates,
 )
@@ -70,16 +71,23 @@ def test_options_of_the_host_are_the_same_parameters_as_of_the_node() -> None:
 # --- names, quality of service ---------------------------------------------------------------------------------------
 
 
+def topics_in_words() -> str:
+    """The sources with the name that the host gives to the topic of a link."""
+    call = '"~/" + thunder::estimate_topic(link)'
+    assert sources().count(call) == 1 and estimate_topic("a-b") == "estimates/a_b"
+    return sources().replace(call, '"~/estimates/"')
+
+
 def test_topics_and_services_are_those_of_the_node() -> None:
     node = NODES[CONTROLLER]
-    names = set(re.findall(r'"(~/[a-z_/]+)"', sources())) | {"/diagnostics"}
+    names = set(re.findall(r'"(~/[a-z_/]+)"', topics_in_words())) | {"/diagnostics"}
     expected = {topic.name for topic in node.topics} | {service.name for service in node.services}
     only_of_the_node = {"joint_states", "{library_topic}", "{command_topic}"}
     assert {name.replace("~/estimates/", "~/estimates/<link>") for name in names} == expected - only_of_the_node
 
 
 def test_topics_have_the_type_and_quality_of_service_of_the_node() -> None:
-    code = re.sub(r"\s+", " ", sources())
+    code = re.sub(r"\s+", " ", topics_in_words())
     for topic in NODES[CONTROLLER].topics:
         if not topic.name.startswith("~/"):
             continue

@@ -277,4 +277,5 @@ def test_an_unreadable_file_is_a_scenario_error(tmp_path: Path) -> None:
 def test_scenarios_of_the_package_are_valid(path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.name == path.stem
-    assert [run.adaptation for run in scenario.runs] == [False, True]
+    compares = path.stem != "panda_excitation"  # a record for `thunder identify`
+    assert [run.adaptation for run in scenario.runs] == ([False, True] if compares else [False])
