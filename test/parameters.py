@@ -11,19 +11,6 @@ from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Elasticity, Frame, JointKind, RobotModel
 from thunder_dynamics.readers.dh_yaml import dh_placement
 
-GROUPS = (
-    "par_DHtable",
-    "par_world2L0",
-    "par_Ln2EE",
-    "par_gravity",
-    "par_DYN",
-    "par_Dl",
-    "par_K",
-    "par_D",
-    "par_Dm",
-    "par_Mm",
-)
-
 
 def robot_with_all_groups() -> RobotModel:
     """Four joints, the second prismatic, the second and fourth elastic; no parameter is zero or alike to another."""

@@ -256,6 +256,11 @@ class RobotModel:
         return np.concatenate([link.joint.kind.neutral for link in self.links if link.joint.coupling is None])
 
     @property
+    def has_coupled_joints(self) -> bool:
+        """Whether a joint follows another one: links then share a velocity."""
+        return any(link.joint.coupling for link in self.links)
+
+    @property
     def has_single_joints(self) -> bool:
         """Whether each joint has one position and its rate, of its own: what control laws ask for."""
         return all(link.joint.is_single and link.joint.coupling is None for link in self.links)

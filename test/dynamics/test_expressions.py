@@ -8,14 +8,14 @@ import casadi as ca
 import numpy as np
 import pytest
 from evaluation import State, assert_close, evaluate, load_robot, symbolic_values
-from parameters import GROUPS, robot_with_all_groups, with_parameters
+from parameters import robot_with_all_groups, with_parameters
 from robots import random_state
 
 from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import reg_from_dyn
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.model import PARAMETER_GROUPS, RobotModel
 
 RELATIVE = 1e-12  # the same formulas with the same numbers; only the order of roundings may differ
 PARAMETERS = ("par_REG", "par_REG_from_DYN", "par_DYN_from_REG")
@@ -49,7 +49,7 @@ def values(model: RobotModel) -> dict[str, np.ndarray]:
     return {name: evaluate(robot, name, state_of(model, 1)) for name in functions_of(robot)}
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", PARAMETER_GROUPS)
 @pytest.mark.parametrize("share", [pytest.param("all", marks=pytest.mark.slow), "half"])
 def test_symbolic_entries_take_the_values_they_are_given(
     model: RobotModel, values: dict[str, np.ndarray], group: str, share: str
@@ -87,7 +87,7 @@ def test_each_inertial_parameter_can_be_symbolic_alone(model: RobotModel, entry:
 def test_several_groups_at_once_keep_apart(model: RobotModel) -> None:
     rng = np.random.default_rng(8)
     robot_model, numeric, given = model, model, {}
-    for group in GROUPS:
+    for group in PARAMETER_GROUPS:
         full = np.array(model.parameters(group))
         mask = np.arange(full.size) % 2 == 0
         changed = np.where(mask, full * rng.uniform(1.01, 1.05, full.size), full)
@@ -98,7 +98,7 @@ def test_several_groups_at_once_keep_apart(model: RobotModel) -> None:
 
 def test_parameters_of_the_signature_come_last_and_only_where_they_act(model: RobotModel) -> None:
     everything = model
-    for group in GROUPS:
+    for group in PARAMETER_GROUPS:
         everything = everything.with_symbolic(group, True)
     robot = RobotExpressions(everything)
     assert robot.signature("T_0_0") == ("q", "par_world2L0")

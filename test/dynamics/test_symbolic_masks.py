@@ -11,13 +11,13 @@ import pytest
 from evaluation import assert_close, evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parameters import GROUPS, robot_with_all_groups, with_parameters
+from parameters import robot_with_all_groups, with_parameters
 from robots import random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.model import PARAMETER_GROUPS, RobotModel
 
 RELATIVE = 1e-11
 """The same formulas with the same numbers, but constants folded in another order."""
@@ -67,7 +67,7 @@ def some(group: str, *entries: int) -> np.ndarray:
 
 @st.composite
 def random_masks(draw: st.DrawFn) -> dict[str, np.ndarray]:
-    groups = draw(st.lists(st.sampled_from(GROUPS), unique=True, max_size=4))
+    groups = draw(st.lists(st.sampled_from(PARAMETER_GROUPS), unique=True, max_size=4))
     seed, share = draw(st.integers(0, 2**31)), draw(st.sampled_from([0.0, 0.1, 0.5, 1.0]))
     rng = np.random.default_rng(seed)
     return {group: rng.random(len(MODEL.parameters(group))) < share for group in groups}
@@ -86,9 +86,9 @@ CASES = {
     "none": {},
     "one entry": {"par_DYN": some("par_DYN", 12)},
     "one link": {"par_DYN": some("par_DYN", *range(20, 30))},
-    "one of every group": {group: some(group, 1) for group in GROUPS},
+    "one of every group": {group: some(group, 1) for group in PARAMETER_GROUPS},
     "half of every group": {
-        g: np.random.default_rng(k).random(len(MODEL.parameters(g))) < 0.5 for k, g in enumerate(GROUPS)
+        g: np.random.default_rng(k).random(len(MODEL.parameters(g))) < 0.5 for k, g in enumerate(PARAMETER_GROUPS)
     },
 }
 
@@ -117,5 +117,5 @@ def test_compiled_and_interpreted_robots_with_masks_are_the_numeric_one(case: st
 
 
 def test_masks_that_mark_nothing_leave_no_group(tmp_path: Path) -> None:
-    robot = RobotExpressions(masked({group: some(group) for group in GROUPS}))
+    robot = RobotExpressions(masked({group: some(group) for group in PARAMETER_GROUPS}))
     assert not robot.parameters.symbols and robot.functions == ROBOT.functions

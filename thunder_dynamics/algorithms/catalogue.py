@@ -95,24 +95,18 @@ class Catalogue(Functions):
     def forward_dynamics(self, q: SX, dq: SX, tau: SX) -> SX:
         """Acceleration M⁻¹·(tau − C·dq − G) by the articulated-body algorithm, n."""
         zero = SX.zeros(dq.shape)
-        if self._is_coupled:
+        if self._kinematics.model.has_coupled_joints:
             return self._solved(tau - self._torque(self._robot.pi, dq, dq, zero))
         at_rest = propagate(self._kinematics, dq, dq, zero, self._robot.parameters["par_gravity"])
         return self._bodies.forward_dynamics(tau, at_rest)
 
     def M_inv(self, q: SX) -> SX:
         """Inverse of M by articulated bodies, n×n."""
-        return (
-            self._solved(SX.eye(self._kinematics.model.nv)) if self._is_coupled else self._bodies.inverse_mass_matrix()
-        )
-
-    @property
-    def _is_coupled(self) -> bool:
-        """Whether a joint follows another one: links then share a velocity, which articulated bodies cannot."""
-        return any(link.joint.coupling for link in self._kinematics.model.links)
+        model = self._kinematics.model
+        return self._solved(SX.eye(model.nv)) if model.has_coupled_joints else self._bodies.inverse_mass_matrix()
 
     def _solved(self, right: SX) -> SX:
-        """M⁻¹ times the columns of a matrix, by M = L D Lᵀ."""
+        """M⁻¹ times the columns of a matrix, by M = L D Lᵀ: links that share a velocity are no articulated bodies."""
         D, LT, order = ca.ldl(self._robot["M"])
         return ca.densify(ca.ldl_solve(right, D, LT, order))
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import casadi as ca
 
 from thunder_dynamics.algorithms.dynamics import Dynamics
-from thunder_dynamics.algorithms.joint_motion import Screw
-from thunder_dynamics.spatial import cross, dot, skew
+from thunder_dynamics.algorithms.joint_motion import Screw, power
+from thunder_dynamics.spatial import cross, skew
 
 SX = ca.SX
 
@@ -62,7 +62,7 @@ def _christoffel_form(dynamics: Dynamics, i: int, screw: Screw, columns: Sequenc
     operator = -(SX(skew(h)) @ SX(skew(linear))) - SX(skew(angular)) @ second
     form = SX.zeros(len(columns), len(columns))
     for y, (_, (_, w)) in enumerate(columns):
-        force, moment = cross(w, momentum), operator @ w
-        for x, (_, (s_v, s_w)) in enumerate(columns):
-            form[x, y] = dot(s_v, force) + dot(s_w, moment)
+        wrench = cross(w, momentum), operator @ w
+        for x, (_, other) in enumerate(columns):
+            form[x, y] = power(other, wrench)
     return form

@@ -18,10 +18,10 @@ from functools import cached_property
 
 import casadi as ca
 
-from thunder_dynamics.algorithms.joint_motion import Screw
+from thunder_dynamics.algorithms.joint_motion import Screw, power
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.inertia import N_PARAMETERS, reg_from_dyn, symmetric_from_six
-from thunder_dynamics.spatial import cross, dot, matrix, skew
+from thunder_dynamics.spatial import cross, matrix, skew
 
 SX = ca.SX
 
@@ -117,14 +117,11 @@ def inverse_dynamics(kinematics: Kinematics, motions: Sequence[LinkMotion], pi: 
         wrench = wrenches[i]
         if wrench is None:
             continue
-        force, moment = wrench
         for k, screw in kinematics.screws(i, i):
-            tau[k] += _power(screw, wrench)
+            tau[k] += power(screw, wrench)
         parent = model.links[i].parent
         if parent >= 0:
-            X = kinematics.transforms[i]
-            f = X.to_parent(force)
-            n = X.to_parent(moment) + cross(X.translation, f)
+            f, n = kinematics.transforms[i].wrench_to_parent(*wrench)
             other = wrenches[parent]
             wrenches[parent] = (f, n) if other is None else (other[0] + f, other[1] + n)
     return tau
@@ -186,11 +183,11 @@ class Dynamics:
             others = self.kinematics.path_screws(link.parent, i)
             for k, screw in self.kinematics.screws(i, i):
                 wrench = self.composite_wrench(i, *screw)
-                M[k, k] += _power(screw, wrench)
+                M[k, k] += power(screw, wrench)
                 for j, other in others:
-                    power = _power(other, wrench)
-                    M[j, k] += power
-                    M[k, j] += power
+                    entry = power(other, wrench)
+                    M[j, k] += entry
+                    M[k, j] += entry
                 others.append((k, screw))
         return M
 
@@ -203,7 +200,7 @@ class Dynamics:
             fields.append(self.kinematics.transforms[i].to_link(fields[link.parent] if link.parent >= 0 else a0))
             wrench = self.composite_wrench(i, fields[i], SX.zeros(3))
             for k, screw in self.kinematics.screws(i, i):
-                G[k] += _power(screw, wrench)
+                G[k] += power(screw, wrench)
         return G
 
     def coriolis_matrix(self, qd: SX) -> SX:
@@ -212,23 +209,39 @@ class Dynamics:
         C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
         """
         velocities = self.velocities(qd)
-        rates = self.kinematics.carried(self._screw_rates(velocities, qd))
-        operators = self._composite_christoffel_operators(velocities)
+        own_rates = self.screw_rates(velocities, qd)
+        rates, wrenches = self.kinematics.carried(own_rates), self.christoffel_wrenches(velocities, own_rates)
         C = SX.zeros(self.model.nv, self.model.nv)
         for i, link in enumerate(self.model.links):
-            momentum, B22 = operators[i]
             above, own = self.kinematics.path_screws(link.parent, i), self.kinematics.screws(i, i)
             rates_above = [rate for j in self.model.path(link.parent) for rate in rates[j, i]]
-            for (k, (linear, angular)), rate in zip(own, rates[i, i], strict=True):
+            for (k, _), (wrench, forward, backward) in zip(own, wrenches[i], strict=True):
+                for j, screw in [*above, *own]:
+                    C[j, k] += power(screw, forward)
+                for (j, screw), other in zip(above, rates_above, strict=True):
+                    C[k, j] += power(other, wrench) + power(screw, backward)
+        return C
+
+    def christoffel_wrenches(
+        self, velocities: Sequence[Screw], rates: Sequence[tuple[Screw, ...]]
+    ) -> list[list[tuple[Screw, Screw, Screw]]]:
+        """I^c S, I^c Ṡ + B^c S and B^cᵀ S of the columns of every joint, in its link.
+
+        Args:
+            velocities: As of `velocities`.
+            rates: Of the columns, as of `screw_rates`.
+        """
+        operators = self._composite_christoffel_operators(velocities)
+        wrenches = []
+        for i, (momentum, B22) in enumerate(operators):
+            mine = []
+            for (linear, angular), rate in zip(self.kinematics.subspaces[i], rates[i], strict=True):
                 force, moment = self.composite_wrench(i, *rate)
                 forward = (force + cross(angular, momentum), moment + B22 @ angular)
-                for j, screw in [*above, *own]:
-                    C[j, k] += _power(screw, forward)
-                wrench = self.composite_wrench(i, linear, angular)
-                backward = cross(momentum, linear) + B22.T @ angular
-                for (j, screw), other in zip(above, rates_above, strict=True):
-                    C[k, j] += _power(other, wrench) + dot(screw[1], backward)
-        return C
+                backward = (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)
+                mine.append((self.composite_wrench(i, linear, angular), forward, backward))
+            wrenches.append(mine)
+        return wrenches
 
     def velocities(self, qd: SX) -> list[Screw]:
         """Linear and angular velocity of every link at its origin, in its frame."""
@@ -240,7 +253,7 @@ class Dynamics:
             velocities.append((v + linear, w + angular))
         return velocities
 
-    def _screw_rates(self, velocities: Sequence[Screw], qd: SX) -> list[tuple[Screw, ...]]:
+    def screw_rates(self, velocities: Sequence[Screw], qd: SX) -> list[tuple[Screw, ...]]:
         """Ṡ_j = S_j° + v_j × S_j of every joint j, in its link."""
         components = self.kinematics.subspace_rates(qd)
         own = []
@@ -282,8 +295,3 @@ def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:
     D = ca.jacobian(ca.vec(M), q)
     QD = ca.kron(qd.T, SX.eye(n)) @ D
     return 0.5 * (ca.reshape(D @ qd, n, n) + QD - QD.T)
-
-
-def _power(screw: Screw, wrench: Screw) -> SX:
-    """Sᵀ F of a motion and a force vector."""
-    return SX(dot(screw[0], wrench[0]) + dot(screw[1], wrench[1]))

@@ -14,10 +14,10 @@ from functools import cached_property
 import casadi as ca
 
 from thunder_dynamics.algorithms.dynamics import LinkMotion, link_wrench
-from thunder_dynamics.algorithms.joint_motion import JointTransform, Screw
+from thunder_dynamics.algorithms.joint_motion import JointTransform, Screw, power
 from thunder_dynamics.algorithms.kinematics import Kinematics
 from thunder_dynamics.inertia import N_PARAMETERS, symmetric_from_six
-from thunder_dynamics.spatial import cross, dot, matrix, reciprocal, skew
+from thunder_dynamics.spatial import matrix, reciprocal, skew
 
 SX = ca.SX
 
@@ -56,11 +56,11 @@ class ArticulatedBodies:
         for i in reversed(range(self.model.n)):
             wrench = wrenches[i]
             for column in self._eliminated[i]:
-                residuals[column.index] = tau[column.index] - _power(column.screw, wrench)
+                residuals[column.index] = tau[column.index] - power(column.screw, wrench)
                 wrench = _add(wrench, column.reaction, residuals[column.index] * column.inverse)
             parent = self.model.links[i].parent
             if parent >= 0:
-                wrenches[parent] = _add(wrenches[parent], wrench_to_parent(self.kinematics.transforms[i], *wrench))
+                wrenches[parent] = _add(wrenches[parent], self.kinematics.transforms[i].wrench_to_parent(*wrench))
         qdd = SX.zeros(tau.numel())
         deviations: list[Screw] = []
         for i, link in enumerate(self.model.links):
@@ -68,7 +68,7 @@ class ArticulatedBodies:
             deviation = self.kinematics.motion_to_link(i, *start)
             for column in reversed(self._eliminated[i]):
                 k = column.index
-                qdd[k] = (residuals[k] - _power(deviation, column.reaction)) * column.inverse
+                qdd[k] = (residuals[k] - power(deviation, column.reaction)) * column.inverse
                 deviation = _add(deviation, column.screw, qdd[k])
             deviations.append(deviation)
         return qdd
@@ -87,7 +87,7 @@ class ArticulatedBodies:
                 for k in sorted({*row, *response}):
                     value = row.get(k, SX(0)) * column.inverse
                     if k in response:
-                        value = value - _power(response[k], column.reaction) * column.inverse
+                        value = value - power(response[k], column.reaction) * column.inverse
                     inverse[column.index, k] = inverse[k, column.index] = value
                     response[k] = _add(response.get(k, (SX.zeros(3), SX.zeros(3))), column.screw, value)
             responses.append(response)
@@ -100,7 +100,7 @@ class ArticulatedBodies:
         for i in reversed(range(self.model.n)):
             wrench = wrenches[i]
             for column in self._eliminated[i]:
-                row = {k: -_power(column.screw, w) for k, w in wrench.items()}
+                row = {k: -power(column.screw, w) for k, w in wrench.items()}
                 row[column.index] = SX(1)
                 residuals[column.index] = row
                 for k, value in row.items():
@@ -109,7 +109,7 @@ class ArticulatedBodies:
             parent = self.model.links[i].parent
             if parent >= 0:
                 for k, w in wrench.items():
-                    wrenches[parent][k] = wrench_to_parent(self.kinematics.transforms[i], *w)
+                    wrenches[parent][k] = self.kinematics.transforms[i].wrench_to_parent(*w)
         return residuals
 
     @cached_property
@@ -121,7 +121,7 @@ class ArticulatedBodies:
             body = bodies[i]
             for index, screw in reversed(self.kinematics.screws(i, i)):
                 reaction = body.wrench(screw)
-                column = _Eliminated(index, screw, reaction, reciprocal(_power(screw, reaction)))
+                column = _Eliminated(index, screw, reaction, reciprocal(power(screw, reaction)))
                 body = body.freed(column)
                 result[i].append(column)
             parent = self.model.links[i].parent
@@ -168,12 +168,6 @@ class _Body:
         return _Body(L, H, _symmetric(_rotated(X, self.A) - H_rotated.T @ S + S @ H))
 
 
-def wrench_to_parent(X: JointTransform, force: SX, moment: SX) -> Screw:
-    """Express a wrench on a link at the parent's origin and in its frame."""
-    f = X.to_parent(force)
-    return f, X.to_parent(moment) + cross(X.translation, f)
-
-
 def _rigid_body(pi: SX) -> _Body:
     return _Body(pi[0] * SX.eye(3), -SX(skew(pi[1:4])), SX(matrix(symmetric_from_six(pi[4:10]))))
 
@@ -199,7 +193,3 @@ def _coordinate_axis(screw: Screw) -> int | None:
 
 def _add(a: Screw, b: Screw, factor: SX | float = 1.0) -> Screw:
     return a[0] + b[0] * factor, a[1] + b[1] * factor
-
-
-def _power(motion: Screw, wrench: Screw) -> SX:
-    return SX(dot(motion[0], wrench[0]) + dot(motion[1], wrench[1]))

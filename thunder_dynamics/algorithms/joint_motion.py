@@ -10,12 +10,17 @@ import casadi as ca
 from thunder_dynamics.errors import ModelError
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import Joint
-from thunder_dynamics.spatial import rot_axis, rot_x, rot_z, vee
+from thunder_dynamics.spatial import cross, dot, rot_axis, rot_x, rot_z, vee
 
 SX = ca.SX
 
 Screw = tuple[SX, SX]
 """A motion or force vector: linear and angular half, three values each."""
+
+
+def power(motion: Screw, wrench: Screw) -> SX:
+    """Sᵀ F of a motion and a force vector."""
+    return SX(dot(motion[0], wrench[0]) + dot(motion[1], wrench[1]))
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,11 @@ class JointTransform:
     def to_parent(self, v: SX) -> SX:
         """Express a free vector of the link frame in the parent frame."""
         return self.constant @ (self.motion @ v)
+
+    def wrench_to_parent(self, force: SX, moment: SX) -> Screw:
+        """Express a wrench on the link at the parent's origin and in its frame."""
+        f = self.to_parent(force)
+        return f, self.to_parent(moment) + cross(self.translation, f)
 
     @property
     def rotation(self) -> SX:

@@ -35,7 +35,7 @@ def _link_regressor(kinematics: Kinematics, motion: LinkMotion, i: int) -> SX:
     Per unit mass the wrench is (a, 0); per unit first moment (B, −S(a)); per unit inertia (0, K). So, with screw
     (s_v, s_ω): s_v·a, Bᵀ s_v + a × s_ω, Kᵀ s_ω.
     """
-    K = _rotational_columns(motion)
+    K = rotational_columns(motion)
     Y = SX.zeros(kinematics.model.nv, N_PARAMETERS)
     for j, (s_v, s_w) in kinematics.path_screws(i, i):
         first_moment = cross(motion.a, s_w)
@@ -47,7 +47,7 @@ def _link_regressor(kinematics: Kinematics, motion: LinkMotion, i: int) -> SX:
     return Y
 
 
-def _rotational_columns(motion: LinkMotion) -> list[list[SX]]:
+def rotational_columns(motion: LinkMotion) -> list[list[SX]]:
     """Moment per unit of Ixx, Ixy, Ixz, Iyy, Iyz, Izz: I α' + ½(ω × I ω_r + ω_r × I ω), α' = α − ½ ω × ω_r.
 
     Written with the entries of B, which it shares: α'_y − P_xz = −B_zx and so on, P = ½(ω ω_rᵀ + ω_r ωᵀ).

@@ -17,7 +17,7 @@ import casadi as ca
 from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, propagate
 from thunder_dynamics.algorithms.joint_motion import Screw
 from thunder_dynamics.algorithms.kinematics import Kinematics
-from thunder_dynamics.algorithms.regressors import _rotational_columns
+from thunder_dynamics.algorithms.regressors import rotational_columns
 from thunder_dynamics.codegen.text import template
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -69,9 +69,8 @@ class Loops:
     def functions(self) -> Mapping[str, LoopedFunction]:
         """Looped functions by name."""
         # Several joints may follow one velocity, which has then no single screw.
-        is_coupled = any(link.joint.coupling for link in self._model.links)
         pairs = sum(len(self._model.v_ranges[j]) for i in range(self._model.n) for j in self._model.path(i))
-        if pairs <= STRAIGHT_PAIRS or is_coupled:
+        if pairs <= STRAIGHT_PAIRS or self._model.has_coupled_joints:
             return {}
         n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):
@@ -205,7 +204,7 @@ class _Base:
         self.dynamics = dynamics
         self.kinematics = dynamics.kinematics
         self.velocities = dynamics.velocities(qd)
-        self.rates = dynamics._screw_rates(self.velocities, qd)
+        self.rates = dynamics.screw_rates(self.velocities, qd)
         self._poses: list[tuple[SX, SX]] = []
         for link, X in zip(self.kinematics.model.links, self.kinematics.transforms, strict=True):
             R, p = self._poses[link.parent] if link.parent >= 0 else (SX.eye(3), SX.zeros(3))
@@ -253,7 +252,7 @@ def _wrench_columns(motion: LinkMotion) -> list[Screw]:
     """Wrench on a link, in its frame, per unit of each of its parameters: of mass, first moment, inertia."""
     a, zero = motion.a, SX.zeros(3)
     first = [(motion.B[:, k], SX(cross(SX.eye(3)[:, k], a))) for k in range(3)]
-    return [(a, zero), *first, *((zero, ca.vertcat(*column)) for column in _rotational_columns(motion))]
+    return [(a, zero), *first, *((zero, ca.vertcat(*column)) for column in rotational_columns(motion))]
 
 
 def _mass_wrenches(base: _Base) -> SX:
@@ -263,17 +262,10 @@ def _mass_wrenches(base: _Base) -> SX:
 
 
 def _coriolis_tables(base: _Base) -> list[SX]:
-    """S, Ṡ (nv, rows), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (rows, nv), as in `Dynamics.coriolis_matrix`."""
-    operators = base.dynamics._composite_christoffel_operators(base.velocities)
-    own, forward, backward = [], [], []
-    for i, columns in enumerate(base.kinematics.subspaces):
-        momentum, B22 = operators[i]
-        for (linear, angular), rate in zip(columns, base.rates[i], strict=True):
-            force, moment = base.dynamics.composite_wrench(i, *rate)
-            own.append(base.wrench(i, base.dynamics.composite_wrench(i, linear, angular)))
-            forward.append(base.wrench(i, (force + cross(angular, momentum), moment + B22 @ angular)))
-            backward.append(base.wrench(i, (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)))
-    return [base.screws, base.motions(base.rates), *(ca.horzcat(*columns) for columns in (own, forward, backward))]
+    """S, Ṡ (nv, rows), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (rows, nv), as of `Dynamics.christoffel_wrenches`."""
+    links = base.dynamics.christoffel_wrenches(base.velocities, base.rates)
+    columns = [[base.wrench(i, one) for one in three] for i, link in enumerate(links) for three in link]
+    return [base.screws, base.motions(base.rates), *(ca.horzcat(*one) for one in zip(*columns, strict=True))]
 
 
 def _constants_text(model: RobotModel) -> str:
