@@ -51,7 +51,7 @@ bool check(Peer& peer, const States& s) {
       {"J_ee", deviation("J_ee", s, [&](auto k) { return peer.jacobian(s.q.col(k)); })},
       {"J_ee_dot", deviation("J_ee_dot", s, [&](auto k) { return peer.jacobian_dot(s.q.col(k), s.qd.col(k)); })},
       {"M", deviation("M", s, [&](auto k) { return peer.mass(s.q.col(k)); })},
-      {"C", deviation("C", s, [&](auto k) { return peer.christoffel(s.q.col(k), s.qd.col(k)); })},
+      {"C", deviation("C", s, [&](auto k) { return peer.coriolis(s.q.col(k), s.qd.col(k)); })},
       {"G", deviation("G", s, [&](auto k) { return peer.gravity(s.q.col(k)); })},
       {"M_dot", deviation("M_dot", s, [&](auto k) { return peer.mass_dot(s.q.col(k), s.qd.col(k)); })},
       {"Y", deviation("Y", s, [&](auto k) { return peer.regressor(s.q.col(k), s.qd.col(k), s.qdd.col(k)); })},

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import builds
+import machine
 import numpy as np
 
 import thunder_dynamics
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="thunder_growth_") as name:
         folder = Path(name)
         program = _program(folder)
+        print(f"{machine.line(toolchain.compile_flags(portable=False))}\n")
         print(f"| joints | generate [s] | compile [s] | both, processor time [s] | {' | '.join(FUNCTIONS)} |")
         print("| --- |" + " ---: |" * (3 + len(FUNCTIONS)))
         for is_planar in (False, True):

@@ -37,6 +37,14 @@ def describe(flags: Sequence[str], core: int) -> dict[str, Any]:
     }
 
 
+def line(flags: Sequence[str]) -> str:
+    """What to state above a table, in one line."""
+    found = describe(flags, -1)
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    load = found["load_average"][0]
+    return f"{found['processor']}, load {load:.1f}; {found['compiler']['c']}; {' '.join(flags)}; {versions}"
+
+
 def processor() -> str:
     """Model name, with the family and model number that virtual machines often hide in it."""
     fields: dict[str, str] = {}

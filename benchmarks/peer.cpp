@@ -17,13 +17,23 @@ using pinocchio::SE3;
 
 constexpr auto kWorldAxes = pinocchio::LOCAL_WORLD_ALIGNED;
 
-/// Pinocchio is fastest with joints about a coordinate axis, which is what DH rows give.
+/// Pinocchio is fastest with joints about a coordinate axis, which is what DH rows and most URDFs give.
 Model::JointModel joint_model(const Link& link) {
+  if (link.kind == Kind::kFree) return pinocchio::JointModelFreeFlyer();
+  const bool is_revolute = link.kind == Kind::kRevolute;
+  if (link.axis == Eigen::Vector3d::UnitX()) {
+    if (is_revolute) return pinocchio::JointModelRX();
+    return pinocchio::JointModelPX();
+  }
+  if (link.axis == Eigen::Vector3d::UnitY()) {
+    if (is_revolute) return pinocchio::JointModelRY();
+    return pinocchio::JointModelPY();
+  }
   if (link.axis == Eigen::Vector3d::UnitZ()) {
-    if (link.is_revolute) return pinocchio::JointModelRZ();
+    if (is_revolute) return pinocchio::JointModelRZ();
     return pinocchio::JointModelPZ();
   }
-  if (link.is_revolute) return pinocchio::JointModelRevoluteUnaligned(link.axis);
+  if (is_revolute) return pinocchio::JointModelRevoluteUnaligned(link.axis);
   return pinocchio::JointModelPrismaticUnaligned(link.axis);
 }
 
@@ -134,8 +144,7 @@ Eigen::MatrixXd Peer::mass(const Vector& q) {
 }
 
 Eigen::MatrixXd Peer::mass_dot(const Vector& q, const Vector& qd) {
-  Parts& p = *parts_;
-  const Eigen::MatrixXd C = pinocchio::computeCoriolisMatrix(p.model, p.data, q, qd);
+  const Eigen::MatrixXd C = coriolis(q, qd);
   return C + C.transpose();
 }
 
@@ -152,19 +161,8 @@ Eigen::MatrixXd Peer::regressor(const Vector& q, const Vector& qd, const Vector&
   return ours;
 }
 
-Eigen::MatrixXd Peer::christoffel(const Vector& q, const Vector& qd) {
-  Parts& p = *parts_;
-  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.model.nv), G = gravity(q);
-  const auto bias = [&](const Eigen::VectorXd& v) -> Eigen::VectorXd {
-    return pinocchio::rnea(p.model, p.data, q, v, zero) - G;
-  };
-  const Eigen::VectorXd own = bias(qd);
-  Eigen::MatrixXd C(p.model.nv, p.model.nv);
-  for (Eigen::Index j = 0; j < C.cols(); ++j) {
-    const Eigen::VectorXd unit = Eigen::VectorXd::Unit(C.cols(), j);
-    C.col(j) = 0.5 * (bias(qd + unit) - own - bias(unit));
-  }
-  return C;
+Eigen::MatrixXd Peer::coriolis(const Vector& q, const Vector& qd) {
+  return pinocchio::computeCoriolisMatrix(parts_->model, parts_->data, q, qd);
 }
 
 Eigen::MatrixXd Peer::slotine_li_regressor(const Vector& q, const Vector& qd, const Vector& qd_r,

@@ -27,9 +27,10 @@ class Peer {
   Eigen::VectorXd gravity(const Vector& q);
   Eigen::MatrixXd regressor(const Vector& q, const Vector& qd, const Vector& qdd);
 
-  /// The Christoffel C, and Y_r, by polarisation of what Pinocchio offers: C(q, u) v + C(q, v) u is symmetric in u and
-  /// v, so C(q, u) v = ½ (b(u + v) − b(u) − b(v)) with b(v) = C(q, v) v.
-  Eigen::MatrixXd christoffel(const Vector& q, const Vector& qd);
+  Eigen::MatrixXd coriolis(const Vector& q, const Vector& qd);
+
+  /// Y_r by polarisation of what Pinocchio offers: C(q, u) v + C(q, v) u is symmetric in u and v, so
+  /// C(q, u) v = ½ (b(u + v) − b(u) − b(v)) with b(v) = C(q, v) v.
   Eigen::MatrixXd slotine_li_regressor(const Vector& q, const Vector& qd, const Vector& qd_r, const Vector& qdd_r);
 
  private:

@@ -14,7 +14,7 @@ from robot_text import robot_text
 
 from thunder_dynamics.build import build
 from thunder_dynamics.codegen import toolchain
-from thunder_dynamics.codegen.c_core import generate_c_core
+from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.errors import BuildError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
@@ -78,19 +78,24 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     return Program(binary, robot, {label: path / f"lib{model.name}.so" for label, path in built.items()})
 
 
-def make_terms_program(robot: RobotExpressions, names: Sequence[str], folder: Path) -> Program:
-    """Build the program that times some functions of a large robot, `terms`, from their C core alone.
+def make_terms_program(model: RobotModel, functions: Sequence[str], folder: Path, name: str) -> Program:
+    """Build the program that times some functions of a large robot, `terms`, from the C core of its library.
+
+    What is generated is in a folder of that name; compiled files are shared by all of them.
 
     Raises:
         BuildError: if a compiler fails or Pinocchio's headers are missing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    core = generate_c_core(robot.model.name, {f"{robot.model.name}_{name}": robot.function(name) for name in names})
-    sources = {f"{robot.model.name}_gen.c": core.source, f"{robot.model.name}_gen.h": core.header}
-    for file, text in {**sources, "robot.txt": robot_text(robot.model)}.items():
-        (folder / file).write_text(text, encoding="utf-8")
-    parts = [folder / f"{robot.model.name}_gen.c", *(HERE / f"{stem}.cpp" for stem in ("robot", "timing", "terms"))]
-    return Program(_link(parts, folder, folder, toolchain.compile_flags(portable=False)), folder / "robot.txt", {})
+    generated = folder / name
+    generated.mkdir(parents=True, exist_ok=True)
+    package = Package(RobotExpressions(model), functions=functions)
+    sources = {f"{model.name}_gen.c": package.core.source, f"{model.name}_gen.h": package.core.header}
+    for file, text in {**sources, "robot.txt": robot_text(model)}.items():
+        (generated / file).write_text(text, encoding="utf-8")
+    parts = [generated / f"{model.name}_gen.c", *(HERE / f"{stem}.cpp" for stem in ("robot", "timing", "terms"))]
+    return Program(
+        _link(parts, generated, folder, toolchain.compile_flags(portable=False)), generated / "robot.txt", {}
+    )
 
 
 def pinocchio_include() -> Path:
@@ -118,13 +123,13 @@ def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> 
 def _link(sources: Sequence[Path], generated: Path, folder: Path, flags: Sequence[str]) -> Path:
     """Compile Pinocchio's side and every source to an object named after its inputs, then link."""
     include, cc, cxx = pinocchio_include(), toolchain.compiler("c"), toolchain.compiler("c++")
-    own = [f"-I{generated}", f"-I{HERE}", f"-I{HOST / 'include'}"]
+    own = [f"-I{HERE}", f"-I{HOST / 'include'}"]
     headers = ["-isystem", str(include), "-isystem", str(toolchain.eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
     cpp = [*cxx, "-std=c++17", "-w", *flags, RELEASE, *own, *headers]
     plain_c = [*cc, "-std=c99", *flags, *own]
     table = [([*cpp, *PINOCCHIO_DEFINES], HERE / "peer.cpp")]
-    table += [(plain_c if source.suffix == ".c" else cpp, source) for source in sources]
+    table += [([*(plain_c if source.suffix == ".c" else cpp), f"-I{generated}"], source) for source in sources]
     objects = [folder / f"{source.stem}_{_digest(command, source)}.o" for command, source in table]
     missing = {
         target: [*command, "-c", str(source)]

@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-/// Numbers separated by white space, in the order run.py writes them.
+/// Numbers separated by white space, in the order of robot_text.py.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file), stream_(file) {}
@@ -46,10 +46,12 @@ class Reader {
   int count_ = 0;
 };
 
+int configurations(const Link& link) { return link.kind == Kind::kFree ? 7 : 1; }
+
 Link read_link(Reader& reader) {
   Link link;
   link.parent = reader.integer();
-  link.is_revolute = reader.integer() == 1;
+  link.kind = static_cast<Kind>(reader.integer());
   link.axis = reader.vector();
   link.rotation = reader.matrix();
   link.translation = reader.vector();
@@ -93,17 +95,27 @@ Robot read_robot(const std::string& file) {
   robot.ee_link = reader.integer();
   robot.ee_rotation = reader.matrix();
   robot.ee_translation = reader.vector();
-  robot.lower = reader.values(robot.n());
-  robot.upper = reader.values(robot.n());
-  robot.velocity = reader.values(robot.n());
+  int nq = 0, nv = 0;
+  for (const Link& link : robot.links) {
+    nq += configurations(link);
+    nv += link.kind == Kind::kFree ? 6 : 1;
+  }
+  robot.lower = reader.values(nq);
+  robot.upper = reader.values(nq);
+  robot.velocity = reader.values(nv);
   return robot;
 }
 
 States make_states(const Robot& robot) {
   std::mt19937_64 source(20240229);
-  const Eigen::VectorXd acceleration = Eigen::VectorXd::Constant(robot.n(), 5.0);
+  const Eigen::VectorXd acceleration = Eigen::VectorXd::Constant(robot.velocity.size(), 5.0);
   States states;
   states.q = draw(source, robot.lower, robot.upper);
+  Eigen::Index first = 0;
+  for (const Link& link : robot.links) {
+    if (link.kind == Kind::kFree) states.q.middleRows(first + 3, 4).colwise().normalize();
+    first += configurations(link);
+  }
   states.qd = draw(source, -robot.velocity, robot.velocity);
   states.qdd = draw(source, -acceleration, acceleration);
   states.qd_r = draw(source, -robot.velocity, robot.velocity);

@@ -12,10 +12,13 @@ namespace bench {
 /// States that every row cycles through.
 inline constexpr std::size_t kStates = 256;
 
-/// One link and the joint that moves it, as run.py writes them: SI units, link frame, inertia about the CoM.
+/// Kinds of joints; a free one has position and quaternion as configuration and the twist in its link as velocity.
+enum class Kind { kPrismatic = 0, kRevolute = 1, kFree = 2 };
+
+/// One link and the joint that moves it, as robot_text.py writes them: SI units, link frame, inertia about the CoM.
 struct Link {
   int parent = -1;
-  bool is_revolute = true;
+  Kind kind = Kind::kRevolute;
   Eigen::Vector3d axis;
   Eigen::Matrix3d rotation;
   Eigen::Vector3d translation;
@@ -31,12 +34,12 @@ struct Robot {
   int ee_link = 0;
   Eigen::Matrix3d ee_rotation;
   Eigen::Vector3d ee_translation;
-  Eigen::VectorXd lower, upper, velocity;
+  Eigen::VectorXd lower, upper, velocity;  ///< Of every configuration value; of every velocity.
 
   int n() const { return static_cast<int>(links.size()); }
 };
 
-/// Read what run.py wrote. Throws std::runtime_error naming the file and the word that cannot be read.
+/// Read what robot_text.py wrote. Throws std::runtime_error naming the file and the word that cannot be read.
 Robot read_robot(const std::string& file);
 
 /// Arguments of every function, one column per state.

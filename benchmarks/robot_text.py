@@ -9,6 +9,9 @@ import numpy as np
 from thunder_dynamics.model import Frame, JointKind, Pose, RobotModel
 from thunder_dynamics.spatial import rotation_from_ypr
 
+KINDS = (JointKind.PRISMATIC, JointKind.REVOLUTE, JointKind.FREE)
+"""Kinds of joints, in the order of `Kind` in robot.hpp."""
+
 UNLIMITED = 3.0
 """Bound of the random states where a robot has no limit [rad or m, and per second]."""
 
@@ -16,7 +19,7 @@ UNLIMITED = 3.0
 def robot_text(model: RobotModel) -> str:
     """Write number of joints, gravity, links, end effector and limits, in the order `read_robot` of robot.cpp reads.
 
-    A link is parent, 1 if revolute, axis, placement (rotation row by row, translation), mass, CoM and inertia about it.
+    A link is parent, index in `KINDS`, axis, placement (rotation row by row, translation), mass, CoM, inertia about it.
     The placement of links on the base holds the base frame.
     """
     base = _pose(model.base)
@@ -24,12 +27,16 @@ def robot_text(model: RobotModel) -> str:
     for link in model.links:
         joint = link.joint
         placement = base @ joint.placement if link.parent < 0 else joint.placement
-        lines.append(_line([link.parent, joint.kind is JointKind.REVOLUTE]) + _line(joint.axis) + _pose_line(placement))
+        lines.append(_line([link.parent, KINDS.index(joint.kind)]) + _line(joint.axis) + _pose_line(placement))
         body = link.inertia
         lines.append(_line([body.mass]) + _line(body.com) + _line(body.inertia_com.ravel()))
     lines.append(_line([model.ee_link]) + _pose_line(_pose(model.ee)))
-    limits = [link.joint.limits for link in model.links]
-    for values in ([x.lower for x in limits], [x.upper for x in limits], [x.velocity for x in limits]):
+    joints = [link.joint for link in model.links]
+    for values in (
+        [value for joint in joints for value in [joint.limits.lower] * joint.kind.nq],
+        [value for joint in joints for value in [joint.limits.upper] * joint.kind.nq],
+        [value for joint in joints for value in [joint.limits.velocity] * joint.kind.nv],
+    ):
         lines.append(_line(np.clip(values, -UNLIMITED, UNLIMITED)))
     return "".join(lines)
 

@@ -2,13 +2,14 @@
 //
 // M, C and G of a large robot, and their derivatives in time, beside Pinocchio's M, C and G.
 //
-//   terms ROBOT BATCHES BATCH_NS      check M, C, G, then two warm passes; exit status 1 if a number differs
+//   terms ROBOT BATCHES BATCH_NS      check M, C, G and the rate of M, then two warm passes; exit status 1 if a number differs
 //
 // Output: one line per result, fields separated by tabs; humanoid.py reads it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,11 +30,11 @@ constexpr std::size_t kWork = 1 << 16;
 
 /// What the generated functions are called with, and where they put their results.
 struct Calls {
-  explicit Calls(const States& states) : s(states), n(states.q.rows()), M(n, n), C(n, n), G(n), work(kWork) {}
+  explicit Calls(const States& states) : s(states), n(states.qd.rows()), M(n, n), C(n, n), G(n), work(kWork) {}
 
   void call(Function function, double* result, std::size_t state) {
-    const auto k = static_cast<Eigen::Index>(state) * n;
-    const double* arguments[] = {s.q.data() + k, s.qd.data() + k, s.qdd.data() + k};
+    const auto k = static_cast<Eigen::Index>(state);
+    const double* arguments[] = {s.q.col(k).data(), s.qd.col(k).data(), s.qdd.col(k).data()};
     double* results[] = {result};
     function(arguments, results, nullptr, work.data(), 0);
   }
@@ -55,17 +56,22 @@ struct Calls {
   std::vector<double> work;
 };
 
+/// Relative to the largest element; infinite if there is a NaN.
+double deviation(const Eigen::MatrixXd& actual, const Eigen::MatrixXd& expected) {
+  const double error = (actual - expected).cwiseAbs().maxCoeff() / expected.cwiseAbs().maxCoeff();
+  return error <= kTolerance ? error : std::numeric_limits<double>::infinity();
+}
+
 bool check(Calls& calls, bench::Peer& peer) {
   const States& s = calls.s;
   double worst = 0.0;
   for (std::size_t k = 0; k < bench::kStates; k += 16) {
     calls.terms(k);
     const auto c = static_cast<Eigen::Index>(k);
-    const Eigen::MatrixXd M = peer.mass(s.q.col(c)), C = peer.christoffel(s.q.col(c), s.qd.col(c));
-    const Eigen::VectorXd G = peer.gravity(s.q.col(c));
-    worst = std::max({worst, (calls.M - M).cwiseAbs().maxCoeff() / M.cwiseAbs().maxCoeff(),
-                      (calls.C - C).cwiseAbs().maxCoeff() / C.cwiseAbs().maxCoeff(),
-                      (calls.G - G).cwiseAbs().maxCoeff() / G.cwiseAbs().maxCoeff()});
+    const Eigen::MatrixXd M = peer.mass(s.q.col(c)), C = peer.coriolis(s.q.col(c), s.qd.col(c));
+    worst = std::max({worst, deviation(calls.M, M), deviation(calls.C, C), deviation(calls.G, peer.gravity(s.q.col(c)))});
+    calls.rates(k);
+    worst = std::max(worst, deviation(calls.M, C + C.transpose()));
     if (!(worst <= kTolerance)) break;
   }
   std::printf("check\t%.3e\t%.0e\n", worst, kTolerance);

@@ -68,6 +68,37 @@ def assert_agrees_with_pinocchio(model: RobotModel, reference: pin.Model, relati
         _check_frame(robot, reference, name, E, relative)
 
 
+def assert_derivatives_agree_with_pinocchio(model: RobotModel, reference: pin.Model, relative: float) -> None:
+    """CoM, its Jacobian, inverse and forward dynamics and the first-order derivatives of both, at a random state.
+
+    Those along q are along the velocities of both sides, so that E is all that is between them. What follows another
+    joint has no counterpart in Pinocchio's forward dynamics: E reduces the derivatives of its inverse dynamics. Where M
+    is singular there are no forward dynamics, and no finite numbers either.
+    """
+    robot, state, data = RobotExpressions(model), random_state(model, 1), reference.createData()
+    E, q = projection(model, reference), configuration(model, reference, state["q"])
+    v, a = E @ state["dq"], E @ state["ddq"]
+    assert_close(evaluate(robot, "com", state), pin.centerOfMass(reference, data, q), relative)
+    assert_close(evaluate(robot, "J_com", state), pin.jacobianCenterOfMass(reference, data, q) @ E, relative)
+    assert_close(evaluate(robot, "inverse_dynamics", state), E.T @ pin.rnea(reference, data, q, v, a), relative)
+    along = ("wrt_q", "wrt_dq")
+    given = pin.computeRNEADerivatives(reference, data, q, v, a)
+    for name, part in zip(along, given, strict=False):
+        assert_close(evaluate(robot, f"inverse_dynamics_{name}", state), E.T @ part @ E, relative)
+    M = pin.crba(reference, data, q)
+    M = E.T @ (np.triu(M) + np.triu(M, 1).T) @ E
+    if not M.diagonal().all():  # a joint that moves no mass: nothing says how it accelerates
+        assert not np.isfinite(evaluate(robot, "forward_dynamics", state)).all()
+        return
+    M_inv = np.linalg.inv(M)
+    ddq = M_inv @ (state["tau"] - E.T @ pin.nonLinearEffects(reference, data, q, v))
+    assert_close(evaluate(robot, "M_inv", state), M_inv, relative)
+    assert_close(evaluate(robot, "forward_dynamics", state), ddq, relative)
+    given = pin.computeRNEADerivatives(reference, data, q, v, E @ ddq)
+    for name, part in zip(along, given, strict=False):
+        assert_close(evaluate(robot, f"forward_dynamics_{name}", state), -M_inv @ E.T @ part @ E, relative)
+
+
 def _check_frame(robot: RobotExpressions, reference: pin.Model, name: str, E: np.ndarray, relative: float) -> None:
     state, data = random_state(robot.model, 1), reference.createData()
     q = configuration(robot.model, reference, state["q"])

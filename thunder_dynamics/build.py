@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -25,8 +26,9 @@ from platformdirs import user_cache_path
 from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.codegen.fingerprint import content_hash
-from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError
+from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, nearest
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ PART_GROUPS = ("thunder.adaptations", "thunder.kinematic_loops")
 
 
 def build(
-    model: RobotModel,
+    model: RobotModel | str | PathLike[str],
     laws: Sequence[LawRequest] = (),
     *,
     folder: str | Path | None = None,
@@ -55,7 +57,7 @@ def build(
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
     Args:
-        model: The robot.
+        model: The robot, or what `load_model` takes: the path of its file, or a name.
         laws: Control laws to compile in, found by entry points of the group `thunder.laws`.
         folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
         python: Also compile the Python module.
@@ -70,6 +72,7 @@ def build(
         BuildError: if a compiler fails, the folder cannot be written, or it holds something else.
         ThunderError: for an unknown law, option, function or expression.
     """
+    model = model if isinstance(model, RobotModel) else load_model(model)
     request = _Request(
         model,
         tuple((law, {}) if isinstance(law, str) else (law[0], dict(law[1])) for law in laws),
@@ -92,7 +95,7 @@ Backend = Literal["auto", "compiled", "casadi"]
 
 
 def robot(
-    model: RobotModel,
+    model: RobotModel | str | PathLike[str],
     *,
     backend: Backend = "auto",
     user_functions: str | Path | None = None,
@@ -101,7 +104,7 @@ def robot(
     """Return a robot to calculate with: an instance of the class thunder_<robot>, as from `load`.
 
     Args:
-        model: The robot.
+        model: The robot, or what `load_model` takes.
         backend: `compiled` builds into the user's cache and loads from there. `casadi` has the same methods on CasADi's
             virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler and
             all headers are found, and elsewhere takes `casadi` with a warning.
@@ -113,6 +116,7 @@ def robot(
     """
     if backend not in get_args(Backend):
         raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
+    model = model if isinstance(model, RobotModel) else load_model(model)
     missing = toolchain.what_is_missing() if backend == "auto" else None
     if backend != "casadi" and missing is None:
         return load(build(model, user_functions=user_functions, functions=functions))
@@ -211,7 +215,7 @@ class _Request:
         names = [name for name, _ in self.laws]
         for name in names:
             if name not in known:
-                raise NameNotFoundError(f"no law '{name}'", valid=", ".join(sorted(known)) or "none is installed")
+                raise NameNotFoundError(f"no law '{name}'", valid=nearest(name, sorted(known)))
             if names.count(name) > 1:
                 raise BuildError(f"law '{name}' is asked for twice", valid="each law once")
         return [known[name] for name in names]
@@ -231,7 +235,10 @@ class _Request:
         return _expressions(self.model, self.user_functions)
 
     def built_laws(self, robot: RobotExpressions) -> list[Law]:
-        return [entry.load()(robot, options) for entry, (_, options) in zip(self.law_entries(), self.laws, strict=True)]
+        from thunder_dynamics.law import build_law
+
+        requests = zip(self.law_entries(), self.laws, strict=True)
+        return [build_law(entry, robot, options) for entry, (_, options) in requests]
 
 
 def _generate(request: _Request, digest: str, target: Path) -> None:

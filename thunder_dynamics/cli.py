@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
-from collections.abc import Sequence
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from thunder_dynamics.build import build, save_functions
-from thunder_dynamics.errors import LawError, ThunderError, spelled
-from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
+from thunder_dynamics.build import build, law_builders, save_functions
+from thunder_dynamics.errors import (
+    LawError,
+    MissingLibraryError,
+    NameNotFoundError,
+    ThunderError,
+    loaded,
+    nearest,
+    spelled,
+)
+from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, named_robots
+from thunder_dynamics.readers.command_options import named_values, reading_options
 from thunder_dynamics.version import __version__
+
+FORMER = {"output": "out"}
+"""Options that had another name."""
+
+LAW_FORM = "NAME[:option=value,…], lists as a+b"
+"""How options give a law; see `parse_law`."""
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 class _Commands(click.Group):
@@ -27,17 +47,38 @@ class _Commands(click.Group):
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        for entry in entry_points(group="thunder.commands", name=cmd_name):
-            command = entry.load()
-            return command if isinstance(command, click.Command) else None
-        return None
+        return next((_load(entry) for entry in entry_points(group="thunder.commands", name=cmd_name)), None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.NoSuchOption:
+            raise
+        except click.UsageError as error:
+            what = f"no command '{args[0]}'"
+            raise NameNotFoundError(what, valid=nearest(args[0], self.list_commands(ctx))) from error
         ctx.with_resource(spelled(_spelling(command)))
         return name, command, rest
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    """The command of an entry point; one that cannot be loaded says why when it is called, not in the list of all."""
+    try:
+        command = loaded(entry)
+        if isinstance(command, click.Command):
+            return command
+        error: ThunderError = LawError("is no click command", where=f"entry point {entry.name} = {entry.value}")
+    except ThunderError as broken:
+        error = broken
+
+    def refuse(**_: Any) -> None:
+        raise error
+
+    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
+    ignoring = {"ignore_unknown_options": True}
+    return click.Command(entry.name, ignoring, refuse, [words], str(error), add_help_option=False)
 
 
 def _spelling(command: click.Command | None) -> dict[str, str]:
@@ -46,72 +87,60 @@ def _spelling(command: click.Command | None) -> dict[str, str]:
     return {str(p.name): " ".join(filter(None, (max(p.opts, key=len), p.metavar))) for p in options}
 
 
-@click.group(cls=_Commands)
+def completer(names: Callable[[], Iterable[str]], files: bool = False) -> Completer:
+    """Completion of names in a shell, and of files beside them."""
+
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*found, CompletionItem(incomplete, type="file")] if files else found
+
+    return complete
+
+
+robot_argument = click.argument(
+    "robot", type=click.Path(dir_okay=False), shell_complete=completer(named_robots, files=True)
+)
+"""The argument ROBOT of a command: a file, or the name of one that `thunder list robots` shows."""
+
+complete_law = completer(law_builders)
+
+
+@click.group(cls=_Commands, context_settings={"token_normalize_func": lambda word: FORMER.get(word, word)})
 @click.version_option(__version__, prog_name="thunder")
 def thunder() -> None:
     """Compile robots and control laws, and run them."""
 
 
 @thunder.command()
-@click.argument("robot", type=click.Path(dir_okay=False))
+@robot_argument
 @click.option("-n", "--name", help="Name of the robot: a C identifier (default: of the file).")
-@click.option("-o", "--output", default=".", show_default=True, help="Where <robot>_generatedFiles is put.")
-@click.option("--law", "laws", multiple=True, help="Law to compile in: NAME[:option=value,…], lists as a+b.")
+@click.option("-o", "--out", default=".", show_default=True, help="Folder that <robot>_generatedFiles is put into.")
+@click.option("--law", "laws", multiple=True, shell_complete=complete_law, help=f"Law to compile in: {LAW_FORM}.")
 @click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
 @click.option("--casadi", metavar="FOLDER", help="Save every function there too, as <robot>_<function>.casadi.")
-@click.option("--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them.")
-@click.option("--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed).")
-@click.option("--base-link", help="URDF: link that is the base.")
-@click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several.")
-@click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too.")
-@click.option("--lock", "locked_joints", multiple=True, metavar="JOINT=VALUE", help="URDF: hold a joint at a value.")
-@click.option("--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says.")
-@click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file.")
-@click.option("--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read.")
-@click.option("--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads.")
+@reading_options()
 def gen(
     robot: str,
     name: str | None,
-    output: str,
+    out: str,
     laws: tuple[str, ...],
     python: bool,
     user_functions: str | None,
     functions: tuple[str, ...],
     portable: bool,
     casadi: str | None,
-    allow_inconsistent: bool,
-    base: str | None,
-    base_link: str | None,
-    ee_link: tuple[str, ...],
-    tree: bool,
-    locked_joints: tuple[str, ...],
-    zero_limits: str | None,
-    xacro_args: tuple[str, ...],
-    xacro_folders: tuple[str, ...],
-    packages: tuple[str, ...],
+    reading: dict[str, Any],
 ) -> None:
-    """Generate and compile the library of ROBOT, a YAML, URDF or xacro file."""
-    given = {
-        "base": base,
-        "base_link": base_link,
-        "ee_link": ee_link[0] if len(ee_link) == 1 else ee_link,
-        "tree": tree,
-        "locked_joints": {joint: _number(value, joint) for joint, value in map(_pair, locked_joints)},
-        "zero_limits": zero_limits,
-        "xacro_args": dict(map(_pair, xacro_args)),
-        "xacro_folders": xacro_folders,
-        "packages": dict(map(_pair, packages)),
-    }
-    options: dict[str, Any] = {key: value for key, value in given.items() if value}
-    model = load_model(robot, name=name, allow_inconsistent=allow_inconsistent, **options)
+    """Generate and compile the library of ROBOT, a YAML, URDF or xacro file, or a name of `thunder list robots`."""
+    model = load_model(robot, name=name, **reading)
     requests = [parse_law(text) for text in laws]
     folder = build(
         model,
         requests,
-        folder=output,
+        folder=out,
         python=python,
         portable=portable,
         user_functions=user_functions,
@@ -129,25 +158,8 @@ def parse_law(text: str) -> tuple[str, dict[str, Any]]:
         LawError: showing the form.
     """
     name, _, rest = text.partition(":")
-    options: dict[str, Any] = {}
-    for item in filter(None, rest.split(",")):
-        key, value = _pair(item)
-        options[key] = value.split("+") if "+" in value else value
-    return name, options
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not key or not sign or not value:
-        raise LawError(f"'{text}' is no option", valid="NAME=VALUE")
-    return key, value
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise LawError(f"'{text}' is no number", where=where, valid="a number [rad] or [m]") from None
+    given = named_values(filter(None, rest.split(",")), error=LawError)
+    return name, {key: value.split("+") if "+" in value else value for key, value in given.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -158,13 +170,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
             warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
             thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
     except ThunderError as error:
-        click.echo(f"thunder: error: {error}", err=True)
-        sys.exit(2)
+        _fail(str(error))
+    except ModuleNotFoundError as error:
+        _fail(str(MissingLibraryError(error.name)))
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # who reads has read enough: nothing more is written there
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except click.ClickException as error:
         error.show()
         sys.exit(2)
     except click.exceptions.Abort:
         sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    click.echo(f"thunder: error: {message}", err=True)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

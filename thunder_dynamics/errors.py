@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.metadata import EntryPoint, PackageNotFoundError, requires
 from types import MappingProxyType
+from typing import Any
+
+DISTRIBUTION = "thunder-controllers"
+"""The package as pip knows it."""
 
 LONGEST_LIST = 8
 """Names that a message lists in full."""
@@ -35,12 +41,15 @@ def listed(names: Sequence[str]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """What a message lists where `name` is none of `names`: all if they are few, else those that look like it."""
+    """What a message lists where `name` is none of `names`: some of them, and which one may be meant."""
     known = list(names)
     if len(known) <= LONGEST_LIST:
-        return listed(known) or "none"
-    close = difflib.get_close_matches(name, known, LONGEST_LIST // 2, 0.5) or known[: LONGEST_LIST // 2]
-    return f"{', '.join(close)}, … ({len(known)} in all)"
+        text = listed(known) or "none"
+    else:
+        close = difflib.get_close_matches(name, known, LONGEST_LIST // 2, 0.5) or known[: LONGEST_LIST // 2]
+        text = f"{', '.join(close)}, … ({len(known)} in all)"
+    meant = difflib.get_close_matches(name, known, 1, 0.75)
+    return f"{text} (did you mean {meant[0]}?)" if meant else text
 
 
 class ThunderError(Exception):
@@ -60,6 +69,47 @@ class ThunderError(Exception):
         if valid is not None:
             message += f"; valid: {valid}"
         super().__init__(message)
+
+
+class MissingLibraryError(ThunderError):
+    """A Python library that only some uses need is not installed; names the extra of this package that brings it.
+
+    Args:
+        module: What cannot be imported, as ModuleNotFoundError names it.
+        where: What imports it, for a module that no extra brings.
+    """
+
+    def __init__(self, module: str | None, where: str | None = None) -> None:
+        name = (module or "a module").partition(".")[0]
+        try:
+            wanted = requires(DISTRIBUTION) or []
+        except PackageNotFoundError:  # the source tree, never installed
+            wanted = []
+        library = re.compile(rf"(?:.*-)?{re.escape(name.replace('_', '-'))}\b", re.IGNORECASE)
+        extras = (re.search(r"extra == .([\w-]+)", line) for line in wanted if library.match(line))
+        extra = next((found[1] for found in extras if found), None)
+        install = name if extra is None else f"'{DISTRIBUTION}[{extra}]'"
+        where = where if extra is None else None
+        super().__init__(f"{name} is not installed", where=where, valid=f"pip install {install}")
+
+
+def loaded(entry: EntryPoint) -> Any:
+    """What the entry point of an installed package names.
+
+    Raises:
+        MissingLibraryError: if a library that its module imports is not installed.
+        NameNotFoundError: if its module cannot be imported, or has no such name; in one line.
+    """
+    try:
+        return entry.load()
+    except Exception as error:
+        own = entry.module.partition(".")[0]
+        where = f"entry point {entry.name} = {entry.value}"
+        if isinstance(error, ModuleNotFoundError) and (error.name or own).partition(".")[0] != own:
+            raise MissingLibraryError(error.name, where) from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        valid = f"module:name in the group {entry.group} of an installed package"
+        raise NameNotFoundError(f"cannot be loaded ({reason})", where=where, valid=valid) from error
 
 
 class RobotFileError(ThunderError):

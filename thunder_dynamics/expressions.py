@@ -18,7 +18,6 @@ import numpy as np
 from thunder_dynamics.algorithms import catalogue
 from thunder_dynamics.algorithms.base_parameters import (
     BaseParameters,
-    FloatArray,
     find_base_parameters,
     parameter_names,
 )
@@ -39,6 +38,9 @@ from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, Rob
 from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
+
+NO_ARITHMETIC = frozenset({ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT})
+"""Instructions of a function that compute nothing."""
 
 RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|work")
 """Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
@@ -157,6 +159,12 @@ class RobotExpressions:
         names = self.signature(name)
         return ca.Function(f"get_{name}", [self.arguments[a].symbol for a in names], [self[name]], list(names), ["out"])
 
+    def operations(self, name: str) -> int:
+        """How many operations a function takes, without constants, arguments and results."""
+        function = self.function(name)
+        codes = (function.instruction_id(k) for k in range(function.n_instructions()))
+        return sum(code not in NO_ARITHMETIC for code in codes)
+
     def add_argument(self, name: str, size: int | tuple[int, int], unit: str = "", descr: str = "") -> SX:
         """Declare an argument of one's own and return its symbol.
 
@@ -252,12 +260,8 @@ class RobotExpressions:
         if groups or self.model.nq != self.model.nv:
             what = f"the base parameters depend on {', '.join(groups)}" if groups else "the configuration is no vector"
             raise ExpressionError(what, where=self.model.name, valid="numbers there, joints with nq = nv")
-        function = self.function("Y")
-
-        def Y(*states: FloatArray) -> FloatArray:
-            return np.array([np.asarray(function(*one)) for one in zip(*states, strict=True)])
-
-        return find_base_parameters(Y, parameter_names(self.model.link_names), self.model.nv)
+        function, names = self.function("Y"), parameter_names(self.model.link_names)
+        return find_base_parameters(lambda *state: np.asarray(function(*state)), names, self.model.nv)
 
     def pose(self, q: SX) -> tuple[SX, SX]:
         """Rotation (3, 3) and position (3,) of the end effector in the world."""

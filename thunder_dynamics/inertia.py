@@ -145,6 +145,15 @@ class Inertia:
             inertia = inertia + np.array(symmetric_from_six(shift))
         return Inertia(mass, com, inertia)
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether a rigid body with these parameters exists: what `check_consistent` asks."""
+        try:
+            self.check_consistent("body")
+        except InertiaError:
+            return False
+        return True
+
     def check_consistent(self, where: str) -> None:
         """Raise unless a rigid body with these parameters exists: m ≥ 0 and Σ_c = ½tr(I)1 − I ⪰ 0.
 
@@ -175,16 +184,20 @@ class Inertia:
 
 
 def pseudo_inertia(pi: ArrayLike) -> FloatArray:
-    """Build the 4×4 pseudo-inertia P(π) = [[½tr(I)1₃ − I, h], [hᵀ, m]] of one body, I about the frame origin.
+    """Build the 4×4 pseudo-inertia P(π) = [[½tr(I)1₃ − I, h], [hᵀ, m]] of bodies (…, 10), I about the frame origin.
 
     A body with π exists with positive density everywhere iff P ≻ 0 (Wensing, Kim, Slotine 2018).
     """
-    p = _ten(pi, "pseudo_inertia")
-    inertia = np.array(symmetric_from_six(p[4:]))
-    P = np.empty((4, 4))
-    P[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    P[:3, 3] = P[3, :3] = p[1:4]
-    P[3, 3] = p[0]
+    p = np.asarray(pi, dtype=float)
+    if p.shape[-1:] != (N_PARAMETERS,):
+        raise DimensionError(
+            f"shape {p.shape}", where="pseudo_inertia", valid=f"({N_PARAMETERS},) or (…, {N_PARAMETERS})"
+        )
+    inertia = np.moveaxis(np.array(symmetric_from_six(np.moveaxis(p[..., 4:], -1, 0))), (0, 1), (-2, -1))
+    P = np.empty((*p.shape[:-1], 4, 4))
+    P[..., :3, :3] = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
+    P[..., :3, 3] = P[..., 3, :3] = p[..., 1:4]
+    P[..., 3, 3] = p[..., 0]
     return P
 
 

@@ -10,9 +10,14 @@ in this order everywhere; docs/writing-a-law.md says what each is. A law is writ
 
 from __future__ import annotations
 
+import re
+import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -21,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thunder_dynamics.entries import Entry, EntryFlag, broadcast, make_entry
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, ThunderError, listed, loaded
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import IDENTIFIER, RobotModel
+from thunder_dynamics.model import IDENTIFIER, SINGLE_JOINTS
 from thunder_dynamics.spatial import skew
 
 SX = ca.SX
@@ -83,6 +88,68 @@ class Law:
 LawBuilder = Callable[[RobotExpressions, Mapping[str, Any]], Law]
 
 
+def build_law(entry: EntryPoint, robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """Call the builder of an installed law; whatever is wrong with it is one line that names the law and the place.
+
+    Raises:
+        LawError: if it raises, or returns anything but a law.
+        ThunderError: as the builder raises of options and robots.
+    """
+    builder: Callable[..., Any] = loaded(entry)
+    try:
+        with warnings.catch_warnings():  # CasADi's own of NumPy's functions, which do what they should here
+            warnings.filterwarnings("ignore", "(?s).*numpy function was called on a casadi value", FutureWarning)
+            law = builder(robot, options)
+    except Exception as error:
+        names_its_law = isinstance(error, ThunderError) and (error.where or "").startswith("law ")
+        if names_its_law or (isinstance(error, ThunderError) and not isinstance(error, LawError)):
+            raise
+        raise _law_error(entry, error) from error
+    if not isinstance(law, Law):
+        valid = "the result of signals.law(…): is the return missing?"
+        raise LawError(f"the builder returns {type(law).__name__}", where=_place(entry, None), valid=valid)
+    return law
+
+
+MENDS = (
+    ("truth value", "if_else(condition, a, b), fmin or fmax of CasADi: no if, min or max on symbols"),
+    ("imension", "shapes that fit: signals are columns, (n, 1)"),
+    ("numpy", "functions of CasADi, such as casadi.fmin and casadi.vertcat"),
+    ("keyword", "name, default, bounds, unit and doc"),
+    ("CasADi developers", "functions of CasADi, such as casadi.tanh"),
+    ("NameError", "a name that the module has"),
+)
+"""What is valid instead, by a word of the message."""
+
+
+def _law_error(entry: EntryPoint, error: Exception) -> LawError:
+    """The same in one line: CasADi's own messages begin with places in its source."""
+    if isinstance(error, LawError):
+        where = ": ".join(filter(None, (_place(entry, error), error.where)))
+        return LawError(error.what, where=where, valid=error.valid)
+    text = re.sub(r"(?s)^.*?/casadi/core/\S+:\d+: (Assertion .*? failed:\s*)?", "", str(error))
+    kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
+    valid = next((mend for word, mend in MENDS if word in kind + text), "an expression of the signals' symbols")
+    return LawError(kind + " ".join(text.split()), where=_place(entry, error), valid=valid)
+
+
+def _place(entry: EntryPoint, error: Exception | None) -> str:
+    """Name of a law, and the last line that is neither ours nor a library's."""
+    foreign = (str(Path(__file__).parent), str(Path(ca.__file__).parent), str(Path(np.__file__).parent))
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    own = [frame for frame in frames if not frame.filename.startswith((*foreign, "<"))]
+    return f"law {entry.name}" + (f" ({own[-1].filename}:{own[-1].lineno})" if own else "")
+
+
+class _Reference(SimpleNamespace):
+    """Symbols of the reference by name; one of the other kind is told with those that there are."""
+
+    def __getattr__(self, name: str) -> SX:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise LawError(f"the reference has no '{name}'", valid=", ".join(vars(self)))
+
+
 class Signals:
     """Declares the signals of a law and hands out their symbols.
 
@@ -104,8 +171,9 @@ class Signals:
     """
 
     def __init__(self, robot: RobotExpressions, reference_kind: ReferenceKind) -> None:
-        if not robot.model.has_single_joints:
-            raise _no_law_for(robot.model)
+        if others := robot.model.other_joints:
+            what = f"no control law for the joints {listed(others)}"
+            raise LawError(what, where=robot.model.name, valid=SINGLE_JOINTS)
         self.robot = robot
         self.reference_kind = reference_kind
         self.q = robot.symbol("q")
@@ -116,7 +184,7 @@ class Signals:
         self._symbols: dict[str, list[SX]] = {kind: [] for kind in SIGNALS}
         self._initial: dict[str, SX] = {}
         self._further_rates: list[tuple[str, SX, SX | None]] = []
-        self.reference = SimpleNamespace(**self._declare_reference())
+        self.reference = _Reference(**self._declare_reference())
 
     def gain(
         self,
@@ -361,26 +429,23 @@ class Signals:
 
     @staticmethod
     def _shaped(what: str, value: SX, size: int) -> SX:
-        column = ca.vec(SX(value))
+        try:
+            column = ca.vec(SX(value))
+        except (NotImplementedError, TypeError, RuntimeError) as error:
+            raise LawError(f"{what} is a {type(value).__name__}", valid=f"an expression of {size} values") from error
         if column.numel() != size:
             raise LawError(f"{what} has {column.numel()} values", valid=str(size))
         return ca.densify(column)
 
 
-def _no_law_for(model: RobotModel) -> LawError:
-    joints = (link.joint for link in model.links)
-    others = [
-        f"'{joint.name}' ({'coupled' if joint.coupling else joint.kind.name})"
-        for joint in joints
-        if joint.coupling or not joint.is_single
-    ]
-    valid = "joints with one position and its rate, of their own; lock or leave out the others"
-    return LawError(f"no control law for the joints {', '.join(others[:5])}", where=model.name, valid=valid)
-
-
 def _function(law: str, name: str, inputs: Mapping[str, SX], outputs: Mapping[str, SX]) -> ca.Function:
     dense = ca.cse([ca.densify(output) for output in outputs.values()])
     try:
-        return ca.Function(name, list(inputs.values()), dense, list(inputs), list(outputs))
+        function = ca.Function(name, list(inputs.values()), dense, list(inputs), list(outputs))
     except RuntimeError as error:
         raise LawError(f"the graph depends on an undeclared symbol: {error}", where=f"law {law}") from error
+    constants = (k for k in range(function.n_instructions()) if function.instruction_id(k) == ca.OP_CONST)
+    if any(np.isnan(function.instruction_constant(k)) for k in constants):
+        what = "the graph holds a constant that is no number, such as float(…) or math.sin(…) of a symbol"
+        raise LawError(what, where=f"law {law}", valid="functions of CasADi or NumPy")
+    return function

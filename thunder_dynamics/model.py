@@ -38,6 +38,9 @@ END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-
 ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
 """What a link or joint may be called: it becomes a C string and a topic name."""
 
+SINGLE_JOINTS = "joints with one position and its rate, of their own; lock or leave out the others"
+"""What messages say of a robot that has others."""
+
 C_KEYWORDS = frozenset(
     """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const
     consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double
@@ -261,9 +264,10 @@ class RobotModel:
         return any(link.joint.coupling for link in self.links)
 
     @property
-    def has_single_joints(self) -> bool:
-        """Whether each joint has one position and its rate, of its own: what control laws ask for."""
-        return all(link.joint.is_single and link.joint.coupling is None for link in self.links)
+    def other_joints(self) -> tuple[str, ...]:
+        """Joints, with their kinds, that are no `SINGLE_JOINTS`: these are what control laws ask for."""
+        others = (joint for joint in (link.joint for link in self.links) if joint.coupling or not joint.is_single)
+        return tuple(f"'{joint.name}' ({'coupled' if joint.coupling else joint.kind.name})" for joint in others)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -337,6 +341,15 @@ class RobotModel:
             raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
         return simple[group]
 
+    def __str__(self) -> str:
+        """A table of a few lines: a joint each, with its link, kind, limits and mass."""
+        head = ("joint", "link", "kind", "lower", "upper", "velocity", "effort", "mass")
+        rows = [head, *(_row(link) for link in self.links)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+        ee = self.links[self.ee_link].name
+        return "\n".join((f"{self.name}: {self.n} joints, end effector on {ee}; SI units, – no limit", *table))
+
     def with_inertia(self, link: str, inertia: Inertia) -> RobotModel:
         """Copy with another inertia of one link."""
         index = self.index_of(link)
@@ -360,6 +373,12 @@ class RobotModel:
             raise ModelError(f"{self.name} has no {group}", valid="a group with entries")
         flags = (mask,) * size if isinstance(mask, bool) else tuple(np.asarray(mask, dtype=bool).tolist())
         return replace(self, symbolic={**self.symbolic, group: flags})
+
+
+def _row(link: Link) -> tuple[str, ...]:
+    joint, limits = link.joint, link.joint.limits
+    values = (limits.lower, limits.upper, limits.velocity, limits.effort, link.inertia.mass)
+    return (joint.name, link.name, joint.kind.name, *(f"{x:.4g}" if np.isfinite(x) else "–" for x in values))
 
 
 def check_robot_name(name: str, where: str) -> None:

@@ -250,6 +250,9 @@ def test_the_hash_follows_what_a_law_imports(tmp_path: Path, monkeypatch: pytest
     assert {"mylaws.law", "mylaws.parts"} <= set(before) and "mylaws.unused" not in before
     (package / "parts.py").write_text("K = 2")
     assert source_closure("mylaws.law") != before
+    (package / "parts.py").write_text("\ndef law(robot, options)\n")
+    with pytest.raises(LawError, match=r"parts\.py:2: is no Python \(expected ':'\)"):
+        source_closure("mylaws.law")
 
 
 # --- processes that build at once ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from evaluation import ROOT, robot_file
 
 from thunder_controllers.host import Library, estimated_links
 from thunder_dynamics.cli import main, parse_law
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, MissingLibraryError
 from thunder_dynamics.version import __version__
 
 URDF = Path(__file__).parents[1] / "data" / "arm.urdf"
@@ -242,7 +243,7 @@ def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFix
     status, out, _ = run(capsys, "--help")
     assert status == 0 and "gen " in out and "run " in out
     assert run(capsys, "run", "--help")[0] == 0
-    assert "No such command 'fly'" in run(capsys, "fly")[2]
+    assert "no command 'fly'" in run(capsys, "fly")[2]
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,3 +256,87 @@ def test_law_requests_are_parsed() -> None:
     for text in ("pd:a", "pd:=1", "pd:a="):
         with pytest.raises(LawError, match="is no option; valid: NAME=VALUE"):
             parse_law(text)
+
+
+def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert generated(capsys, "planar3r", "--output", tmp_path) == tmp_path / "planar3r_generatedFiles"
+    assert "--output" not in run(capsys, "gen", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rnu", "panda_payload_noise"], "no command 'rnu'; valid: run"),
+        (["expriment"], "(did you mean experiment?)"),
+        (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
+        (["run", "panda_payload"], "config/scenarios: no file 'panda_payload'"),
+        (["mjcf", "pandas", "--out", "x.xml"], "(did you mean panda?)"),
+        (["gen", "planar3r", "--law", "slotine_lee"], "(did you mean slotine_li?)"),
+        (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),
+        (["new", "/proc/x"], "/proc/x: No such file or directory"),
+        (["gains", "planar3r", "--law", "pd_plus", "--gains", "K_d=fast"], "'fast' is no number"),
+        (["gains", "planar3r", "--law", "pd_plus", "--gains", "none.yaml"], "none.yaml"),
+    ],
+)
+def test_a_name_that_nothing_has_is_one_line(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    status, out, err = run(capsys, *words)
+    assert (status, out, err.count("\n")) == (2, "", 1) and message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("thunder exp", ["experiment"]),
+        ("thunder info planar", ["planar3r"]),
+        ("thunder run panda_payload", ["panda_payload_noise"]),
+        ("thunder gen panda --law slot", ["slotine_li"]),
+        ("thunder experiment bad", ["bad_day"]),
+        ("thunder mjcf pan", ["panda"]),
+        ("thunder gains --vel", ["--velocity-filter"]),
+    ],
+)
+def test_a_shell_completes_names(words: str, expected: list[str]) -> None:
+    count = str(len(words.split()) - 1)
+    completing = {**os.environ, "_THUNDER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": count}
+    command = [sys.executable, "-c", "from thunder_dynamics.cli import main; main()"]
+    done = subprocess.run(command, env=completing, capture_output=True, text=True, check=False)
+    found = [line.partition(",")[2] for line in done.stdout.split() if line.startswith("plain,")]
+    assert found == expected, done.stderr
+
+
+def test_a_command_that_cannot_be_loaded_spoils_no_other(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "broken-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text(
+        "[thunder.commands]\nbroken = thunder_dynamics.cli:nothing\nodd = sys:path\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert run(capsys, "--help")[0] == 0
+    for name, why in (("broken", "cannot be loaded"), ("odd", "is no click command")):
+        status, out, err = run(capsys, name, "--option", "word")
+        assert (status, out, err.count("\n")) == (2, "", 1) and f"entry point {name} = " in err and why in err
+
+
+@pytest.mark.parametrize(
+    ("module", "install"),
+    [
+        ("mujoco.viewer", "'thunder-controllers[sim]'"),
+        ("rosbags", "'thunder-controllers[bags]'"),
+        ("rclpy", "'thunder-controllers[ros]'"),
+        ("geometry_msgs.msg", "'thunder-controllers[ros]'"),
+        ("no_such", "no_such"),
+    ],
+)
+def test_a_missing_library_names_its_extra(module: str, install: str) -> None:
+    assert str(MissingLibraryError(module)).endswith(f" is not installed; valid: pip install {install}")
+
+
+def test_a_reader_that_has_read_enough_is_no_fault() -> None:
+    command = f"'{sys.executable}' -m thunder_dynamics.cli list functions panda | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -18,12 +18,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
-from robots import general_robot, pinocchio_model, random_robot, random_state
+from robots import general_robot, pinocchio_model, random_inertia, random_robot, random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_dynamics.codegen import c_core, loops
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.model import Joint, JointKind, Link, Pose, RobotModel
 
 RELATIVE = 1e-12  # the acceptance limit: one expression graph, compiled with other roundings
 PEER = 1e-10  # a recursion of other roundings, over tens of links
@@ -96,6 +97,19 @@ def test_loops_of_joints_with_several_velocities_are_the_straight_code(
     folder = td.build(model, folder=tmp_path)
     assert "thunder_project" in (folder / "random_robot_gen.c").read_text()
     assert_compiled_equals_symbolic(folder, RobotExpressions(model))
+
+
+@pytest.mark.parametrize("kind", [JointKind.REVOLUTE, JointKind.PRISMATIC])
+def test_loops_without_the_components_that_no_screw_has_are_the_straight_code(
+    kind: JointKind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Parallel axes: turning about them moves nothing along them, and sliding along them turns nothing."""
+    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 3)
+    rng, placement = np.random.default_rng(4), Pose(np.eye(3), np.array([0.3, 0.0, 0.1]))
+    joints = [Joint(f"joint{i}", kind, placement) for i in range(3)]
+    links = [Link(f"link{i}", i - 1, joint, random_inertia(rng)) for i, joint in enumerate(joints)]
+    model = RobotModel("random_robot", tuple(links))
+    assert_compiled_equals_symbolic(td.build(model, folder=tmp_path), RobotExpressions(model))
 
 
 @pytest.mark.slow

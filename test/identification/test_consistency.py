@@ -10,7 +10,6 @@ from robots import random_inertia
 
 from thunder_controllers.identification.consistency import (
     LEAST_SHARE,
-    is_consistent,
     least_second_moment,
     nearest_consistent,
 )
@@ -41,7 +40,7 @@ def test_no_body_is_nearer(seed: int) -> None:
     """The angle at the nearest point of a convex set, to any other of it, is not acute: for 50 bodies."""
     rng, body = np.random.default_rng(seed), impossible(seed)
     near, S = nearest_consistent(body), metric(body)
-    assert not is_consistent(body) and least_second_moment(near) >= 0.99 * LEAST_SHARE
+    assert not body.is_consistent and least_second_moment(near) >= 0.99 * LEAST_SHARE
     away, size = pseudo_inertia(body.pi) - pseudo_inertia(near.pi), body.mass
     for _ in range(50):
         other = random_inertia(rng)
@@ -64,13 +63,13 @@ def test_it_does_not_depend_on_the_frame(seed: int) -> None:
 def test_bodies_that_exist_stay_as_they_are() -> None:
     for seed in range(20):
         body = random_inertia(np.random.default_rng(seed))
-        assert is_consistent(body)
+        assert body.is_consistent
         np.testing.assert_allclose(nearest_consistent(body).dyn, body.dyn, rtol=1e-12, atol=1e-14)
     point = Inertia(1.0, np.array([0.1, 0.0, 0.0]))
-    assert is_consistent(point) and least_second_moment(point) == 0.0
+    assert point.is_consistent and least_second_moment(point) == 0.0
 
 
 def test_without_mass_nothing_is_near() -> None:
-    assert not is_consistent(Inertia(-1.0))
+    assert not Inertia(-1.0).is_consistent
     with pytest.raises(InertiaError, match="no body is near one of -1 kg"):
         nearest_consistent(Inertia(-1.0))

@@ -10,7 +10,14 @@ from evaluation import load_robot
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.fourier import JointFourier, PoseOfJoints
-from thunder_controllers.identification.information import SCALE, columns_of, explain, joint_terms, regressor
+from thunder_controllers.identification.information import (
+    SCALE,
+    SIGN_SPEED,
+    columns_of,
+    explain,
+    joint_terms,
+    regressor,
+)
 from thunder_controllers.identification.limits import MotionBounds
 from thunder_controllers.identification.search import identifying_motion
 from thunder_controllers.references.excitation import JointExcitation
@@ -46,7 +53,8 @@ def _motion(library: Library) -> JointFourier:
 def _told(library: Library, states: tuple[np.ndarray, ...]) -> np.ndarray:
     """Singular values of the last link's regressor in kilograms, less what friction and rotors can be."""
     Y = regressor(library, *states)[:, :, columns_of(library.n_joints - 1)] / SCALE
-    _, W = explain(Y, joint_terms(*states[1:]))
+    qd, qdd = states[1:]
+    _, W = explain(Y, joint_terms(qd, np.tanh(qd / SIGN_SPEED), qdd))
     return np.asarray(np.linalg.svd(W.reshape(-1, len(SCALE)), compute_uv=False))
 
 
@@ -141,3 +149,20 @@ def test_a_start_beyond_the_limits_is_refused(library: Library) -> None:
     elsewhere = _bounds(library, workspace=((5.0, 5.0, 5.0), (6.0, 6.0, 6.0)))
     with pytest.raises(ScenarioError, match="place of the start"):
         identifying_motion(library, 0, START[library.robot], elsewhere)
+
+
+def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) -> None:
+    """More than the best motion for the last link and than sums of sinusoids, by log det; a rotor takes one of 9."""
+    library, start = Library(build(load_robot("planar3r"), python=False)), (0.0, 0.5, 0.5)
+    bounds = MotionBounds((1.0,) * 3, (1.0,) * 3, (4.0,) * 3, SHARE, None, 0.0)
+
+    def told(states: tuple[np.ndarray, ...]) -> float:
+        Y = regressor(library, *states) / np.tile(SCALE, 3) / library.effort_limit[:, None]
+        _, W = explain(Y, joint_terms(states[1], np.tanh(states[1] / SIGN_SPEED), states[2]))
+        values = np.linalg.svd(W.reshape(-1, 30), compute_uv=False)
+        assert (values > 1e-6 * values[0]).sum() == 8
+        return float(2.0 * np.log(values[:8]).sum())
+
+    whole, last = (told(identifying_motion(library, link, start, bounds).derivatives(TIMES)) for link in (None, 2))
+    sums = (JointExcitation(start, 0.5, 0.1, 5, seed).sample(TIMES) for seed in range(3))
+    assert whole > 5.0 + max(last, *(told(tuple(np.split(rows, 3, axis=1))) for rows in sums))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from robots import PINOCCHIO_ORDER, random_inertia
 
 from thunder_controllers.host import Library
-from thunder_controllers.identification.information import LENGTH, SCALE, columns_of, joint_terms, regressor
+from thunder_controllers.identification.information import LENGTH, SCALE, SIGN_SPEED, columns_of, joint_terms, regressor
 from thunder_controllers.identification.payload import FoundBody, Payload, find_payload
 from thunder_controllers.references.excitation import JointExcitation
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
@@ -70,7 +70,7 @@ def _record(library: Library, rng: np.random.Generator, amplitude: object = 0.8)
     q, qd, qdd = np.split(motion.sample(t), 3, axis=1)
     pi = np.array(library.pi)
     pi[columns_of(6)] += BODY.pi
-    efforts = regressor(library, q, qd, qdd) @ pi + joint_terms(qd, qdd) @ [0.5, 0.3, 0.1]
+    efforts = regressor(library, q, qd, qdd) @ pi + joint_terms(qd, np.tanh(qd / SIGN_SPEED), qdd) @ [0.5, 0.3, 0.1]
     held = np.vstack([0.5 * (efforts[1:] + efforts[:-1]), efforts[-1:]])  # as from each sample to the next
     return q + 1e-5 * rng.normal(size=q.shape), held * (1.0 + 0.05 * rng.normal(size=q.shape))
 

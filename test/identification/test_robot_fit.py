@@ -14,7 +14,7 @@ from robots import pinocchio_model, random_inertia
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, least_second_moment
-from thunder_controllers.identification.information import joint_terms, regressor
+from thunder_controllers.identification.information import SIGN_SPEED, joint_terms, regressor
 from thunder_controllers.identification.motion import Motion, Record
 from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
 from thunder_controllers.references.excitation import JointExcitation
@@ -23,6 +23,7 @@ from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.model import RobotModel
 
 RATE, TIME = 500.0, 40.0
+TIMES = np.arange(round(TIME * RATE)) / RATE
 CENTRE = (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)
 FRICTION = np.array([[0.5, 0.3], [0.6, 0.4], [0.5, 0.3], [0.4, 0.4], [0.3, 0.2], [0.3, 0.2], [0.2, 0.1]])
 WELL_EXCITED = 0.02 / 3.0
@@ -49,9 +50,8 @@ class Recorded:
 
 
 def recorded(model: RobotModel, seed: int, amplitude: float = 0.8, rotor: float = 0.0) -> Recorded:
-    t = np.arange(round(TIME * RATE)) / RATE
     rng = np.random.default_rng(seed)
-    q, qd, qdd = np.split(JointExcitation(CENTRE, amplitude, 0.1, 5, seed).sample(t), 3, axis=1)
+    q, qd, qdd = np.split(JointExcitation(CENTRE, amplitude, 0.1, 5, seed).sample(TIMES), 3, axis=1)
     theirs = pinocchio_model(model)
     data = theirs.createData()
     effort = np.array([pin.rnea(theirs, data, *one) for one in zip(q, qd, qdd, strict=True)])
@@ -101,7 +101,9 @@ def test_efforts_of_another_motion_are_predicted_to_the_noise(library: Library, 
     bodies = np.concatenate([found.bodies.ravel(), found.joints.ravel()])
     for values in (np.linalg.pinv(found.base.K) @ found.fit.x, bodies):
         Y = regressor(library, motion.q, motion.qd, motion.qdd)
-        terms = np.einsum("tjb,jb->tj", joint_terms(motion.qd, motion.qdd)[:, :, :2], values[70:].reshape(7, 2))
+        terms = np.einsum(
+            "tjb,jb->tj", joint_terms(motion.qd, motion.sign, motion.qdd)[:, :, :2], values[70:].reshape(7, 2)
+        )
         left = np.sqrt(np.mean((motion.effort - Y @ values[:70] - terms) ** 2, axis=0, where=motion.used))
         assert (left < 1.25 * noise).all(), left / noise
 
@@ -116,6 +118,18 @@ def test_bodies_exist_and_agree_with_the_base_parameters(found: RobotFit) -> Non
     assert (np.abs(values - found.fit.x) < 5.0 * found.std).all()
     np.testing.assert_allclose(found.joints, FRICTION, atol=0.05)
     found.check_sound(true_panda().joint_names)
+
+
+@pytest.mark.slow
+def test_coulomb_friction_is_filtered_as_the_effort_is(library: Library) -> None:
+    """Without noise hardly anything is left of the efforts; with the sign of filtered velocities much more."""
+    q = JointExcitation(CENTRE, 0.8, 0.1, 5, 4).sample(TIMES)[:, :7]
+    motion = Motion.of(Record(q, recorded(true_panda(), 4).exact.effort, RATE))
+    dry = motion.effort - regressor(library, motion.q, motion.qd, motion.qdd) @ true_panda().pi
+    dry -= FRICTION[:, 0] * motion.qd
+    signs = (motion.sign, np.tanh(motion.qd / SIGN_SPEED))
+    left, as_before = (np.sqrt(np.mean((dry - FRICTION[:, 1] * sign)[motion.used] ** 2)) for sign in signs)
+    assert left < 0.2 * as_before
 
 
 @pytest.mark.slow

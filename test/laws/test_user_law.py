@@ -53,7 +53,7 @@ def library(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The Panda with the law, by the command that the example's page states."""
     output = tmp_path_factory.mktemp("generated")
     robot = str(share("config/robots/panda.yaml"))
-    command = [sys.executable, "-m", "thunder_dynamics.cli", "gen", robot, "--law", LAW, "--output", str(output)]
+    command = [sys.executable, "-m", "thunder_dynamics.cli", "gen", robot, "--law", LAW, "--out", str(output)]
     folder = call(command, site).stdout.strip()
     return Library(Path(folder) / "libpanda.so")
 

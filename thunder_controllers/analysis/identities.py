@@ -12,6 +12,7 @@ from thunder_controllers.host import Library
 from thunder_dynamics.algorithms.base_parameters import find_base_parameters, parameter_names
 from thunder_dynamics.errors import DimensionError
 from thunder_dynamics.inertia import N_PARAMETERS, pi_from_pseudo_inertia, pseudo_inertia, symmetric_from_six
+from thunder_dynamics.spatial import vee
 
 FloatArray = NDArray[np.float64]
 
@@ -219,8 +220,7 @@ def _differenced_twists(library: Library, s: _State) -> FloatArray:
 def _twist(library: Library, frame: str, s: _State) -> FloatArray:
     T = library.evaluate(frame, s.q)
     rate = along(lambda q: library.evaluate(frame, q), s.q, s.qd)
-    spin = rate[:3, :3] @ T[:3, :3].T
-    return np.array([*rate[:3, 3], spin[2, 1], spin[0, 2], spin[1, 0]])
+    return np.array([*rate[:3, 3], *vee(rate[:3, :3] @ T[:3, :3].T)])
 
 
 def _jacobian_dot(library: Library, s: _State) -> FloatArray:
@@ -234,10 +234,8 @@ def _positive(library: Library, states: Sequence[_State]) -> Finding:
 
 
 def _base(library: Library, states: Sequence[_State]) -> Finding:
-    def Y(*samples: FloatArray) -> FloatArray:
-        return np.array([library.evaluate("Y", *one) for one in zip(*samples, strict=True)])
-
-    base = find_base_parameters(Y, parameter_names(library.link_names), library.n_joints)
+    names = parameter_names(library.link_names)
+    base = find_base_parameters(lambda *state: library.evaluate("Y", *state), names, library.n_joints)
     pi_b, kept = base.K @ library.pi, list(base.kept)
     return compare(
         f"Y·π = Y_b·K·π, {len(kept)} base parameters",

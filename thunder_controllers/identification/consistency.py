@@ -19,10 +19,7 @@ FloatArray = NDArray[np.float64]
 LEAST_SHARE = 1e-6
 """Least second moment of a nearest body over its largest: so thin is thinner than any link, and P is inverted."""
 
-SLACK = 1e-10
-"""The same of what is accepted, negative: the digits of data sheets."""
-
-BASIS = np.array([pseudo_inertia(row) for row in np.eye(N_PARAMETERS)])
+BASIS = pseudo_inertia(np.eye(N_PARAMETERS))
 """P(π) = Σ_k π_k BASIS[k], (10, 4, 4)."""
 
 SHARES = 2.0 ** np.arange(-26.0, 1.0)
@@ -41,18 +38,13 @@ ROUNDING = 1e-12
 def least_second_moment(body: Inertia) -> float:
     """Smallest eigenvalue of Σ_c = ½ tr(I_c) 1 − I_c over the largest magnitude; −1 for a negative mass, 0 for a point.
 
-    Not negative, beyond `SLACK`, exactly if the body can exist: P is congruent to diag(Σ_c, m).
+    Not negative, but for rounding, exactly if the body can exist: P is congruent to diag(Σ_c, m).
     """
     if body.mass < 0.0:
         return -1.0
     moments = np.linalg.eigvalsh(_second_moments(body))
     largest = float(np.abs(moments).max())
     return float(moments[0]) / largest if largest > 0.0 else 0.0
-
-
-def is_consistent(body: Inertia) -> bool:
-    """Whether the body can exist."""
-    return least_second_moment(body) >= -SLACK
 
 
 def nearest_consistent(body: Inertia) -> Inertia:
@@ -96,7 +88,7 @@ class Divergence:
 
     def _blocks(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         count = N_PARAMETERS * self.bodies
-        return np.einsum("ik,kab->iab", x[:count].reshape(-1, N_PARAMETERS), BASIS), x[count:]
+        return pseudo_inertia(x[:count].reshape(-1, N_PARAMETERS)), x[count:]
 
     def value(self, x: FloatArray) -> float:
         """D(x), up to a constant."""

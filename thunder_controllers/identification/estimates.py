@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
-from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION
 from thunder_controllers.identification.robot_fit import RobotFit
-
-FRICTION = "friction_hat"
-"""State entry of laws that adapt friction: viscous coefficient of every joint, then Coulomb friction of every joint."""
 
 
 def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> None:

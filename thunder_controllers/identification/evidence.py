@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,30 +40,39 @@ class Evidence:
     condition: float
 
 
-def gather(library: Library, link: int, believed: FloatArray, record: Record) -> Evidence | None:
-    """Look at a motion of all joints.
+def gather(library: Library, estimates: Mapping[str, FloatArray], record: Record) -> dict[str, Evidence]:
+    """Look at a motion of all joints, for what it says of each estimated link.
 
     What a joint's friction and rotor explain is left out, so is a joint where it is slow, and rows are weighted by the
     noise of their joints.
 
     Args:
         library: Of the robot, for its regressor.
-        link: Index of the link.
-        believed: π of all links, (10 n,); that of `link` is no evidence.
+        estimates: π̂ of links by name, (10,): of a link's own that is no evidence, others are taken as they are, and
+            those without estimate as the robot's π says.
         record: Of the motion.
 
     Returns:
-        None where the motion is too short, or not all of it was measured.
+        By link; nothing where the motion is too short, or not all of it was measured.
     """
-    if not record.is_usable:
-        return None
+    if not estimates or not record.is_usable:
+        return {}
     motion = Motion.of(record)
     Y = regressor(library, motion.q, motion.qd, motion.qdd)
+    columns = {name: columns_of(library.link_names.index(name)) for name in estimates}
+    believed = np.array(library.pi)
+    for name, pi in estimates.items():
+        believed[columns[name]] = pi
+    return {name: _of_link(motion, Y, believed, own) for name, own in columns.items()}
+
+
+def _of_link(motion: Motion, Y: FloatArray, believed: FloatArray, own: slice) -> Evidence:
+    """Of the link whose parameters are `own` of all."""
     believed = believed.copy()
-    believed[columns_of(link)] = 0.0
+    believed[own] = 0.0
     used = motion.used[:, :, None]
-    rows = np.concatenate([Y[:, :, columns_of(link)] / SCALE, (motion.effort - Y @ believed)[:, :, None]], axis=2)
-    _, left = explain(used * rows, used * joint_terms(motion.qd, motion.qdd))
+    rows = np.concatenate([Y[:, :, own] / SCALE, (motion.effort - Y @ believed)[:, :, None]], axis=2)
+    _, left = explain(used * rows, used * joint_terms(motion.qd, motion.sign, motion.qdd))
     W, freedom = left[:, :, :-1], used.sum(axis=(0, 2)) - FITTED
     fit = weighted_fit(W, left[:, :, -1], freedom, UNKNOWN)
     eigenvalues = np.linalg.eigvalsh(np.einsum("tjk,tjl->kl", W, W)) * motion.period

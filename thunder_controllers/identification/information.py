@@ -33,9 +33,9 @@ def columns_of(link: int) -> slice:
     return slice(N_PARAMETERS * link, N_PARAMETERS * (link + 1))
 
 
-def joint_terms(qd: FloatArray, qdd: FloatArray, sign_speed: float = SIGN_SPEED) -> FloatArray:
+def joint_terms(qd: FloatArray, sign: FloatArray, qdd: FloatArray) -> FloatArray:
     """B: what viscous and Coulomb friction and the rotor of each joint add to its own effort, (N, n, 3)."""
-    return np.stack([qd, np.tanh(qd / sign_speed), qdd], axis=2)
+    return np.stack([qd, sign, qdd], axis=2)
 
 
 def explain(rows: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
+from thunder_controllers.identification.information import SIGN_SPEED
+
 FloatArray = NDArray[np.float64]
 
 BANDWIDTH = 10.0
@@ -66,6 +68,7 @@ class Motion:
         qd: [rad/s or m/s].
         qdd: [rad/s² or m/s²].
         effort: [N·m or N].
+        sign: Smoothed sign of the velocity, which Coulomb friction follows, through the same filter as the effort.
         used: Where the joint is not slow: what its effort is there can be explained.
         period: From sample to sample [s].
     """
@@ -74,23 +77,30 @@ class Motion:
     qd: FloatArray
     qdd: FloatArray
     effort: FloatArray
+    sign: FloatArray
     used: NDArray[np.bool_]
     period: float
 
     @classmethod
-    def of(cls, record: Record) -> Motion:
-        """Pass positions and efforts through the same filter, without delay, and differentiate."""
+    def of(cls, record: Record, slow: float = SLOW) -> Motion:
+        """Pass positions and efforts through the same filter, without delay, and differentiate.
+
+        Args:
+            record: What was measured.
+            slow: Share of a joint's largest speed, of which samples at less are not used.
+        """
         rate, every = record.rate, record.every
         smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
         q, effort = (sosfiltfilt(smooth, values, axis=0) for values in (record.q, record.effort))
         qd = np.gradient(q, 1.0 / rate, axis=0)
         qdd = np.gradient(qd, 1.0 / rate, axis=0)
+        sign = sosfiltfilt(smooth, np.tanh(qd / SIGN_SPEED), axis=0)
         inside = slice(EDGE * every, len(q) - EDGE * every, every)
         speed = np.abs(qd[inside])
-        used = speed > np.fmax(SLOW * speed.max(axis=0), AT_REST)
-        return cls(q[inside], qd[inside], qdd[inside], effort[inside], used, every / rate)
+        used = speed > np.fmax(slow * speed.max(axis=0), AT_REST)
+        return cls(q[inside], qd[inside], qdd[inside], effort[inside], sign[inside], used, every / rate)
 
     def part(self, chosen: slice) -> Motion:
         """Some of the samples."""
-        q, qd, qdd, effort = (array[chosen] for array in (self.q, self.qd, self.qdd, self.effort))
-        return Motion(q, qd, qdd, effort, self.used[chosen], self.period)
+        q, qd, qdd, effort, sign = (one[chosen] for one in (self.q, self.qd, self.qdd, self.effort, self.sign))
+        return Motion(q, qd, qdd, effort, sign, self.used[chosen], self.period)

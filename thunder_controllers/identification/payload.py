@@ -18,7 +18,7 @@ from thunder_dynamics.inertia import DYN_NAMES, Inertia
 FloatArray = NDArray[np.float64]
 
 TRUSTED = 0.1
-"""Largest standard deviation of what is trusted: mass over m, CoM over `LENGTH`, inertia over m `LENGTH`²."""
+"""Largest standard deviation of what is trusted: mass over m, CoM over `LENGTH`, inertia over m and its square."""
 
 LEAST_MASS = 0.1
 """m of a lighter body [kg]."""
@@ -54,11 +54,27 @@ class FoundBody:
         jacobian = np.transpose(ends) / (2.0 * STEP * SCALE)
         return cls(Inertia.from_pi(pi).dyn, np.sqrt(np.diag(jacobian @ covariance @ jacobian.T)))
 
+    @classmethod
+    def about_origin(cls, pi: FloatArray, covariance: FloatArray) -> FoundBody:
+        """The same with the inertia about the origin of the link's frame, as estimates are shown."""
+        m, c = pi[0], pi[1:4] / pi[0] if abs(pi[0]) > SEEN * np.sqrt(covariance[0, 0]) else np.full(3, np.nan)
+        jacobian = np.eye(10)
+        jacobian[1:4, 0], jacobian[1:4, 1:4] = -c / m, np.eye(3) / m
+        std = np.sqrt(np.diag(jacobian @ covariance @ jacobian.T))
+        return cls(np.array([m, *c, *pi[4:]]), std)
+
     def trusted(self) -> tuple[str, ...]:
         """Names of those parameters whose standard deviation is small beside the body, as `TRUSTED` has it."""
+        return self._small(self.std)
+
+    def near(self, other: FoundBody) -> tuple[str, ...]:
+        """Names of those parameters that differ from the other body's by as little."""
+        return other._small(np.abs(self.dyn - other.dyn))
+
+    def _small(self, deviations: FloatArray) -> tuple[str, ...]:
         mass = max(abs(self.dyn[0]), LEAST_MASS)
         scale = np.array([mass, *[LENGTH] * 3, *[mass * LENGTH**2] * 6])
-        return tuple(name for name, std, one in zip(DYN_NAMES, self.std, scale, strict=True) if std <= TRUSTED * one)
+        return tuple(name for name, one, s in zip(DYN_NAMES, deviations, scale, strict=True) if one <= TRUSTED * s)
 
 
 @dataclass(frozen=True)
@@ -83,7 +99,7 @@ class Payload:
         bodies = {"estimate": self.estimate.dyn, "fit": self.fit.dyn, "std": self.fit.std}
         return {
             "link": self.link,
-            **{name: dict(zip(DYN_NAMES, map(_finite, values), strict=True)) for name, values in bodies.items()},
+            **{name: named(values) for name, values in bodies.items()},
             "trusted": list(self.fit.trusted()),
             "least_information": self.evidence.least_information,
             "condition": _finite(self.evidence.condition),
@@ -105,19 +121,22 @@ def find_payload(
     Returns:
         None without estimates, or where the record says nothing: see `gather`.
     """
-    if not estimates:
+    return payload_of(library, estimates, gather(library, estimates, Record.of_held(q, effort, rate)))
+
+
+def payload_of(library: Library, estimates: Mapping[str, FloatArray], found: Mapping[str, Evidence]) -> Payload | None:
+    """Say the same from what `gather` found for these estimates."""
+    if not found:
         return None
-    believed = np.array(library.pi)
-    for name, pi in estimates.items():
-        believed[columns_of(library.link_names.index(name))] = pi
     link = list(estimates)[-1]
-    index = library.link_names.index(link)
-    evidence = gather(library, index, believed, Record.of_held(q, effort, rate))
-    if evidence is None:
-        return None
-    nominal = np.asarray(library.pi)[columns_of(index)]
-    estimate, fit = (FoundBody.of(pi - nominal, evidence.covariance) for pi in (estimates[link], evidence.fit))
-    return Payload(link, estimate, fit, evidence)
+    nominal = np.asarray(library.pi)[columns_of(library.link_names.index(link))]
+    estimate, fit = (FoundBody.of(pi - nominal, found[link].covariance) for pi in (estimates[link], found[link].fit))
+    return Payload(link, estimate, fit, found[link])
+
+
+def named(dyn: FloatArray) -> dict[str, float | None]:
+    """Numbers of a body by their names; null those that are not finite."""
+    return dict(zip(DYN_NAMES, map(_finite, dyn), strict=True))
 
 
 def _finite(value: float) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.identification.motion import Record
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import MissingLibraryError, ThunderError
 
 FloatArray = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray
         from rosbags.highlevel import AnyReader, AnyReaderError
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
-        raise RecordError("rosbags is not installed", where=str(path), valid="pip install rosbags") from error
+        raise MissingLibraryError("rosbags") from error
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
             found = [connection for connection in reader.connections if connection.topic == topic]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
-from thunder_controllers.identification.information import columns_of, joint_terms, regressor
+from thunder_controllers.identification.information import SIGN_SPEED, columns_of, joint_terms, regressor
 from thunder_controllers.identification.least_squares import Fit, weighted_fit
 from thunder_controllers.identification.motion import Motion, Record
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
@@ -25,6 +25,10 @@ TERMS = ("viscous", "coulomb", "rotor")
 
 MEANT = 1e-4
 """Tolerance of base parameters: rounded angles of a description are what they are meant to be; noise hides the rest."""
+
+SLOW = 0.2
+"""Share of a joint's largest speed: friction of light joints in MuJoCo is whole from some 0.2 rad/s on, and samples at
+less, which `motion.SLOW` keeps, would make it viscous."""
 
 UNKNOWN = 1e4
 """Standard deviation of a base parameter of which nothing is known [SI]."""
@@ -43,7 +47,6 @@ LARGEST_SHARE = 0.3
 
 NEVER_ZERO = 1e-3
 """Prior of a coefficient of friction or a rotor that the fit finds at none [SI]."""
-
 
 LEAST_MASS = 1e-3
 """Of a link that is fitted as a body, at first [kg]."""
@@ -145,14 +148,14 @@ def fit_robot(
     """
     if not record.is_usable:
         raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
-    motion = Motion.of(record)
+    motion = Motion.of(record, SLOW)
     cut = round((1.0 - HELD_OUT) * len(motion.q))
     fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
     whole = partial(_whole_regressor, library, 3 if rotors else 2)
     terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[: 3 if rotors else 2]]
     names = (*parameter_names(library.link_names), *terms)
-    base = find_base_parameters(whole, names, library.n_joints, MEANT)
-    Y, kept = whole(fitted.q, fitted.qd, fitted.qdd), list(base.kept)
+    base = find_base_parameters(lambda *state: whole(*np.array(state)[:, None])[0], names, library.n_joints, MEANT)
+    Y, kept = whole(fitted.q, fitted.qd, fitted.qdd, fitted.sign), list(base.kept)
     freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
     fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
@@ -162,7 +165,7 @@ def fit_robot(
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
     x, std = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
-    Y_later = whole(held_out.q, held_out.qd, held_out.qdd)
+    Y_later = whole(held_out.q, held_out.qd, held_out.qdd, held_out.sign)
     rows = [x[columns_of(link)] for link in links]
     return RobotFit(
         base=base,
@@ -180,10 +183,15 @@ def fit_robot(
     )
 
 
-def _whole_regressor(library: Library, terms: int, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-    """Y of bodies, then what friction and rotor of each joint add to its own effort (N, n, 10 n + terms n)."""
-    n = library.n_joints
-    own = np.einsum("tjb,ji->tjib", joint_terms(qd, qdd)[:, :, :terms], np.eye(n))
+def _whole_regressor(
+    library: Library, terms: int, q: FloatArray, qd: FloatArray, qdd: FloatArray, sign: FloatArray | None = None
+) -> FloatArray:
+    """Y of bodies, then what friction and rotor of each joint add to its own effort (N, n, 10 n + terms n).
+
+    `sign` is that of q̇, smoothed, if no filter has changed it.
+    """
+    n, sign = library.n_joints, np.tanh(qd / SIGN_SPEED) if sign is None else sign
+    own = np.einsum("tjb,ji->tjib", joint_terms(qd, sign, qdd)[:, :, :terms], np.eye(n))
     return np.concatenate([regressor(library, q, qd, qdd), own.reshape(len(q), n, -1)], axis=2)
 
 

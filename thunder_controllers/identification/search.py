@@ -50,23 +50,23 @@ SHRINK = 0.98
 @lru_cache(maxsize=32)
 def identifying_motion(
     library: Library,
-    link: int,
+    link: int | None,
     start: tuple[float, ...],
     bounds: MotionBounds,
     period: float = 10.0,
     harmonics: int = 5,
     seed: int = 0,
 ) -> JointFourier:
-    """Find the motion of the joints that makes the parameters of a link known best.
+    """Find the motion of the joints that makes the parameters of a link, or of all, known best.
 
-    It maximises log det Σ RᵀR, which no choice of units changes: R is the link's regressor, each row over the effort
+    It maximises log det Σ RᵀR, which no choice of units changes: R is their regressor, each row over the effort
     limit of its joint, less what friction and rotor of that joint could be instead. Parameters that no motion of the
     robot shows are left out. Limits are penalties while L-BFGS-B climbs from random starts; the best of what it finds
     is then made smaller until it keeps all of them.
 
     Args:
         library: Of the robot.
-        link: Index of the link.
+        link: Index of the link; None for all links together, of which the base parameters are shown.
         start: Where the joints rest at both ends [rad or m], n of them.
         bounds: To be kept.
         period: Of the motion [s].
@@ -88,10 +88,11 @@ class _Search:
     """From free coefficients, (2 H − 2, n), to information and limits of the motion, and to better ones."""
 
     def __init__(
-        self, library: Library, link: int, start: FloatArray, limits: Limits, period: float, harmonics: int
+        self, library: Library, link: int | None, start: FloatArray, limits: Limits, period: float, harmonics: int
     ) -> None:
         self._library, self._start, self._limits = library, start, limits
-        self._columns, self._period = columns_of(link), period
+        self._columns = slice(None) if link is None else columns_of(link)
+        self._period = period
         samples = SAMPLES_PER_HARMONIC * harmonics
         t, fine = np.linspace(0.0, period, samples), np.linspace(0.0, period, FINE * samples)
         self._basis, self._fine_basis = rest_basis(t, harmonics, period), rest_basis(fine, harmonics, period)
@@ -100,20 +101,26 @@ class _Search:
         self._shown = self._shown_parameters()
 
     def _shown_parameters(self) -> FloatArray:
-        """Basis of what random states within the limits show of the parameters, in kilograms, (10, r)."""
+        """Basis of what random states within the limits show of the parameters, in kilograms, (p, r).
+
+        What friction and rotors could be instead counts as not shown: the inertia of a first link about its axis.
+        """
         rng = np.random.default_rng(0)
         states = [
             limit.centre + limit.width * rng.uniform(-1.0, 1.0, (100, len(self._start)))
             for limit in self._limits.of_motion
         ]
-        _, values, rows = np.linalg.svd(self._rows(regressor(self._library, *states)).reshape(-1, len(SCALE)))
+        A = self._rows(regressor(self._library, *states))
+        _, R = explain(A, joint_terms(states[1], np.tanh(states[1] / SOFT_SIGN), states[2]))
+        _, values, rows = np.linalg.svd(R.reshape(-1, A.shape[2]), full_matrices=False)
         if values[0] == 0.0:
             raise ScenarioError("no motion shows anything of the link", where=WHERE, valid="a link that joints move")
         return np.asarray(rows[values > RANK * values[0]].T)
 
     def _rows(self, Y: FloatArray) -> FloatArray:
-        """The link's columns of a regressor (N, n, 10 n), comparable by row and column, (N, n, 10)."""
-        return np.asarray(Y[:, :, self._columns] / SCALE * self._weights[:, None])
+        """The columns of a regressor (N, n, 10 n) that matter, comparable by row and column, (N, n, p)."""
+        scale = np.tile(SCALE, Y.shape[1])
+        return np.asarray((Y / scale)[:, :, self._columns] * self._weights[:, None])
 
     def climb(self, rng: np.random.Generator) -> FloatArray:
         """Find coefficients whose motion keeps the limits and is better than its random start."""
@@ -131,7 +138,7 @@ class _Search:
         """Log det Σ RᵀR."""
         q, qd, qdd = self._states(free, self._basis)
         A = self._rows(regressor(self._library, q, qd, qdd)) @ self._shown
-        _, R = explain(A, joint_terms(qd, qdd, SOFT_SIGN))
+        _, R = explain(A, joint_terms(qd, np.tanh(qd / SOFT_SIGN), qdd))
         return float(np.linalg.slogdet(np.einsum("tjk,tjl->kl", R, R))[1])
 
     def _states(self, free: FloatArray, basis: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -174,7 +181,7 @@ class _Search:
     def _lost(A: FloatArray, states: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """−log det Σ RᵀR, R = A − B B⁺A, with its derivatives by A (N, n, r) and, through B, the states (3, N, n)."""
         _, qd, qdd = states
-        found, R = explain(A, joint_terms(qd, qdd, SOFT_SIGN))
+        found, R = explain(A, joint_terms(qd, np.tanh(qd / SOFT_SIGN), qdd))
         information = np.einsum("tjk,tjl->kl", R, R)
         G = R @ np.linalg.pinv(information, hermitian=True)
         dB = 2.0 * np.einsum("tjk,jbk->tjb", G, found)

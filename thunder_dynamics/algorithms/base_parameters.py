@@ -18,7 +18,7 @@ from thunder_dynamics.inertia import REG_NAMES
 FloatArray = NDArray[np.float64]
 
 Regressor = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Y at states q, q̇, q̈ (N, n) each: (N, n, p)."""
+"""Y(q, q̇, q̈), (n, p)."""
 
 STATES = 100
 """Random states: ten rows of every joint for each parameter of its link."""
@@ -103,7 +103,7 @@ def find_base_parameters(
             one than `EXACT` takes a geometry with rounded angles as it is meant; Y π = Y_b K π holds to that.
     """
     rng = np.random.default_rng(0)
-    W = regressor(*rng.uniform(-np.pi, np.pi, (3, STATES, n))).reshape(-1, len(names))
+    W = np.concatenate([regressor(*state) for state in rng.uniform(-np.pi, np.pi, (3, STATES, n)).swapaxes(0, 1)])
     size = np.linalg.norm(W, axis=0)
     acts = size > tolerance * size.max()
     scale = np.where(acts, size, 1.0)

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
-from thunder_dynamics.codegen.text import c_double, comment_text, template
+from thunder_dynamics.codegen.text import c_double, c_string, comment_text, template
+from thunder_dynamics.model import PARAMETER_GROUPS
 
 CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
 """Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
+
+_ORDERS = ("K", "D", "Dm")
+"""Of the elastic parameters of a joint."""
+
+_LOAD_PAR_REG = """\
+  const std::vector<double> values = read_inertial(file);
+  auto par_REG = get_par_REG();
+  Eigen::Index k = 0;
+  for (const std::size_t entry : symbolic_entries) par_REG[k++] = values[entry];
+  set_par_REG(par_REG);
+  return get_par_REG();
+"""
+
+_NO_PAR_REG = """\
+  throw std::runtime_error(file + ": the inertial parameters of ROBOT are numbers; valid: a robot with symbolic ones");
+"""
 
 LARGEST_FIXED = 128 * 1024
 """Bytes that Eigen keeps in a fixed-size matrix by default: what is larger is on the heap."""
@@ -41,7 +60,7 @@ def has_conversions(package: Package) -> bool:
 
 def header(package: Package) -> str:
     """Text of thunder_<robot>.h."""
-    setters, getters, members = [], [], []
+    model, setters, getters, members = package.model, [], [], []
     for name in stored_arguments(package):
         entry = package.arguments[name]
         note = f"  /** {comment_text(entry.description)} [{comment_text(entry.unit)}], {entry.size} values. */\n"
@@ -49,6 +68,9 @@ def header(package: Package) -> str:
         if name in package.groups:
             setters.append(f"  const {eigen_type(entry.size, 1)}& get_{name}() const {{ return {name}_; }}\n")
         members.append(f"  {eigen_type(entry.size, 1)} {name}_;\n")
+    setters += [
+        _constant_getter(group, model.parameters(group)) for group in PARAMETER_GROUPS if group not in package.groups
+    ]
     for established, name in established_names(package).items():
         setters.append(
             f"  void set_{established}(const Eigen::Ref<const Eigen::VectorXd>& value) {{ set_{name}(value); }}\n"
@@ -64,9 +86,12 @@ def header(package: Package) -> str:
         getters.append(f"  {eigen_type(f.rows, f.cols)} get_{f.name}() const;\n")
     return template("class.h").substitute(
         robot=package.name,
-        n=package.model.n,
-        n_elastic=len(package.model.elastic_joints),
-        friction_order=package.model.friction_order,
+        n=model.n,
+        n_elastic=len(model.elastic_joints),
+        is_elastic=", ".join(str(int(i in model.elastic_joints)) for i in range(model.n)),
+        par_REG_type=_par_REG_type(package),
+        **{f"{name}_order": max((len(getattr(e, name)) for e in model.elasticities()), default=0) for name in _ORDERS},
+        friction_order=model.friction_order,
         work=max([1, *package.core.work_sizes.values()]),
         setters="".join(setters),
         getters="".join(getters),
@@ -87,8 +112,25 @@ def source(package: Package) -> str:
             f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
         ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
+        **_inertial_files(package),
         **saved_estimates_parts(package),
     )
+
+
+def _inertial_files(package: Package) -> dict[str, str]:
+    """Pieces of the template class.cpp that read and write inertial parameters of all links."""
+    model = package.model
+    symbolic = [k for k, marked in enumerate(model.symbolic.get("par_DYN", ())) if marked]
+    file_DYN = ", ".join(c_double(value) for value in model.parameters("par_DYN"))
+    return {
+        "link_names": ", ".join(c_string(name) for name in model.link_names),
+        "n_symbolic": str(len(symbolic)),
+        "symbolic": f"{{{', '.join(map(str, symbolic))}}}",
+        "inertial_files": template("inertial_files.cpp").substitute(file_DYN=file_DYN),
+        "par_DYN": "par_DYN_" if symbolic else "Eigen::VectorXd()",
+        "par_REG_type": _par_REG_type(package),
+        "load_par_REG": _LOAD_PAR_REG if symbolic else _NO_PAR_REG.replace("ROBOT", model.name),
+    }
 
 
 def self_test(package: Package) -> str:
@@ -99,6 +141,19 @@ def self_test(package: Package) -> str:
     pi = ", ".join(c_double(v) for v in package.model.pi)
     model = package.model
     return template("self_test.cpp").substitute(robot=package.name, n=model.n, nq=model.nq, nv=model.nv, pi=pi)
+
+
+def _par_REG_type(package: Package) -> str:
+    """Of what get_par_REG returns: of fixed size, as memory that a library allocates may not be freed outside of it."""
+    values = package.arguments["par_REG"].size if has_conversions(package) else len(package.model.pi)
+    return eigen_type(values, 1)
+
+
+def _constant_getter(group: str, values: Sequence[float]) -> str:
+    """What C++ for the established interface asks of a group that is numbers: those of the robot file."""
+    numbers = ", ".join(map(c_double, values))
+    value = f"(Eigen::VectorXd({len(values)}) << {numbers}).finished()" if numbers else "{}"
+    return f"  /** Numbers of the robot file. */\n  Eigen::VectorXd get_{group}() const {{ return {value}; }}\n"
 
 
 def _initial(package: Package, name: str) -> str:

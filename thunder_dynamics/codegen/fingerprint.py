@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.model import Joint, JointKind, RobotModel
 from thunder_dynamics.version import __version__
 
@@ -90,8 +91,13 @@ def source_closure(module: str) -> dict[str, str]:
             continue
         text = path.read_text(encoding="utf-8")
         found[name] = hashlib.sha256(text.encode()).hexdigest()
+        try:
+            tree = ast.parse(text)
+        except SyntaxError as error:
+            where = f"{path}:{error.lineno}"
+            raise LawError(f"is no Python ({error.msg})", where=where, valid="a module that can be imported") from error
         own_package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        open_names += [n for n in _imported(text, own_package) if n.split(".")[0] == package]
+        open_names += [n for n in _imported(tree, own_package) if n.split(".")[0] == package]
     return found
 
 
@@ -105,10 +111,10 @@ def _source_file(name: str, roots: Iterable[Path]) -> Path | None:
     return None
 
 
-def _imported(text: str, own_package: str) -> list[str]:
+def _imported(tree: ast.Module, own_package: str) -> list[str]:
     names = []
     parents = own_package.split(".")
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

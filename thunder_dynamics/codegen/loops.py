@@ -27,7 +27,11 @@ from thunder_dynamics.spatial import cross
 SX = ca.SX
 
 STRAIGHT_PAIRS = 115
-"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105."""
+"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105.
+
+From 14 spatial joints on loops are faster for Yr, from 15 for C, from some 20 for M, but later for trees of short
+branches: docs/benchmarks.md has the times.
+"""
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ class Loops:
         }
         for name, field in fields.items():
             motions = propagate(base.kinematics, dq, signals["dq_r"], signals["ddq_r"], field)
-            columns = [base.wrench(i, w) for i, motion in enumerate(motions) for w in _wrench_columns(motion)]
-            tables[name] = self._table(signals, [base.screws, ca.horzcat(*columns)])
+            wrenches = [ca.veccat(*base.parameter_wrenches(i, motion)) for i, motion in enumerate(motions)]
+            tables[name] = self._table(signals, [base.screws, ca.vertcat(*wrenches)])
         return tables
 
     @cached_property
@@ -137,13 +141,15 @@ class Loops:
                 f"int {symbol}(const casadi_real** arg, casadi_real** res, casadi_int* iw, casadi_real* w, int mem);\n"
             )
             sizes[symbol] = own + work_sizes[self.symbol(looped.table)]
-        rows = range(len(self._base.rows))
+        rows, moments = len(self._base.rows), range(self._base.first_angular, len(self._base.rows))
+        kernels = (("power", 1, range(rows)), ("first_powers", 4, range(rows)), ("inertia_powers", 6, moments))
         text = template("loops.c").substitute(
             nv=self._model.nv,
             n=self._model.n,
-            rows=len(rows),
-            wrench=", ".join(f"f{r} = f[{r}]" for r in rows),
-            power=" + ".join(f"s[j + {r} * THUNDER_VELOCITIES] * f{r}" for r in rows),
+            rows=rows,
+            first=4 * rows,
+            inertia=6 * len(moments),
+            kernels="".join(_kernel_text(*kernel) for kernel in kernels),
             constants=_constants_text(self._model),
         )
         return text + "\n".join(definitions), "".join(declarations), sizes
@@ -170,7 +176,7 @@ class Loops:
     def _regressor(self, name: str, table: str) -> LoopedFunction:
         """What a regressor does not take is zero in the table's arguments, or another of its own."""
         n, declared = self._model.nv, self._robot.spec(name).arguments
-        body = f"thunder_project(w, w + {self._screws_size}, thunder_first_parameter, res[0]);"
+        body = f"thunder_regressor(w, w + {self._screws_size}, res[0]);"
         looped = self._looped(table, declared, (n, N_PARAMETERS * self._model.n), body)
         taken, zero = looped.inputs, "thunder_zero"
         rate = taken.get("dq", zero)
@@ -211,6 +217,7 @@ class _Base:
             self._poses.append((R @ X.constant @ X.motion, p + R @ X.translation))
         motions = ca.vertcat(*(_rows(self._poses, columns) for columns in (self.kinematics.subspaces, self.rates)))
         self.rows = [r for r in range(6) if ca.sparsify(motions[:, r]).nnz()]
+        self.first_angular = sum(r < 3 for r in self.rows)
 
     @cached_property
     def screws(self) -> SX:
@@ -226,6 +233,16 @@ class _Base:
         R, p = self._poses[i]
         force = R @ wrench[0]
         return ca.vertcat(force, R @ wrench[1] + cross(p, force))[self.rows]
+
+    def parameter_wrenches(self, i: int, motion: LinkMotion) -> list[SX]:
+        """Wrenches on link i per unit of its mass and first moment, moments alone per unit of its inertia."""
+        a, zero = motion.a, SX.zeros(3)
+        first = [(motion.B[:, k], SX(cross(SX.eye(3)[:, k], a))) for k in range(3)]
+        inertia = [(zero, ca.vertcat(*column)) for column in rotational_columns(motion)]
+        return [
+            *(self.wrench(i, wrench) for wrench in [(a, zero), *first]),
+            *(self.wrench(i, wrench)[self.first_angular :] for wrench in inertia),
+        ]
 
 
 def _rows(poses: Sequence[tuple[SX, SX]], columns: Sequence[tuple[Screw, ...]]) -> SX:
@@ -248,13 +265,6 @@ def _poses(kinematics: Kinematics) -> SX:
     return ca.horzcat(*(ca.vertcat(ca.vec(R), p) for R, p in kinematics.poses))
 
 
-def _wrench_columns(motion: LinkMotion) -> list[Screw]:
-    """Wrench on a link, in its frame, per unit of each of its parameters: of mass, first moment, inertia."""
-    a, zero = motion.a, SX.zeros(3)
-    first = [(motion.B[:, k], SX(cross(SX.eye(3)[:, k], a))) for k in range(3)]
-    return [(a, zero), *first, *((zero, ca.vertcat(*column)) for column in rotational_columns(motion))]
-
-
 def _mass_wrenches(base: _Base) -> SX:
     """I^c_i S_i of every velocity, shape (rows, nv)."""
     screws = [(i, screw) for i, columns in enumerate(base.kinematics.subspaces) for screw in columns]
@@ -266,6 +276,28 @@ def _coriolis_tables(base: _Base) -> list[SX]:
     links = base.dynamics.christoffel_wrenches(base.velocities, base.rates)
     columns = [[base.wrench(i, one) for one in three] for i, link in enumerate(links) for three in link]
     return [base.screws, base.motions(base.rates), *(ca.horzcat(*one) for one in zip(*columns, strict=True))]
+
+
+def _kernel_text(name: str, columns: int, rows: Sequence[int]) -> str:
+    """C function: entries j of some columns, for every velocity j of a run: the powers of its screw and a wrench each.
+
+    A screw is loaded once for all of the columns; none of these is a loop, so that compilers vectorise the one over j.
+    """
+    count = len(rows)
+    size = count * columns
+    values = ", ".join(f"f{k} = f[{k}]" for k in range(size))
+    screw = ", ".join(f"s{r} = s[j + {r} * THUNDER_VELOCITIES]" for r in rows)
+    entries = [" + ".join(f"s{r} * f{count * c + k}" for k, r in enumerate(rows)) or "0" for c in range(columns)]
+    lines = "".join(f"    out[j + {c} * THUNDER_VELOCITIES] = {entry};\n" for c, entry in enumerate(entries))
+    return (
+        f"static void thunder_{name}(const casadi_real* restrict s, const casadi_real* restrict f, int begin,\n"
+        f"{' ' * (len(name) + 21)}int end, casadi_real* restrict out) {{\n"
+        + (f"  const casadi_real {values};\n" if size else "")
+        + "  int j;\n  for (j = begin; j < end; ++j) {\n"
+        + (f"    const casadi_real {screw};\n" if count else "")
+        + lines
+        + "  }\n}\n\n"
+    )
 
 
 def _constants_text(model: RobotModel) -> str:
@@ -284,7 +316,6 @@ def _constants_text(model: RobotModel) -> str:
     tables = {
         "first_run": first_run,
         "first_velocity": [velocities.start for velocities in model.v_ranges] + [model.nv],
-        "first_parameter": [N_PARAMETERS * i for i in range(model.n + 1)],
     }
     text = [
         f"static const int thunder_{name}[] = {{{', '.join(map(str, values))}}};\n" for name, values in tables.items()

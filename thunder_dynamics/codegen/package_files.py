@@ -67,6 +67,7 @@ def readme_text(package: Package) -> str:
     return template("README.md").substitute(
         robot=package.name,
         version=__version__,
+        nq=package.model.nq,
         joints=", ".join(package.model.joint_names),
         hash=package.content_hash,
         functions="\n".join(rows),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thunder_dynamics.codegen.package import Package
-from thunder_dynamics.codegen.text import c_string, template
+from thunder_dynamics.codegen.text import template
 
 _DECLARED = "  Estimates estimates;\n"
 _READ = "    if (!group && has_law && read_estimates(estimates, key, value, file, line)) continue;\n"
@@ -26,15 +26,10 @@ def saved_estimates_parts(package: Package) -> dict[str, str]:
     The symbolic entries of par_DYN are set so that the parameters in REG form at these places are the estimates;
     numeric entries keep their values.
     """
-    symbolic = [k for k, is_symbolic in enumerate(package.model.symbolic.get("par_DYN", ())) if is_symbolic]
-    if not symbolic:
+    if "par_DYN" not in package.groups:
         return dict.fromkeys(("estimates_parts", "estimates_declared", "estimates_read", "estimates_set"), "")
-    defined = template("saved_estimates.cpp").substitute(
-        link_names=", ".join(c_string(name) for name in package.model.link_names),
-        symbolic=", ".join(map(str, symbolic)),
-    )
     return {
-        "estimates_parts": defined,
+        "estimates_parts": template("saved_estimates.cpp").substitute(),
         "estimates_declared": _DECLARED,
         "estimates_read": _READ,
         "estimates_set": _SET,

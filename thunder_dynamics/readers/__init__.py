@@ -12,11 +12,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.errors import RobotFileError, loaded
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers.shipped import locate, named_robots
 from thunder_dynamics.readers.source import InconsistentInertiaWarning
 
-__all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "reader_suffixes"]
+__all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
 
 Reader = Callable[[Path, Mapping[str, Any]], RobotModel]
 """Reads the file at a path under options given by name."""
@@ -36,18 +37,18 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
     """Read a robot description: YAML with modified DH, URDF, xacro, or what an entry point adds.
 
     Args:
-        path: The file; its suffix selects the reader.
+        path: The file, whose suffix selects the reader; or the name of a robot that an installed package brings along.
         options: `name` (of the robot) and `allow_inconsistent` for all of ours; for URDF and xacro also `base`,
             `base_link`, `ee_link`, `tree`, `locked_joints`, `gravity`; for xacro `xacro_args`, `xacro_folders`,
             `packages`. See `UrdfOptions` and `XacroOptions`.
 
     Raises:
         RobotFileError: if the file cannot be read or says what no robot can be; with file, line or key.
-        NameNotFoundError: for an option, link or joint that there is not.
+        NameNotFoundError: for a robot, option, link or joint that there is not.
         InertiaError: for inertial parameters that no rigid body has, unless `allow_inconsistent`.
         ModelError: for a robot name that is no C identifier.
     """
-    file = Path(path)
+    file = locate(path)
     return _reader_of(file)(file, options)
 
 
@@ -69,9 +70,5 @@ def _reader_of(file: Path) -> Reader:
     if suffix not in readers:
         valid = ", ".join(f".{known}" for known in readers)
         raise RobotFileError(f"no reader for the suffix '{file.suffix}'", where=str(file), valid=valid)
-    try:
-        reader: Reader = readers[suffix].load()
-    except (ImportError, AttributeError) as error:
-        what = f"the reader {readers[suffix].value} cannot be loaded ({error})"
-        raise RobotFileError(what, where=str(file), valid="an importable function") from error
+    reader: Reader = loaded(readers[suffix])
     return reader

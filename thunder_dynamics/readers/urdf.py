@@ -8,17 +8,17 @@ frame; the pose of the end-effector link in the link that moves it is its end-ef
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.joints import Coupling, Joint, Pose
+from thunder_dynamics.joints import Coupling, Joint, JointKind, Pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Frame, Link, RobotModel
 from thunder_dynamics.readers.source import (
     Finite,
@@ -37,6 +37,14 @@ ROOT_JOINT = "root_joint"
 """Name of the joint that moves a floating base."""
 
 
+Position = Annotated[
+    tuple[Finite, ...],
+    BeforeValidator(lambda at: at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)),
+    Field(strict=False),
+]
+"""Of a joint: one number, or all of its configuration."""
+
+
 class UrdfOptions(ReaderOptions):
     """Options of the URDF reader.
 
@@ -46,7 +54,8 @@ class UrdfOptions(ReaderOptions):
             several, each has functions of its own, and the first is `ee` as well.
         tree: Take joints off the chain to a single `ee_link` too; without one, or with several, they are taken anyway.
         base: `fixed` in the world, or `floating`: then a free joint moves the base link.
-        locked_joints: Movable joints to hold at a position [rad] or [m], by name; what mimics one is held with it.
+        locked_joints: Movable joints to hold at a position [rad] or [m], by name, those with several values at a
+            list of them (`joints`); what mimics one is held with it.
         gravity: g₀ in the world frame, that of a fixed base link [m/s²].
         zero_limits: What `velocity="0"` and `effort="0"` say: "unlimited", nothing; "refused", an error.
     """
@@ -55,7 +64,7 @@ class UrdfOptions(ReaderOptions):
     ee_link: str | Annotated[tuple[str, ...], Field(strict=False)] | None = None
     tree: bool = False
     base: Literal["fixed", "floating"] = "fixed"
-    locked_joints: Mapping[str, Finite] = Field(default_factory=dict)
+    locked_joints: Mapping[str, Position] = Field(default_factory=dict)
     gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] = GRAVITY
     zero_limits: ZeroLimits = "unlimited"
 
@@ -138,13 +147,13 @@ def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
         if joint.name in locked:
             joints[joint.name] = _fixed(joint, locked[joint.name], joint.limits.lower, joint.limits.upper)
         elif mimic is not None and mimic.leader in locked:
-            joints[joint.name] = _fixed(joint, mimic.multiplier * locked[mimic.leader] + mimic.offset)
+            joints[joint.name] = _fixed(joint, [mimic.multiplier * at + mimic.offset for at in locked[mimic.leader]])
         else:
             joints[joint.name] = replace(joint, mimic=mimic)
     return UrdfRobot(robot.name, robot.links, joints)
 
 
-def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Mapping[str, float]) -> Coupling | None:
+def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Container[str]) -> Coupling | None:
     """What a joint mimics in the end: a joint that mimics none, or is locked."""
     coupling, passed = joint.mimic, [joint.name]
     while coupling is not None and coupling.leader not in locked:
@@ -160,13 +169,16 @@ def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Mapping[str, float]) -
     return coupling
 
 
-def _fixed(joint: UrdfJoint, position: float, lower: float = -inf, upper: float = inf) -> UrdfJoint:
+def _fixed(joint: UrdfJoint, position: Sequence[float], lower: float = -inf, upper: float = inf) -> UrdfJoint:
     """The same joint, fixed at a position."""
     kind = MOVABLE[joint.kind]
-    if kind.nq > 1 or not lower <= position <= upper:
-        valid = f"{lower:g} to {upper:g}" if kind.nq == 1 else "joints with one position"
-        raise RobotFileError(f"joint '{joint.name}' cannot be locked at {position:g}", where=joint.where, valid=valid)
-    origin = joint.origin @ Pose(*kind.transform((position,), joint.axis))
+    is_quaternion = kind is JointKind.FREE
+    holds = lower <= position[0] <= upper if kind.nq == 1 else not is_quaternion or any(position[3:])
+    if len(position) != kind.nq or not holds:
+        several = f"{kind.nq} values" + (", of which the last four are no zero quaternion" if is_quaternion else "")
+        what = f"joint '{joint.name}' cannot be locked at {', '.join(f'{at:g}' for at in position)}"
+        raise RobotFileError(what, where=joint.where, valid=several if kind.nq > 1 else f"{lower:g} to {upper:g}")
+    origin = joint.origin @ Pose(*kind.transform(position, joint.axis))
     return UrdfJoint(joint.name, "fixed", joint.parent, joint.child, origin, joint.axis, joint.where)
 
 

@@ -24,19 +24,19 @@ TIME_LIMIT = 20.0
 def expand_xacro(
     path: Path,
     xacro_args: Mapping[str, str] | None = None,
-    folders: Iterable[str | Path] = (),
+    xacro_folders: Iterable[str | Path] = (),
     packages: Mapping[str, str | Path] | None = None,
 ) -> str:
     """Expand a xacro file to URDF text.
 
     The file and what it includes may have no DOCTYPE, its expressions may only compute, and it reads no files but
     those of its own package (the nearest folder upward with a package.xml; without one, the file's folder), of
-    packages that it names with `$(find …)`, and of `folders`; links are followed before that is judged.
+    packages that it names with `$(find …)`, and of `xacro_folders`; links are followed before that is judged.
 
     Args:
         path: The file.
         xacro_args: Values of its xacro:arg by name.
-        folders: Further folders that it may read.
+        xacro_folders: Further folders that it may read.
         packages: Folders of packages by name, for `$(find …)`; others are those that the file lies in, by the names in
             their package.xml, and then those of the ament index.
 
@@ -48,7 +48,7 @@ def expand_xacro(
     for name, folder in found.items():
         if not folder.is_dir():
             raise RobotFileError(f"no folder {folder}", where=f"package {name}", valid="a folder")
-    result = _run_child(path, xacro_args or {}, folders, found)
+    result = _run_child(path, xacro_args or {}, xacro_folders, found)
     if "what" in result:
         raise RobotFileError(result["what"], where=result["where"], valid=result["valid"])
     unknown = [name for name in xacro_args or {} if name not in result["asked"]]

@@ -12,32 +12,18 @@ import pinocchio as pin
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from urdf_text import UrdfText
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.model import JointKind, RobotModel
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
-from thunder_dynamics.readers.urdf import read_urdf_text
 from thunder_dynamics.spatial import rot_axis, rotation_from_ypr
 
 BODY = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/><mass value="2"/>
     <inertia ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>"""
 
-URDF = (Path(__file__).parents[2] / "data" / "arm.urdf").read_text(encoding="utf-8")
-
-
-def read(text: str = URDF, **options: object) -> RobotModel:
-    return read_urdf_text(text, "arm.urdf", **options)
-
-
-def changed(old: str, new: str, text: str = URDF) -> str:
-    assert old in text
-    return text.replace(old, new, 1)
-
-
-def message_of(text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
-    with pytest.raises(kind) as caught:
-        read(text, **options)
-    return str(caught.value)
+ARM = UrdfText("arm.urdf")
+URDF, read, changed, message_of = ARM.text, ARM.read, ARM.changed, ARM.message_of
 
 
 def forward(model: RobotModel, q: np.ndarray) -> list[np.ndarray]:
@@ -380,7 +366,11 @@ def test_long_lists_of_names_are_cut_to_those_that_look_alike() -> None:
     text = f'<robot name="snake">{links}{joints}</robot>'
     message = message_of(text, NameNotFoundError, ee_link="Link17")
     names = message.split("valid: ")[1]
-    assert names.startswith("link17, ") and names.endswith(", … (40 in all)") and names.count(",") == 4
+    assert (
+        names.startswith("link17, ")
+        and names.endswith(", … (40 in all) (did you mean link17?)")
+        and names.count(",") == 4
+    )
     assert "joint5, " in message_of(text, NameNotFoundError, locked_joints={"joint_5": 0.0})
 
 
@@ -416,7 +406,7 @@ def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
         ({"base_link": "rod", "ee_link": "upper"}, NameNotFoundError, "ee_link: no link 'upper'; valid: rod"),
         ({"locked_joints": {"mount": 0.0}}, NameNotFoundError, "no movable joint 'mount' to lock; valid: swing, slide"),
         ({"locked_joints": {"slide": 9.0}}, RobotFileError, "'slide' cannot be locked at 9; valid: 0 to 0.4"),
-        ({"locked_joints": {"slide": math.nan}}, RobotFileError, "option 'locked_joints.slide' is nan"),
+        ({"locked_joints": {"slide": math.nan}}, RobotFileError, "option 'locked_joints.slide.0' is nan"),
         ({"gravity": [0, 1]}, RobotFileError, "option 'gravity"),
         ({"xacro_args": {}}, NameNotFoundError, "no option 'xacro_args'; valid: name, allow_inconsistent, base_link"),
     ],

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import assert_close, evaluate
 from robots import random_state
 from urdf_agreement import assert_agrees_with_pinocchio, reference_of
+from urdf_text import UrdfText
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, JointKind
 from thunder_dynamics.model import EndEffector, Frame, RobotModel
-from thunder_dynamics.readers.urdf import read_urdf_text
 
-URDF = (Path(__file__).parents[2] / "data" / "biped.urdf").read_text(encoding="utf-8")
+BIPED = UrdfText("biped.urdf")
+URDF, read, changed, message_of = BIPED.text, BIPED.read, BIPED.changed, BIPED.message_of
 RELATIVE = 1e-12  # both sides are double precision, at most a thousand operations behind an entry
-
-
-def read(text: str = URDF, **options: object) -> RobotModel:
-    return read_urdf_text(text, "biped.urdf", **options)
-
-
-def changed(old: str, new: str) -> str:
-    assert old in URDF
-    return URDF.replace(old, new, 1)
-
-
-def message_of(text: str, kind: type[ThunderError] = RobotFileError, **options: object) -> str:
-    with pytest.raises(kind) as caught:
-        read(text, **options)
-    return str(caught.value)
 
 
 def test_all_that_moves_is_read_parents_first() -> None:
@@ -84,6 +68,47 @@ def test_a_locked_joint_is_merged_in_any_branch() -> None:
         q[joint.idx_q : joint.idx_q + joint.nq] = value if joint.nq == 1 else (np.cos(value), np.sin(value))
     held = [whole.getJointId(name) for name in (*locked, "right_knee")]
     assert_agrees_with_pinocchio(model, pin.buildReducedModel(whole, held, q), RELATIVE)
+
+
+def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
+    """A quaternion of any length; inertias are merged into the branch that moves, or the base."""
+    at, planar, free = {"right_hip": -0.3}, (0.1, -0.2, 0.7), (0.3, 0.1, -0.4, 0.2, -0.4, 0.6, 1.8)
+    for base, locked in (
+        ("floating", {**at, "neck": planar, "string": free}),
+        ("floating", {"neck": planar}),
+        ("fixed", {"string": free}),
+        ("fixed", {**at, "neck": list(planar)}),
+    ):
+        model, whole = read(locked_joints=locked, base=base), reference_of(URDF, base)
+        quaternion = np.array(free[3:]) / np.linalg.norm(free[3:])
+        theirs = {
+            "right_hip": (np.cos(-0.3), np.sin(-0.3)),
+            "neck": (*planar[:2], np.cos(planar[2]), np.sin(planar[2])),
+            "string": (*free[:3], *quaternion),
+        }
+        q = pin.neutral(whole)
+        for name in locked:
+            joint = whole.joints[whole.getJointId(name)]
+            q[joint.idx_q : joint.idx_q + joint.nq] = theirs[name]
+        held = [whole.getJointId(name) for name in locked]
+        assert not {*locked} & {*model.joint_names}
+        assert_agrees_with_pinocchio(model, pin.buildReducedModel(whole, held, q), RELATIVE)
+
+
+@pytest.mark.parametrize(
+    ("locked", "message"),
+    [
+        ({"neck": 0.3}, "joint 'neck' cannot be locked at 0.3; valid: 3 values"),
+        ({"left_knee": (0.3, 0.1)}, "joint 'left_knee' cannot be locked at 0.3, 0.1; valid: 0 to 2"),
+        (
+            {"string": (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)},
+            "valid: 7 values, of which the last four are no zero quaternion",
+        ),
+        ({"neck": (0.3, 0.1, "x")}, "option 'locked_joints.neck.2' is 'x'"),
+    ],
+)
+def test_a_joint_is_locked_at_as_many_values_as_it_has(locked: dict[str, object], message: str) -> None:
+    assert message in message_of(URDF, locked_joints=locked)
 
 
 def test_the_deepest_links_are_end_effectors_unless_some_are_given() -> None:
@@ -161,7 +186,6 @@ def test_a_leader_is_in_the_model_and_has_one_position() -> None:
         ({"ee_link": ["torso", "head"]}, RobotFileError, "no joint moves from 'torso' to 'torso'"),
         ({"ee_link": ["head", "head"]}, ModelError, "end effector 'head': the name; valid: unique"),
         ({"base": "flying"}, RobotFileError, "option 'base' is 'flying'"),
-        ({"locked_joints": {"neck": 0.0}}, RobotFileError, "'neck' cannot be locked at 0; valid: joints with one"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], kind: type[ThunderError], what: str) -> None:

@@ -176,9 +176,9 @@ def test_an_attack_is_refused_with_one_error_in_time(package: Path, monkeypatch:
 
 def test_the_secret_would_be_read_if_the_folder_were_named(package: Path) -> None:
     """The table above proves something: the same text is expanded where it is allowed."""
-    assert SECRET in expand(package, loaded("../../secret.yaml"), folders=[package.parent])
-    assert SECRET in expand(package, loaded("../link.yaml"), folders=[package.parent])
-    assert SECRET in expand(package, loaded(package.parent / "secret.yaml"), folders=[package.parent])
+    assert SECRET in expand(package, loaded("../../secret.yaml"), xacro_folders=[package.parent])
+    assert SECRET in expand(package, loaded("../link.yaml"), xacro_folders=[package.parent])
+    assert SECRET in expand(package, loaded(package.parent / "secret.yaml"), xacro_folders=[package.parent])
 
 
 def test_folders_are_named_by_an_option_of_the_reader(tmp_path: Path) -> None:

@@ -29,10 +29,8 @@ SX = ca.SX
 LEAST_PIVOT = 1e-10
 """Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
 
-
 GAMMA = 0.01
 """Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
-
 
 LEAST_SLOPE = 1e-30
 """Keeps quotients finite where nothing lacks."""

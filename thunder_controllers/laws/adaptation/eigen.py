@@ -11,7 +11,6 @@ SX = ca.SX
 TINY = 1e-300
 """Keeps quotients finite."""
 
-
 SWEEPS = 3
 """After which eigenvectors are exact but for 1e-9 of the spread of the eigenvalues."""
 

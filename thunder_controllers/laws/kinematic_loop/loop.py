@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import casadi as ca
 
 from thunder_controllers.laws.parts.options import choose
+from thunder_dynamics.errors import loaded
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
@@ -74,5 +75,5 @@ def kinematic_loop(law: str, options: Mapping[str, Any]) -> KinematicLoopBuilder
     """
     installed = {entry.name: entry for entry in entry_points(group="thunder.kinematic_loops")}
     names = sorted(installed, key=lambda name: (name != DEFAULT, name))
-    builder: KinematicLoopBuilder = installed[choose(law, options, "kinematic_loop", *names)].load()
+    builder: KinematicLoopBuilder = loaded(installed[choose(law, options, "kinematic_loop", *names)])
     return builder

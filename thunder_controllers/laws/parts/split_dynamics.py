@@ -14,7 +14,7 @@ from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schem
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, choose
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, loaded
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
@@ -80,7 +80,7 @@ class SplitDynamics:
         self.adaptation: Adaptation | None = None
         self.telemetry: Mapping[str, SX] = {}
         if links:
-            scheme: Scheme = installed[chosen].load()
+            scheme: Scheme = loaded(installed[chosen])
             self.adaptation = scheme(robot, signals, links, self.friction)
             self.telemetry = self.adaptation.telemetry
             self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])

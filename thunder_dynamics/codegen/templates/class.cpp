@@ -1,9 +1,11 @@
 #include "thunder_$robot.h"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -78,7 +80,24 @@ std::vector<double> numbers(const std::string& list, const std::string& file, in
   return values;
 }
 
-$estimates_parts}  // namespace
+void write_file(const std::string& file, const std::string& text) {
+  const std::string partial = file + ".part";
+  {
+    std::ofstream stream(partial, std::ios::trunc);
+    stream << text;
+    stream.flush();
+    if (!stream) throw std::runtime_error(file + ": cannot be written");
+  }
+  if (std::rename(partial.c_str(), file.c_str()) != 0) {
+    std::remove(partial.c_str());
+    throw std::runtime_error(file + ": cannot be written");
+  }
+}
+
+constexpr const char* link_names[] = {$link_names};
+const std::array<std::size_t, $n_symbolic> symbolic_entries = {$symbolic};
+
+$inertial_files$estimates_parts}  // namespace
 
 thunder_$robot::thunder_$robot() {
 $initial
@@ -135,17 +154,23 @@ $load$estimates_set  *this = loaded;
 
 void thunder_$robot::save_conf(const std::string& file) const {
   std::string text = "robot: $robot\n";
-$save  const std::string partial = file + ".part";
-  {
-    std::ofstream stream(partial, std::ios::trunc);
-    stream << text;
-    stream.flush();
-    if (!stream) throw std::runtime_error(file + ": cannot be written");
-  }
-  if (std::rename(partial.c_str(), file.c_str()) != 0) {
-    std::remove(partial.c_str());
-    throw std::runtime_error(file + ": cannot be written");
-  }
+$save  write_file(file, text);
+}
+
+$par_REG_type thunder_$robot::load_par_REG(const std::string& file) {
+$load_par_REG}
+
+void thunder_$robot::save_par_REG(const std::string& file) const {
+  write_file(file, inertial_text(all_REG(all_DYN($par_DYN)), 0));
+}
+
+void thunder_$robot::save_par_DYN(const std::string& file) const {
+  write_file(file, inertial_text(all_DYN($par_DYN), 2));
+}
+
+int thunder_$robot::save_par(const std::string& file) const {
+  save_conf(file);
+  return 1;
 }
 
 $getters

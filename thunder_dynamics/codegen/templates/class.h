@@ -10,7 +10,7 @@
 /** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
  *
  * Set the arguments, then get what is needed of them. Results up to 128 KB are fixed-size; nothing else allocates after
- * construction, except load_conf and save_conf. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
+ * construction, except what reads and writes files. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
  * leave the object as it was. One object serves one thread.
  */
 class thunder_$robot {
@@ -20,6 +20,8 @@ class thunder_$robot {
   /** Sizes by the names of the established interface. */
   static constexpr int n_joints = $n, numParDYN = 10 * $n, numParREG = 10 * $n;
   static constexpr int numElasticJoints = $n_elastic, Dl_order = $friction_order;
+  static constexpr int K_order = $K_order, D_order = $D_order, Dm_order = $Dm_order;
+  static constexpr int isElasticJoint[] = {$is_elastic};
   static constexpr bool ELASTIC = numElasticJoints > 0;
   static constexpr const char* robotName = "$robot";
 
@@ -42,6 +44,20 @@ $setters
 
   /** Write all run-time parameters; the file appears whole or not at all. */
   void save_conf(const std::string& file) const;
+
+  /** Read par_REG of all links from a file as save_par_REG writes it: all of it is checked before anything is set, which
+   * is the symbolic entries. Throws std::runtime_error naming file, line and what would be valid.
+   * @return get_par_REG(). */
+  $par_REG_type load_par_REG(const std::string& file);
+
+  /** Write par_REG of all links, symbolic and numeric entries alike, in the order of the robot. */
+  void save_par_REG(const std::string& file) const;
+
+  /** The same of par_DYN: inertias about the centres of mass. */
+  void save_par_DYN(const std::string& file) const;
+
+  /** save_conf; returns 1. */
+  int save_par(const std::string& file) const;
 
 $getters
  private:

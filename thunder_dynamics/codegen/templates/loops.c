@@ -8,28 +8,35 @@
 $constants
 static const casadi_real thunder_zero[THUNDER_VELOCITIES];
 
-/* Entry j of a column, for every velocity j of a run: the power of its screw and one wrench. */
-static void thunder_power(const casadi_real* restrict s, const casadi_real* restrict f, int begin, int end,
-                          casadi_real* restrict column) {
-  const casadi_real $wrench;
-  int j;
-  for (j = begin; j < end; ++j) column[j] = $power;
+$kernels
+static void thunder_clear(casadi_real* out, int size) {
+  int k;
+  for (k = 0; k < size; ++k) out[k] = 0;
 }
 
 /* Columns of every link, from first[link] on: the powers of its path's screws and a wrench each, zero elsewhere. */
 static void thunder_project(const casadi_real* restrict s, const casadi_real* restrict f, const int* first,
                             casadi_real* restrict out) {
-  int i, j, k, run;
+  int i, k, run;
   for (i = 0; i < THUNDER_LINKS; ++i)
     for (k = first[i]; k < first[i + 1]; ++k, f += $rows, out += THUNDER_VELOCITIES) {
-      int end = 0;
-      for (run = thunder_first_run[i]; run < thunder_first_run[i + 1]; ++run) {
-        for (j = end; j < thunder_runs[run][0]; ++j) out[j] = 0;
-        end = thunder_runs[run][1];
-        thunder_power(s, f, thunder_runs[run][0], end, out);
-      }
-      for (j = end; j < THUNDER_VELOCITIES; ++j) out[j] = 0;
+      thunder_clear(out, THUNDER_VELOCITIES);
+      for (run = thunder_first_run[i]; run < thunder_first_run[i + 1]; ++run)
+        thunder_power(s, f, thunder_runs[run][0], thunder_runs[run][1], out);
     }
+}
+
+/* Columns of the parameters of every link: of wrenches for mass and first moment, of moments for the inertia. */
+static void thunder_regressor(const casadi_real* restrict s, const casadi_real* restrict f, casadi_real* restrict out) {
+  int i, run;
+  for (i = 0; i < THUNDER_LINKS; ++i, f += $first + $inertia, out += 10 * THUNDER_VELOCITIES) {
+    thunder_clear(out, 10 * THUNDER_VELOCITIES);
+    for (run = thunder_first_run[i]; run < thunder_first_run[i + 1]; ++run) {
+      const int begin = thunder_runs[run][0], end = thunder_runs[run][1];
+      thunder_first_powers(s, f, begin, end, out);
+      thunder_inertia_powers(s, f + $first, begin, end, out + 4 * THUNDER_VELOCITIES);
+    }
+  }
 }
 
 static void thunder_mass(const casadi_real* s, const casadi_real* f, casadi_real* out) {

@@ -1,18 +1,15 @@
 /* Estimates that a controller has saved: ten numbers, as in par_REG, for each link it adapts. */
 struct Estimates {
-  std::vector<int> links;
+  std::vector<std::size_t> links;
   std::vector<double> values;
   int line = 0;
 };
 
-constexpr const char* link_names[] = {$link_names};
-constexpr int symbolic_entries[] = {$symbolic};
-
-int link_index(std::string name, const std::string& file, int line) {
+std::size_t link_index(std::string name, const std::string& file, int line) {
   if (name.size() > 1 && name.front() == name.back() && (name.front() == '\'' || name.front() == '"'))
     name = name.substr(1, name.size() - 2);
   std::string valid;
-  int index = 0;
+  std::size_t index = 0;
   for (const char* candidate : link_names) {
     if (name == candidate) return index;
     valid += (index++ ? ", " : "") + std::string(candidate);
@@ -40,9 +37,9 @@ void put_estimates(const Estimates& estimates, Parameters& par_REG, const std::s
     fail(file, estimates.line, std::to_string(estimates.values.size()) + " values in 'pi_hat'; valid: ten for each of " +
          std::to_string(estimates.links.size()) + " links");
   Eigen::Index k = 0;
-  for (const int entry : symbolic_entries) {
+  for (const std::size_t entry : symbolic_entries) {
     for (std::size_t i = 0; i < estimates.links.size(); ++i)
-      if (estimates.links[i] == entry / 10) par_REG[k] = estimates.values[10 * i + static_cast<std::size_t>(entry % 10)];
+      if (estimates.links[i] == entry / 10) par_REG[k] = estimates.values[10 * i + entry % 10];
     ++k;
   }
 }

@@ -1,0 +1,72 @@
+/* Files of inertial parameters as the established interface has them: `dynamics: {link: {inertial: {mass: ...}}}`. */
+constexpr double file_DYN[] = {$file_DYN};
+
+/* par_DYN of all links: the robot file's, with the symbolic entries as they are now. */
+std::vector<double> all_DYN([[maybe_unused]] const Eigen::Ref<const Eigen::VectorXd>& symbolic) {
+  std::vector<double> values(std::begin(file_DYN), std::end(file_DYN));
+  Eigen::Index k = 0;
+  for (const std::size_t entry : symbolic_entries) values[entry] = symbolic[k++];
+  return values;
+}
+
+/* REG form of par_DYN of all links: first moments, and inertia about the origin by the parallel-axis theorem. */
+std::vector<double> all_REG(std::vector<double> values) {
+  for (std::size_t i = 0; i < values.size(); i += 10) {
+    double* p = &values[i];
+    const double m = p[0], x = p[1], y = p[2], z = p[3];
+    const double moved[] = {m, m * x, m * y, m * z, m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z, m * (x * x + y * y)};
+    for (int k = 0; k < 10; ++k) p[k] = moved[k] + (k < 4 ? 0.0 : p[k]);
+  }
+  return values;
+}
+
+constexpr const char* REG_keys[] = {"mass", "m_CoM_x", "m_CoM_y", "m_CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"};
+
+std::string inertial_text(const std::vector<double>& values, std::size_t prefix) {
+  std::string text = "dynamics:\n";
+  char line[64];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % 10 == 0) text += "  " + std::string(link_names[i / 10]) + ":\n    inertial:\n";
+    const char* key = REG_keys[i % 10];
+    std::snprintf(line, sizeof line, "      %s: %.17g\n", i % 10 > 0 && i % 10 < 4 ? key + prefix : key, values[i]);
+    text += line;
+  }
+  return text;
+}
+
+/* Read ten values for each link, in the order of the file; block and flow style, what else links have is passed over. */
+[[maybe_unused]] std::vector<double> read_inertial(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_par_REG wrote");
+  std::vector<double> values;
+  std::string text, piece;
+  int depth = 0, number = 0;
+  const auto take = [&] {
+    const auto colon = piece.find(':');
+    const std::string key = trimmed(piece.substr(0, colon)), value = colon == std::string::npos ? "" : trimmed(piece.substr(colon + 1));
+    piece.clear();
+    if (key == "inertial") values.insert(values.end(), 10, std::nan(""));
+    for (std::size_t k = 0; k < 10; ++k) {
+      if (key != REG_keys[k]) continue;
+      if (values.empty()) fail(file, number, "'" + key + "' of no link; valid: dynamics: {link: {inertial: {mass: ...}}}");
+      values[values.size() - 10 + k] = numbers("[" + value + "]", file, number)[0];
+    }
+    if (key == "CoM_x") fail(file, number, "'CoM_x' is of par_DYN; valid: m_CoM_x, m_CoM_y, m_CoM_z, inertia about the origin");
+  };
+  while (std::getline(stream, text)) {
+    ++number;
+    for (const char c : text.substr(0, text.find('#'))) {
+      depth += (c == '[') - (c == ']');
+      if (depth > 0 || c == ']') continue;
+      if (c == ',' || c == '{' || c == '}') take();
+      else piece += c;
+    }
+    take();
+  }
+  if (values.size() != std::size(file_DYN))
+    fail(file, number, std::to_string(values.size() / 10) + " links; valid: " + std::to_string(std::size(file_DYN) / 10));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::isnan(values[i])) fail(file, number, "link " + std::to_string(i / 10 + 1) + " has no " + REG_keys[i % 10]);
+  return values;
+}
+
