@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_controllers.simulation.trace import Frames, Timing, Trace
 from thunder_dynamics.inertia import Inertia
 
 TRUE_BODY = Inertia(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.02, 0.03, 0.025]))
@@ -51,6 +51,7 @@ def make_trace(
         fault_names=np.array(faults, dtype=np.str_),
         adapted_links=np.array(["tool"]),
         joint_names=np.array([f"joint{k}" for k in range(n)]),
+        joint_units=np.full(n, "rad"),
         effort_limit=np.array([20.0, np.inf][:n]),
         effort_rate_limit=np.full(n, 1000.0),
         period=np.array(period),
@@ -60,3 +61,15 @@ def make_trace(
 def make_timing(steps: int = 1000) -> Timing:
     """Steps of 1, 2, …, N times 10 ns."""
     return Timing(np.arange(1, steps + 1) * 10, wall=0.5)
+
+
+def make_frames(trace: Trace) -> Frames:
+    """An arm of two links of 0.5 m and a tool of 0.2 m in a plane, 1 m above the floor; its last link is `tool`."""
+    q = np.cumsum(trace.q[::3, :2], axis=1)
+    steps = np.array([0.5, 0.5, 0.2])[:, None]
+    angles = np.concatenate([q, q[:, 1:]], axis=1)
+    points = np.cumsum(steps * np.stack([np.cos(angles), np.zeros_like(angles), np.sin(angles)], axis=2), axis=1)
+    position = np.concatenate([np.zeros((len(q), 2, 3)), points], axis=1) + [0.0, 0.0, 1.0]
+    rotation = np.tile(np.eye(3), (len(q), 5, 1, 1))
+    names = np.array(["base", "upper", "lower", "tool", "ee"])
+    return Frames(trace.t[::3], names, np.arange(-1, 4), position.astype(np.float32), rotation.astype(np.float32))

@@ -51,7 +51,7 @@ def test_stable_gains_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_suggested_has_the_margin(tmp_path: Path, hard: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suggested = tmp_path / "suggested.yaml"
-    assert status(*LATE, "--gains", str(hard), "--output", str(suggested)) == 1
+    assert status(*LATE, "--gains", str(hard), "--out", str(suggested)) == 1
     assert "Unstable at 2 of 2 poses" in capsys.readouterr().out
     gains = read_gains(suggested)
     assert gains["Lambda"] == 4.0
@@ -67,7 +67,7 @@ def test_what_is_suggested_has_the_margin(tmp_path: Path, hard: Path, capsys: py
 def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, output = tmp_path / "eager.yaml", tmp_path / "suggested.yaml"
     file.write_text("/**/c: {ros__parameters: {gains: {Lambda: 200.0}}}", encoding="utf-8")
-    assert status(*ARM, "--delay", "0.02", "--gains", str(file), "--output", str(output)) == 2
+    assert status(*ARM, "--delay", "0.02", "--gains", str(file), "--out", str(output)) == 2
     assert "lowering K_d leaves no margin of 2; valid: other gains" in capsys.readouterr().err
     assert not output.exists()
 
@@ -111,4 +111,4 @@ def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch, 
     robot, *arguments = shlex.split(found.group(1))
     monkeypatch.chdir(tmp_path)
     assert status(str(ROOT / robot), *arguments) == 1
-    assert status(str(ROOT / robot), *arguments[: arguments.index("--output")], "--gains", "gains.yaml") == 0
+    assert status(str(ROOT / robot), *arguments[: arguments.index("--out")], "--gains", "gains.yaml") == 0

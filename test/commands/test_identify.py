@@ -56,7 +56,7 @@ def run(*arguments: object) -> Result:
 
 def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path) -> None:
     file, plot = tmp_path / "estimates.yaml", tmp_path / "held_out.png"
-    result = run(trace, "--law", LAW, "--output", file, "--plot", plot)
+    result = run(trace, "--law", LAW, "--out", file, "--plot", plot)
     assert result.exit_code == 0, result.output
     assert "15 base parameters" in result.output and "link3.mcx" in result.output
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -90,14 +90,14 @@ def test_nothing_is_written_of_what_is_not_sound(trace: Path, tmp_path: Path) ->
         arrays = dict(archive)
     arrays["effort"] = arrays["effort"] + np.where(arrays["t"][:, None] > 16.0, 5.0, 0.0)
     np.savez(tmp_path / "pushed.npz", **arrays)
-    result = run(tmp_path / "pushed.npz", "--law", LAW, "--output", tmp_path / "estimates.yaml")
+    result = run(tmp_path / "pushed.npz", "--law", LAW, "--out", tmp_path / "estimates.yaml")
     assert isinstance(result.exception, UnsoundError)
     assert not (tmp_path / "estimates.yaml").exists()
 
 
 def test_estimates_need_a_law_that_has_some(trace: Path, tmp_path: Path) -> None:
     for arguments, message in (
-        (["--output", tmp_path / "a.yaml"], "--output: estimates are those of a law"),
+        (["--out", tmp_path / "a.yaml"], "--out: estimates are those of a law"),
         (["--law", "pd_plus"], "an adaptive law"),
     ):
         error = run(trace, *arguments).exception

@@ -86,7 +86,7 @@ def test_estimates_stay_without_adaptation(demo: ScenarioResult) -> None:
 
 def test_files_are_written_and_agree(demo: ScenarioResult) -> None:
     names = sorted(path.name for path in demo.folder.iterdir())
-    expected = [f"{run}{kind}.npz" for run in ("adaptation", "no_adaptation") for kind in ("", "_timing")]
+    expected = [f"{run}{kind}.npz" for run in ("adaptation", "no_adaptation") for kind in ("", "_frames", "_timing")]
     assert names == sorted([*expected, "metrics.json", "scenario.yaml"])
     metrics = json.loads((demo.folder / "metrics.json").read_text())
     assert metrics == json.loads(json.dumps(demo.metrics))
@@ -245,7 +245,7 @@ def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) 
     path.write_text(yaml.safe_dump(_document(duration=0.2)))
     result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out"), "--seed", "5"])
     assert result.exit_code == 0, result.output
-    assert "final error norm" in result.output
+    assert "position error, mean of the last 0.2 s [mm]" in result.output
     assert f"report: {tmp_path / 'out' / 'report.html'}" in result.output
     assert re.search(r"^adaptation +\S+ +100%$", result.output, re.MULTILINE)
     assert "\x1b" not in result.output
@@ -267,7 +267,7 @@ def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) ->
 def test_command_ends_with_1_and_says_when_and_why_an_arm_was_stopped(tmp_path: Path) -> None:
     path = tmp_path / "fast.yaml"
     limits = {"velocity_patience": 0.001, "velocity_limit": 0.01}
-    path.write_text(yaml.safe_dump(_document(duration=0.3, host=limits)))
+    path.write_text(yaml.safe_dump(_document(duration=0.3, host=limits, check_reference=False)))
     result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
     assert result.exit_code == 1, result.output
     runs = json.loads((tmp_path / "out/metrics.json").read_text())["runs"]
@@ -275,6 +275,16 @@ def test_command_ends_with_1_and_says_when_and_why_an_arm_was_stopped(tmp_path: 
         assert runs[name]["fault"]["guard"] == "runaway" and 0.0 < runs[name]["fault"]["time"] < 0.3
         assert f"run {name} failed at t = {runs[name]['fault']['time']:g} s: the arm ran away" in result.output
     assert "runaway at 0." in (tmp_path / "out/report.html").read_text()
+
+
+def test_command_refuses_a_reference_that_leaves_the_reach_late(tmp_path: Path) -> None:
+    """The first samples are within reach; nothing has moved when the rest is found not to be."""
+    steps = [{"time": t, "position": [0.45, 0.0, z], "ypr": [0, 0, np.pi]} for t, z in ((0, 0.45), (0.9, 1.6))]
+    path = tmp_path / "far.yaml"
+    path.write_text(yaml.safe_dump(_document(reference={"type": "steps", "steps": steps})))
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    assert (result.exit_code, list((tmp_path / "out").glob("*.npz"))) == (2, [])
+    assert "run no_adaptation: reference: the reference is out of reach from t = 0.9" in result.output
 
 
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
+from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import write_report
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
@@ -48,6 +49,10 @@ def test_the_record_tells_the_payload(tmp_path: Path, law: str, columns: int) ->
     fit = payload["fit"]
     assert fit["mass"] == pytest.approx(1.0, abs=2e-3)
     np.testing.assert_allclose([fit[f"CoM_{axis}"] for axis in "xyz"], PAYLOAD["com"], atol=1e-3)
+    record = json.loads((folder / "metrics.json").read_text())["runs"]["one"]["record"]["panda_link7"]
+    truth = with_centre(trace.truth[-1])[0]
+    assert record["known"][:4] == ["mass", "CoM_x", "CoM_y", "CoM_z"] and record["settled"][0] == "mass"
+    np.testing.assert_allclose([record["fit"][name] for name in record["known"][:4]], truth[:4], atol=2e-3)
     page = write_report(folder).read_text()
     assert "panda_link7: payload, CoM [mm], by the record" in page
 

@@ -129,12 +129,12 @@ BAD = {
     "unknown key": (
         "duration: 2",
         "duraton: 2",
-        ":12: duraton: unknown key 'duraton'; valid: robot, robot_options, plant",
+        ":12: duraton: unknown key 'duraton'; valid: duration, description, rate, … (15 in all)",
     ),
     "unknown nested key": (
         "torque_delay",
         "delay",
-        ":18: runs[1].overrides.plant.delay: unknown key 'delay'; valid: ee_link",
+        ":18: runs[1].overrides.plant.delay: unknown key 'delay'; valid: torque_delay, ",
     ),
     "missing key": ("start: {q: [0, 0]}", "", ":1: missing key 'start'; valid: a value for it"),
     "duplicate key": (
@@ -169,12 +169,12 @@ BAD = {
     "unknown reference": (
         "lissajous",
         "circle",
-        ":10: reference.type: type 'circle'; valid: excitation, hold, identify, joint_excitation, joint_lissajous",
+        ":10: reference.type: type 'circle'; valid: csv, excitation, hold, identify, joint_excitation, joint_lissajous",
     ),
     "reference without type": (
         "type: lissajous, ",
         "",
-        ":10: reference: missing key 'type'; valid: excitation, hold, identify, joint_excitation",
+        ":10: reference: missing key 'type'; valid: csv, excitation, hold, identify, joint_excitation",
     ),
     "unknown integrator": (
         "torque_delay: 0.001",

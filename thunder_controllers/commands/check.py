@@ -13,31 +13,42 @@ from thunder_controllers.analysis.identities import Finding, check_agreement, ch
 from thunder_controllers.commands.compiled import single_joint_library
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library
-from thunder_controllers.identification.consistency import is_consistent, least_second_moment, nearest_consistent
+from thunder_controllers.identification.consistency import least_second_moment, nearest_consistent
+from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers import load_model, locate
+from thunder_dynamics.readers.command_options import OPTIONS, reading_options
+from thunder_dynamics.readers.urdf import UrdfOptions, XacroOptions
+
+OPTIONS_OF = {
+    ".yaml": set[str](),
+    ".yml": set[str](),
+    ".urdf": set(UrdfOptions.model_fields),
+    ".xacro": set(XacroOptions.model_fields),
+}
+"""What may be said of a file, by its suffix; a package's own reader is given all."""
+
+READING = tuple(name for name in OPTIONS if name != "allow_inconsistent")
 
 
 @click.command()
-@click.argument("robot", type=click.Path(dir_okay=False))
+@robot_argument
 @click.argument("other", type=click.Path(dir_okay=False), required=False)
-@click.option("--base-link", help="Of URDFs: link that is the base.")
-@click.option("--ee-link", help="Of URDFs: link that is the end effector.")
 @click.option("--limit", default=1e-6, show_default=True, help="Relative difference that two descriptions may have.")
 @click.option("--seed", default=0, show_default=True, help="Of the random states.")
-def check(robot: str, other: str | None, limit: float, seed: int, **links: str | None) -> None:
-    """Check ROBOT, a YAML, URDF or xacro file, and that OTHER describes the same one; compiles what is new.
+@reading_options(*READING)
+def check(robot: str, other: str | None, limit: float, seed: int, reading: dict[str, Any]) -> None:
+    """Check ROBOT, a YAML, URDF or xacro file or a name, and that OTHER describes the same one; compiles what is new.
 
     The exit status is 0 only if all holds, 1 if something does not.
     """
-    options = {name: link for name, link in links.items() if link}
-    model, library = _load(robot, options)
+    model, library = _load(robot, reading, other)
     bodies_hold = _show_bodies(model)
     found = check_identities(library, model.gravity, seed)
     _show(f"identity, {model.name}", found)
     if other is not None:
-        theirs, their_library = _load(other, options)
+        theirs, their_library = _load(other, reading, robot)
         bodies_hold &= _show_bodies(theirs)
         agreement = check_agreement(library, their_library, limit, seed)
         _show(f"agreement, {model.name} and {theirs.name}", agreement)
@@ -47,12 +58,18 @@ def check(robot: str, other: str | None, limit: float, seed: int, **links: str |
     sys.exit(1 if failed else 0)
 
 
-def _load(robot: str, options: dict[str, Any]) -> tuple[RobotModel, Library]:
-    """Inertias that no body has are shown by the check itself, so they are read as they are."""
-    given = options if not robot.endswith((".yaml", ".yml")) else {}
+def _load(robot: str, reading: dict[str, Any], other: str | None) -> tuple[RobotModel, Library]:
+    """Inertias that no body has are shown by the check itself, so they are read as they are.
+
+    Options are for both files, but for those that only the other kind of file has.
+    """
+    kinds = [OPTIONS_OF.get(locate(file).suffix) for file in (robot, other) if file is not None]
+    mine, theirs = kinds[0], kinds[-1]
+    if mine is not None and theirs is not None:
+        reading = {name: value for name, value in reading.items() if name in mine or name not in theirs}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = load_model(robot, allow_inconsistent=True, **given)
+        model = load_model(robot, allow_inconsistent=True, **reading)
     return model, single_joint_library(model)
 
 
@@ -65,10 +82,10 @@ def _show_bodies(model: RobotModel) -> bool:
     """Show which links can exist, and the nearest bodies of those that cannot; whether all can."""
     rows = [[f"body, {model.name}", "mass [kg]", "least second moment", "exists"]]
     for link in model.links:
-        exists = "yes" if is_consistent(link.inertia) else "NO"
+        exists = "yes" if link.inertia.is_consistent else "NO"
         rows.append([link.name, f"{link.inertia.mass:.4g}", f"{least_second_moment(link.inertia):.2g}", exists])
     print_table(rows)
-    wrong = [link for link in model.links if not is_consistent(link.inertia)]
+    wrong = [link for link in model.links if not link.inertia.is_consistent]
     for link in wrong:
         near = zip(DYN_NAMES, nearest_consistent(link.inertia).dyn, strict=True)
         click.echo(f"nearest body of {link.name}: {', '.join(f'{name}: {value:.9g}' for name, value in near)}")

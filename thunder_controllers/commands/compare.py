@@ -9,14 +9,16 @@ from pathlib import Path
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, show_progress
-from thunder_dynamics.cli import parse_law
+from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
+from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
 from thunder_dynamics.errors import ThunderError
 
 
 @click.command()
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--law", "laws", multiple=True, help="NAME[:option=value,…], lists as a+b; repeated. [the scenario's]")
+@scenario_argument
+@click.option(
+    "--law", "laws", multiple=True, shell_complete=complete_law, help=f"{LAW_FORM}; repeated. [the scenario's]"
+)
 @click.option("--gains", multiple=True, help="NAME=VALUE,…: values to try, a+b for one per joint; repeated: a grid.")
 @click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each combination.")
 @click.option("--run", "run_name", help="Run of the scenario that is compared. [the last]")
@@ -37,7 +39,7 @@ def compare(
     out: Path | None,
     jobs: int,
 ) -> None:
-    """Compare laws, gains and seeds on a SCENARIO (YAML); write CSV, a table and a figure.
+    """Compare laws, gains and seeds on a SCENARIO (YAML file or name); write CSV, a table and a figure.
 
     What the folder already holds is not run again. Ends with 1 if a run failed or was stopped, with 2 on an error.
     """
@@ -54,7 +56,7 @@ def compare(
         with show_progress() as progress:
             outcomes = run_plan(plan, folder, jobs, progress)
         write_results(plan, outcomes, folder, loaded.name)
-    except (ThunderError, OSError) as error:
+    except ThunderError as error:
         click.echo(f"thunder compare: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
     print_table(table(plan, outcomes))
@@ -62,6 +64,7 @@ def compare(
         click.echo(f"note: {note}")
     ended = [one for one in zip(plan.cases, outcomes, strict=True) if one[1].ended != DONE]
     for case, outcome in ended:
-        click.echo(f"{case.row}, seed {case.config.seed}: {outcome.ended} {outcome.message}".rstrip())
+        text = f"{case.row}, seed {case.config.seed}: {outcome.ended} {outcome.message}".rstrip()
+        click.secho(text, fg="red", err=True)
     click.echo(f"{len(outcomes)} runs in {time.perf_counter() - started:.0f} s: {folder.resolve()}")
     sys.exit(1 if ended else 0)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from thunder_controllers.host import Library
 from thunder_dynamics.build import LawRequest, build
-from thunder_dynamics.errors import ModelError
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.errors import ModelError, listed
+from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
 
 
 def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> Library:
@@ -16,8 +16,6 @@ def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> 
     Raises:
         ModelError: for any other robot: what is compared or recorded there is not q, q̇ and q̈ of joints.
     """
-    if not model.has_single_joints:
-        what = "a planar, spherical, floating or coupled joint, or one of a user's own kind"
-        valid = "joints with one position and its rate, of their own; lock or leave out the others"
-        raise ModelError(what, where=model.name, valid=valid)
+    if others := model.other_joints:
+        raise ModelError(f"the joints {listed(others)}", where=model.name, valid=SINGLE_JOINTS)
     return Library(build(model, laws, python=False))

@@ -6,13 +6,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from thunder_controllers.commands.terminal import print_table, show_progress
+from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 if TYPE_CHECKING:
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
     from thunder_controllers.experiments.table import Document
 
 
+def _names() -> Iterable[str]:
+    from thunder_controllers.experiments.experiment import experiment_entries
+
+    return experiment_entries()
+
+
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completer(_names))
 @click.option("--list", "lists", is_flag=True, help="Show what experiments there are.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<name>]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
@@ -67,7 +74,7 @@ def experiment(
         findings = _run(found.select(names, settings), jobs)
         document = make_document(name, found, settings, findings)
         report = write_report(folder, document, findings, earlier)
-    except (ThunderError, OSError) as error:
+    except ThunderError as error:
         click.echo(f"thunder experiment: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
     for table in tables(document, earlier):
@@ -77,7 +84,7 @@ def experiment(
     lines = [f"failed: {line}" for group in findings.values() for line in group.failures]
     lines += [f"missed: {line}" for line in missed(document)]
     for line in lines:
-        click.echo(line)
+        click.secho(line, fg="red", err=True)
     sys.exit(1 if lines else 0)
 
 

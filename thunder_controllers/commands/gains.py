@@ -21,64 +21,80 @@ from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, find_mar
 from thunder_controllers.analysis.sampled_loop import Timing
 from thunder_controllers.host import Library
 from thunder_dynamics.build import build
-from thunder_dynamics.cli import parse_law
+from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import named_values, parse_number, reading_options
 
 
 @click.command()
-@click.argument("robot", type=click.Path(dir_okay=False))
-@click.option("--law", required=True, help="NAME[:option=value,…], lists as a+b.")
+@robot_argument
+@click.option("--law", required=True, shell_complete=complete_law, help=f"{LAW_FORM}.")
 @click.option("--delay", type=float, default=0.0, show_default=True, help="From measurement to effect [s].")
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
 @click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
 @click.option(
-    "--gains", "file", type=click.Path(path_type=Path), help="ROS parameter file with gains. [the law's defaults]"
+    "--gains",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE|FILE",
+    help="Gain, a+b for one per joint, or ROS parameter file.",
 )
 @click.option(
     "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
 )
 @click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the poses.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null."
 )
+@reading_options()
 def gains(
     robot: str,
     law: str,
     delay: float,
     rate: float,
     velocity_filter: float,
-    file: Path | None,
+    given: tuple[str, ...],
     scaled: tuple[str, ...],
     poses: int,
     seed: int,
-    output: Path | None,
+    out: Path | None,
     as_json: bool,
+    reading: dict[str, Any],
 ) -> None:
-    """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file.
+    """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file or a name.
 
     The exit status is 1 if they are unstable at one of the poses.
     """
-    model, request, timing = load_model(robot), parse_law(law), Timing(rate, delay, velocity_filter)
-    given = {} if file is None else read_gains(file)
+    model, request, timing = load_model(robot, **reading), parse_law(law), Timing(rate, delay, velocity_filter)
+    values: dict[str, Any] = {}
+    for text in given:
+        values |= _gain(text) if "=" in text else read_gains(Path(text))
     library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))
-    margins = find_margins(library, request[0], given, sample_poses(library, poses, seed), timing, names)
+    margins = find_margins(library, request[0], values, sample_poses(library, poses, seed), timing, names)
     if as_json:
         click.echo(json.dumps(_document(margins)))
     else:
         _show(margins)
-    if output is not None:
-        write_gains(output, given | _suggestion(margins, output), _comment(model.name, law, timing, margins))
+    if out is not None:
+        write_gains(out, values | _suggestion(margins, out), _comment(model.name, law, timing, margins))
     sys.exit(0 if margins.is_stable else 1)
 
 
-def _suggestion(margins: Margins, output: Path) -> dict[str, list[float]]:
+def _gain(text: str) -> dict[str, float | list[float]]:
+    """Parse NAME=VALUE, or NAME=VALUE+VALUE+… for one per joint."""
+    ((name, value),) = named_values([text], error=LawError).items()
+    numbers = [parse_number(word, name, LawError) for word in value.split("+")]
+    return {name: numbers if len(numbers) > 1 else numbers[0]}
+
+
+def _suggestion(margins: Margins, out: Path) -> dict[str, list[float]]:
     if margins.suggested is None:
         what = f"lowering {_names(margins)} leaves no margin of {WANTED_MARGIN:g}"
-        raise LawError(what, where=str(output), valid="other gains, a shorter delay or a higher rate")
+        raise LawError(what, where=str(out), valid="other gains, a shorter delay or a higher rate")
     return {name: [float(f"{value:.4g}") for value in values] for name, values in margins.suggested.items()}
 
 

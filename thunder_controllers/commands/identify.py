@@ -15,41 +15,44 @@ from thunder_controllers.host import Library, estimated_links
 from thunder_controllers.identification.estimates import write_estimates
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot
-from thunder_dynamics.cli import parse_law
+from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import reading_options
 
 WIDTH = 60
 """Of a base parameter in the table [characters]; the JSON has it whole."""
 
 
 @click.command()
-@click.argument("robot", type=click.Path(dir_okay=False))
+@robot_argument
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--topic", default="/joint_states", show_default=True, help="Of a bag: sensor_msgs/JointState.")
 @click.option("--rotors", is_flag=True, help="Fit the inertia of rotors too.")
-@click.option("--law", help="NAME[:option=value,…]: fit the links that it adapts only, and write estimates for it.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
+@click.option("--law", shell_complete=complete_law, help=f"{LAW_FORM}: fit the links that it adapts only.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the part that was held out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@reading_options()
 def identify(
     robot: str,
     trace: Path,
     topic: str,
     rotors: bool,
     law: str | None,
-    output: Path | None,
+    out: Path | None,
     plot: Path | None,
     as_json: bool,
+    reading: dict[str, Any],
 ) -> None:
-    """Identify ROBOT, a YAML, URDF or xacro file, from TRACE: a trace of thunder run, a CSV file or a ROS 2 bag.
+    """Identify ROBOT (YAML, URDF, xacro file or name) from TRACE: a trace of thunder run, a CSV file or a ROS 2 bag.
 
     Estimates are written only if the fit is sound; the exit status is 2 if it is not.
     """
-    if output is not None and law is None:
-        raise LawError("estimates are those of a law", where="--output", valid="--law NAME[:option=value,…] beside it")
-    model = load_model(robot)
+    if out is not None and law is None:
+        raise LawError("estimates are those of a law", where="--out", valid="--law NAME[:option=value,…] beside it")
+    model = load_model(robot, **reading)
     requests = [] if law is None else [parse_law(law)]
     library = single_joint_library(model, requests)
     links = library.link_names if law is None else estimated_links(library, requests[0][0])
@@ -67,9 +70,9 @@ def identify(
 
         draw_validation(found, library.joint_names).savefig(plot)
     found.check_sound(library.joint_names)
-    if output is not None:
-        write_estimates(output, library, requests[0][0], found)
-        click.echo(str(output.resolve()), err=as_json)
+    if out is not None:
+        write_estimates(out, library, requests[0][0], found)
+        click.echo(str(out.resolve()), err=as_json)
 
 
 def _show(found: RobotFit, library: Library) -> None:

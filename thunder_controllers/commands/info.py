@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
 from thunder_dynamics.build import build
+from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import LawError
-from thunder_dynamics.inertia import DYN_NAMES
+from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.model import Frame, RobotModel
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import reading_options
 
 if TYPE_CHECKING:
     from thunder_dynamics.expressions import RobotExpressions
@@ -22,16 +24,17 @@ Rows = list[list[str]]
 
 
 @click.command()
-@click.argument("robot", type=click.Path(dir_okay=False))
+@robot_argument
 @click.option("--base-parameters", is_flag=True, help="Show which parameters act, and in which combinations.")
-def info(robot: str, base_parameters: bool) -> None:
-    """Show what ROBOT is, a YAML, URDF or xacro file: tree, frames, limits, parameters, functions.
+@reading_options()
+def info(robot: str, base_parameters: bool, reading: dict[str, Any]) -> None:
+    """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters, functions.
 
     Compiles it if it is new.
     """
     from thunder_dynamics.expressions import RobotExpressions
 
-    model = load_model(robot)
+    model = load_model(robot, **reading)
     library = Library(build(model, python=False) / f"lib{model.name}.so")
     click.echo(f"{library.robot}, hash {library.hash[:16]}, {library.n_joints} joints")
     print_table(_tree(model), left=4)
@@ -51,7 +54,7 @@ def function_rows(robot: RobotExpressions) -> Rows:
         function = robot.function(name)
         shape = f"{function.size1_out(0)}×{function.size2_out(0)}"
         arguments = ", ".join(robot.signature(name)) or "–"
-        rows.append([name, arguments, robot.spec(name).description, shape, str(function.n_instructions())])
+        rows.append([name, arguments, robot.spec(name).description, shape, f"{robot.operations(name):,}"])
     for name in robot.functions_on_request:
         spec = robot.spec(name)
         rows.append([name, ", ".join(spec.arguments) or "–", spec.description, "–", "on request"])
@@ -105,9 +108,9 @@ def _parameters(model: RobotModel) -> Rows:
     """One row per link, inertia about the CoM; what may be changed at run time is marked."""
     order = model.friction_order
     rows = [["parameters", *DYN_NAMES, *(f"Dl_{k + 1}" for k in range(order)), "coulomb"]]
-    symbolic = model.symbolic.get("par_DYN", (False,) * 10 * model.n)
+    symbolic = model.symbolic.get("par_DYN", (False,) * N_PARAMETERS * model.n)
     for i, link in enumerate(model.links):
-        marks = symbolic[10 * i : 10 * (i + 1)]
+        marks = symbolic[N_PARAMETERS * i : N_PARAMETERS * (i + 1)]
         dyn = [_number(x) + ("*" if mark else "") for x, mark in zip(link.inertia.dyn, marks, strict=True)]
         rows.append([link.name, *dyn, *map(_number, link.friction), _number(link.coulomb)])
     if any(symbolic):

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
 from pydantic import ValidationError
 
+from thunder_controllers.resources import locate, shipped
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions, SimulatedRobot
-from thunder_dynamics.errors import DimensionError, ScenarioError, ThunderError
+from thunder_dynamics.cli import completer
+from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers.command_options import XACRO, reading_options
+
+DESCRIPTIONS = "urdf"
+"""Folder of the descriptions that come with the package."""
+
+
+def _descriptions() -> Iterable[str]:
+    return (name for name, file in shipped(DESCRIPTIONS).items() if ".urdf" in file.suffixes)
 
 
 @click.command()
-@click.argument("robot", type=click.Path(path_type=Path))
+@click.argument("robot", type=click.Path(path_type=Path), shell_complete=completer(_descriptions, files=True))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The .xml or .mjb file.")
-@click.option("--xacro-arg", "xacro_args", multiple=True, metavar="NAME:=VALUE", help="Argument of a xacro file.")
 @click.option("--q-start", default="", help='Positions at the start, "0 -0.4 …" [rad or m]. [zero, or mid-range]')
 @click.option("--payload-mass", type=float, help="Body fixed to a link [kg].")
 @click.option("--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its CoM in the link's frame [m].")
@@ -31,20 +40,17 @@ from thunder_dynamics.errors import DimensionError, ScenarioError, ThunderError
 @click.option("--timestep", type=float, default=0.001, show_default=True, help="Of the integration [s].")
 @click.option("--viscous", type=float, help="Viscous friction of all joints [N·m·s/rad or N·s/m]. [the description's]")
 @click.option("--coulomb", type=float, help="Coulomb friction of all joints [N·m or N]. [the description's]")
+@reading_options(*XACRO)
 def mjcf(**options: Any) -> None:
-    """Write the simulated ROBOT (URDF or xacro) as a MuJoCo model file, for the hardware MujocoSystem."""
-    try:
-        click.echo(str(write_model(**options).resolve()))
-    except ThunderError as error:
-        click.echo(f"thunder mjcf: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+    """Write the simulated ROBOT (URDF or xacro, file or name) as a MuJoCo model file, for the hardware MujocoSystem."""
+    click.echo(str(write_model(**options).resolve()))
 
 
 def write_model(
     robot: Path,
     out: Path,
     *,
-    xacro_args: Sequence[str] = (),
+    reading: Mapping[str, Any] = MappingProxyType({}),
     q_start: str = "",
     payload_mass: float | None = None,
     payload_com: Sequence[float] = (0.0, 0.0, 0.0),
@@ -58,9 +64,9 @@ def write_model(
     """Write the robot that the simulation node would simulate as a MuJoCo model file.
 
     Args:
-        robot: URDF or xacro file, or package:// URI.
+        robot: URDF or xacro file, package:// URI, or name of a description that comes with the package.
         out: The .xml or .mjb file.
-        xacro_args: Arguments of a xacro file, each NAME:=VALUE.
+        reading: Options of xacro files: `xacro_args`, `xacro_folders`, `packages`.
         q_start: Joint positions, separated by spaces [rad or m]; empty: zero, or the middle of a range without zero.
         payload_mass: Of a body fixed to a link [kg]; None for no payload.
         payload_com: Its centre of mass in the link's frame, 3 numbers [m].
@@ -80,8 +86,8 @@ def write_model(
     if not timestep > 0.0:
         raise ScenarioError(f"a time step of {timestep:g} s", where="timestep", valid="a positive one")
     options = RobotOptions(
-        urdf=str(robot),
-        xacro_args=_named(xacro_args),
+        urdf=str(locate(robot, DESCRIPTIONS)),
+        reading=reading,
         joints=(),
         period=timestep,
         plant=_plant_options(integrator, viscous, coulomb),
@@ -93,14 +99,6 @@ def write_model(
         simulated.attach(_payload(payload_mass, payload_com, payload_inertia, link))
     write_model_file(simulated.plant, out, simulated.q_start)
     return out
-
-
-def _named(xacro_args: Sequence[str]) -> dict[str, str]:
-    pairs = [(name, sign, value) for name, sign, value in (text.partition(":=") for text in xacro_args)]
-    for name, sign, value in pairs:
-        if not name or not sign:
-            raise ScenarioError(f"'{name}{sign}{value}'", where="xacro argument", valid="NAME:=VALUE")
-    return {name: value for name, _, value in pairs}
 
 
 def _numbers(text: str) -> tuple[float, ...]:

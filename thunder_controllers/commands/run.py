@@ -7,46 +7,79 @@ from pathlib import Path
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, show_progress
+from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
 from thunder_dynamics.errors import ThunderError
 
 
 @click.command()
-@click.argument("scenario", type=click.Path(path_type=Path))
+@scenario_argument
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
-def run(scenario: Path, out: Path | None, seed: int | None) -> None:
-    """Run a simulation SCENARIO (YAML) and write traces, metrics and a report.
+@click.option("--view", is_flag=True, help="Then watch the runs: in a window, or in the browser without a display.")
+@click.option("--video", type=click.Path(dir_okay=False, path_type=Path), help="Video of the runs, .mp4 or .gif.")
+@click.option(
+    "--video-speed", type=click.FloatRange(0.05, 100.0), default=1.0, help="Seconds of the run a second of it. [1]"
+)
+@click.option("--csv", is_flag=True, help="Also write <run>.csv, for PlotJuggler and others.")
+@click.option("--mcap", is_flag=True, help="Also write <run>_bag, a bag of ROS 2 (MCAP), for Foxglove and others.")
+def run(
+    scenario: Path,
+    out: Path | None,
+    seed: int | None,
+    view: bool,
+    video: Path | None,
+    video_speed: float,
+    csv: bool,
+    mcap: bool,
+) -> None:
+    """Run a simulation SCENARIO (YAML file or name) and write traces, metrics and a report.
 
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
     """
-    from thunder_controllers.host import Guard, fault_text
-    from thunder_controllers.report.page import result_rows, write_report
+    from thunder_controllers.report.page import write_report
+    from thunder_controllers.report.summary import result_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
+    from thunder_controllers.view.arm import Arm
+    from thunder_controllers.view.export import write_bag, write_csv
 
     try:
         loaded = load_scenario(scenario, seed)
         folder = out or Path("results") / loaded.name
         with show_progress() as progress:
             result = run_scenario(loaded, folder, progress)
-        report = write_report(folder, loaded.description)
+            report = write_report(folder, loaded.description)
+            arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
+            for one in result.runs:
+                if csv:
+                    write_csv(one.trace, folder / f"{one.name}.csv")
+                if mcap:
+                    write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
+            if video is not None:
+                from thunder_controllers.view.video import write_video
+
+                write_video(arms, video, video_speed, lambda share: progress("video", share))
     except ThunderError as error:
         click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
     for note in dict.fromkeys(note for one in result.runs for note in one.notes):
         click.echo(f"note: {note}")
     print_table(result_rows(result.metrics["runs"]))
-    ratio = result.metrics["final_error_ratio"]
-    if ratio is not None:
-        first, last = result.runs[0].name, result.runs[-1].name
-        click.echo(f"final error, {first} / {last}: {ratio:.4g}")
+    sentence, failures = verdict(result.metrics["runs"])
+    if sentence:
+        click.echo(sentence)
     click.echo(f"report: {report.resolve()}")
-    failed = [(one.name, fault) for one in result.runs if (fault := one.metrics["fault"])]
-    for name, fault in failed:
-        what = fault_text(Guard[fault["guard"].upper()])
-        click.secho(f"run {name} failed at t = {fault['time']:g} s: {what} ({fault['guard']})", fg="red", err=True)
-    if failed:
+    for line in failures:
+        click.secho(line, fg="red", err=True)
+    if view:
+        from thunder_controllers.view.live import watch
+
+        try:
+            watch(arms, click.echo)
+        except ThunderError as error:
+            click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
+            sys.exit(2)
+    if failures:
         sys.exit(1)

@@ -1,19 +1,30 @@
-"""What commands show on the terminal: progress and tables."""
+"""What commands have in common on the terminal: the argument SCENARIO, progress and tables."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from thunder_controllers.resources import SCENARIOS, shipped
+from thunder_dynamics.cli import completer
+
 FILE_WIDTH = 200
 """Of a table that goes elsewhere than to a terminal [characters]."""
+
+scenario_argument = click.argument(
+    "scenario", type=click.Path(path_type=Path), shell_complete=completer(lambda: shipped(SCENARIOS), files=True)
+)
+"""The argument SCENARIO of a command: a file, or the name of one that `thunder list scenarios` shows."""
 
 
 @contextmanager
@@ -32,12 +43,24 @@ def show_progress() -> Iterator[Callable[[str, float], None]]:
 
 
 def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """Print a table, its header first and `left` columns of text; a file or a pipe gets it at full width."""
+    """Print a table, its header first and `left` columns of text; a file or a pipe gets it at full width.
+
+    One that is wider than the terminal and has fewer rows than columns is turned; cells are folded, not cut.
+    """
+    console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
+    table = _table(rows, left)
+    endless = Console(width=10_000)
+    width = Measurement.get(endless, endless.options, table).maximum
+    if width > console.width and len(rows) < len(rows[0]):
+        table = _table(list(zip(*rows, strict=True)), 1)
+    console.print(table)
+
+
+def _table(rows: Sequence[Sequence[str]], left: int) -> Table:
     head, *body = rows
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for place, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if place < left else "right", no_wrap=place < left)
+        table.add_column(Text(name), justify="left" if place < left else "right", overflow="fold")
     for row in body:
         table.add_row(*map(Text, row))
-    console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
-    console.print(table)
+    return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thunder_controllers.simulation.scenario import RunConfig
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure  # a process that runs cases draws nothing
@@ -220,6 +220,6 @@ def load_experiment(name: str) -> Experiment:
     """
     found = experiment_entries()
     if name not in found:
-        raise NameNotFoundError(f"no experiment '{name}'", valid=", ".join(found) or "none is installed")
-    experiment: Experiment = found[name].load()()
+        raise NameNotFoundError(f"no experiment '{name}'", valid=nearest(name, found))
+    experiment: Experiment = loaded(found[name])()
     return experiment

@@ -82,8 +82,7 @@ def final_estimates(trace: Trace) -> Mapping[str, float | None]:
 
 def is_consistent(estimates: FloatArray) -> NDArray[np.bool_]:
     """Whether the pseudo-inertia of each π̂ (…, 10) is positive definite, (…)."""
-    basis = np.array([pseudo_inertia(unit) for unit in np.eye(estimates.shape[-1])])
-    return np.asarray(np.linalg.eigvalsh(np.tensordot(estimates, basis, 1))[..., 0] > 0.0)
+    return np.asarray(np.linalg.eigvalsh(pseudo_inertia(estimates))[..., 0] > 0.0)
 
 
 def series(values: FloatArray, of: Any = None) -> list[Any]:

@@ -42,10 +42,10 @@ class Robot:
 
 def load_robot(config: RunConfig) -> Robot:
     """Build or find the library of a case, once in a process."""
-    keys = {"robot", "robot_options", "plant", "law"}
+    keys = {"robot", "robot_options", "ee_link", "plant", "law"}
     text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
     shared = json.loads(text)
-    shared["plant"] = {key: shared["plant"][key] for key in ("engine", "urdf", "xacro_args")}
+    shared["plant"] = {key: shared["plant"][key] for key in ("engine", "urdf", "xacro_args", "packages")}
     return _load_robot(json.dumps(shared, sort_keys=True))
 
 

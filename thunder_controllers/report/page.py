@@ -1,6 +1,6 @@
 """Reports as self-contained HTML pages; that of a scenario is made from the files that the runs left in a folder.
 
-One page and one table: `string.Template` and `html.escape` do, without a template engine.
+One page and one table: `string.Template` and `html.escape` do, without a template engine. Plotly draws what moves.
 """
 
 from __future__ import annotations
@@ -14,25 +14,52 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import plotly.graph_objects as go
 from matplotlib.figure import Figure
+from plotly.offline import get_plotlyjs
 
-from thunder_controllers.report.figures import make_figures
-from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.report import plots
+from thunder_controllers.report.replay import replay
+from thunder_controllers.report.summary import error_rows, estimate_table, result_rows, verdict
+from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
+from thunder_controllers.view.arm import Arm
 from thunder_dynamics.errors import ScenarioError
 
 REPORT = "report.html"
 DPI = 110
+ESTIMATES = "estimates"
 
-CAPTIONS = {
-    "error_norm": "Norm of e = [p_d − p ; ½(n×n_d + s×s_d + a×a_d)] of the true end effector, or of q_d − q.",
-    "error_axes": "Components of the error in the world frame.",
-    "effort": "Commanded effort; the dotted lines are the limits in force.",
-    "faults": "When the faults of the simulated robot were in force.",
-    "estimates": "Estimated parameters in the link frame; dashed: what the simulated robot really carries. "
-    "What the motion does not excite keeps its first estimate.",
-    "step_time": "Wall time of the control step inside the host, guards included.",
+SECTIONS = {
+    "guards": (
+        "Guards",
+        "When the host acted on what came in or went out, and when the simulated robot had a fault.",
+    ),
+    "components": ("Error by axis", "Of the true end effector in the world frame, or of the true joints."),
+    "efforts": ("Efforts", "As commanded; the dotted lines are the limits in force."),
+    ESTIMATES: (
+        "Estimates of",
+        "In the link's frame, inertia about its origin; dashed: what the simulated robot really has. The band is what "
+        "the record of the last run says, twice its standard deviation to each side. Grey, not identifiable here: this "
+        "motion does not excite it, so its estimate says nothing.",
+    ),
+    "step_times": ("Time of the control step", "Wall time inside the host, guards included."),
 }
-"""By the figure's name, or by what it starts with."""
+"""Heading and sentence of each plot."""
+
+LINKED_TIME = r"""
+const timed = [...document.querySelectorAll(".js-plotly-plot")].filter(plot => plot.layout.meta === "time");
+let busy = false;
+for (const plot of timed) plot.on("plotly_relayout", change => {
+  const key = Object.keys(change).find(name => /^xaxis\d*\.(range(\[0\])?|autorange)$/.test(name));
+  if (busy || !key) return;
+  busy = true;
+  const range = plot.layout[key.split(".")[0]].range.slice();
+  Promise.all(timed.filter(other => other !== plot).map(other => Plotly.relayout(other, Object.fromEntries(
+    Object.keys(other._fullLayout).filter(name => /^xaxis\d*$/.test(name)).map(name => [name + ".range", range])))))
+    .finally(() => { busy = false; });
+});
+"""
+"""Zooming one axis of time zooms all of them."""
 
 PAGE = Template(
     """<!DOCTYPE html>
@@ -43,7 +70,7 @@ PAGE = Template(
 <title>$title</title>
 <style>
 :root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1120px; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1280px; margin: 1.2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; }
 h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid #d8dee4; padding-bottom: .2rem; }
 p.lead { color: #57606a; margin-top: 0; white-space: pre-line; }
@@ -56,7 +83,13 @@ figure { margin: 1.2rem 0; }
 figure img { max-width: 100%; height: auto; }
 figcaption { color: #57606a; font-size: .88rem; }
 pre { background: #f6f8fa; padding: 1rem; overflow-x: auto; font-size: .85rem; border-radius: 6px; }
+p.verdict { font-size: 1.15rem; font-weight: 600; margin: .6rem 0; }
+p.failed { color: #b3261e; }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; align-items: start; }
+@media (max-width: 900px) { .pair { grid-template-columns: 1fr; } }
+.pair > div { min-width: 0; }
 </style>
+$head
 </head>
 <body>
 <h1>$title</h1>
@@ -69,7 +102,9 @@ $body
 
 
 def write_report(folder: Path, description: str = "") -> Path:
-    """Write `report.html` and `<figure>.png` into a folder that `run_scenario` filled, and return the page's path.
+    """Write `report.html` into a folder that `run_scenario` filled, and return its path.
+
+    The page holds the library that draws its plots, once, and opens without a network; some 5 MB are that library.
 
     Raises:
         ScenarioError: if the folder lacks a file of a run.
@@ -79,13 +114,12 @@ def write_report(folder: Path, description: str = "") -> Path:
         scenario = (folder / "scenario.yaml").read_text(encoding="utf-8")
         traces = {name: Trace.load(folder / f"{name}.npz") for name in metrics["runs"]}
         timings = {name: Timing.load(folder / f"{name}_timing.npz") for name in metrics["runs"]}
+        frames = {name: Frames.load(folder / f"{name}_frames.npz") for name in metrics["runs"]}
     except (OSError, KeyError, ValueError) as error:
         what = f"the results are incomplete ({error})"
         raise ScenarioError(what, where=str(folder), valid="a folder that `thunder run` wrote") from error
-    images = {name: render(figure) for name, figure in make_figures(traces, timings).items()}
-    for name, image in images.items():
-        write_atomically(folder / f"{name}.png", lambda file, image=image: file.write(image))  # type: ignore[misc]
-    page = render_page(metrics, scenario, images, description).encode()
+    arms = [Arm.of(name, trace, frames[name]) for name, trace in traces.items()]
+    page = render_page(metrics, scenario, description, traces, timings, arms).encode()
     write_atomically(folder / REPORT, lambda file: file.write(page))
     return folder / REPORT
 
@@ -97,102 +131,88 @@ def render(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def render_page(metrics: Mapping[str, Any], scenario: str, images: Mapping[str, bytes], description: str) -> str:
-    """Fill the page of a scenario."""
-    ratio = metrics["final_error_ratio"]
-    first, last = list(metrics["runs"])[0], list(metrics["runs"])[-1]
-    sentence = "" if ratio is None else f"Final error of run “{first}” over that of run “{last}”: {ratio:.4g}."
+def render_page(
+    metrics: Mapping[str, Any],
+    scenario: str,
+    description: str,
+    traces: Mapping[str, Trace],
+    timings: Mapping[str, Timing],
+    arms: Sequence[Arm],
+) -> str:
+    """Fill the page of a scenario: what happened, seen at once; then the plots, the numbers and the scenario."""
+    runs = metrics["runs"]
+    text, failures = verdict(runs)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
-    captions = {name: next((text for key, text in CAPTIONS.items() if name.startswith(key)), name) for name in images}
+    drawn = make_plots(runs, traces, timings, arms)
+    first = "".join(html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
     body = [
-        "<h2>Result</h2>",
-        html_table(result_rows(metrics["runs"])),
-        f"<p>{escape(sentence)}</p>",
-        "<h2>Figures</h2>",
-        *(html_figure(name, image, captions[name]) for name, image in images.items()),
+        f'<p class="verdict">{escape(text)}</p>' if text else "",
+        *(f'<p class="verdict failed">{escape(line)}</p>' for line in failures),
+        html_table(error_rows(runs)),
+        f'<div class="pair">{first}</div>',
+    ]
+    for name, figure in drawn.items():
+        what, link = _of_link(name)
+        body += _section(what, figure, link)
+        if link:
+            body.append(html_table(estimate_table(link, _adapting(link, traces), runs)))
+    body += [
+        "<h2>Numbers</h2>",
+        html_table(result_rows(runs)),
         "<h2>Scenario</h2>",
         f"<pre>{escape(scenario)}</pre>",
         f'<p class="lead">{escape(source)}</p>',
+        f"<script>{LINKED_TIME}</script>",
     ]
-    return html_page(metrics["scenario"], description, body)
+    return html_page(metrics["scenario"], description, body, f"<script>{get_plotlyjs()}</script>")
 
 
-def html_page(title: str, lead: str, body: Sequence[str]) -> str:
-    """Fill a page: title and lead, which are escaped here, and parts that are marked up."""
-    return PAGE.substitute(title=escape(title), lead=escape(lead), body="\n".join(body))
+def make_plots(
+    runs: Mapping[str, Any], traces: Mapping[str, Trace], timings: Mapping[str, Timing], arms: Sequence[Arm]
+) -> dict[str, go.Figure]:
+    """All plots of a report by name; those of the estimates of a link are called `estimates_<link>`."""
+    links = runs[list(runs)[-1]]["estimates"]
+    return {
+        "replay": replay(arms),
+        "errors": plots.errors(traces),
+        "guards": plots.timeline(traces, runs),
+        "components": plots.components(traces),
+        "efforts": plots.efforts(traces),
+        **{f"{ESTIMATES}_{link}": plots.estimates(link, _adapting(link, traces), runs) for link in links},
+        "step_times": plots.step_times(timings),
+    }
 
 
-def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """The table of results: one column per run, the first row the header, the first column what it is."""
-    rows = [["", *runs]]
-    for label, key, form in (
-        ("final error norm (mean of the last 5 s)", "final_error_norm", "{:.4g}"),
-        ("largest error norm", "max_error_norm", "{:.4g}"),
-        ("∫‖e‖ dt", "iae", "{:.4g}"),
-        ("steps at the effort limit", "effort_limit_hits", "{:d}"),
-        ("steps at the effort rate limit", "effort_rate_limit_hits", "{:d}"),
-        ("effort limits kept", "limits_kept", "{}"),
-        ("fault that stopped the arm", "fault", "{0[guard]} at {0[time]:g} s"),
-        ("joint drift over the last period [rad, m]", "joint_drift", "{:.2g}"),
-        ("wall time per simulated second [s]", "wall_per_simulated_second", "{:.3f}"),
-    ):
-        rows.append([label, *(_formatted(run[key], form) for run in runs.values())])
-    for quantile in ("median", "p99", "max"):
-        values = (f"{run['control_step_us'][quantile]:.2f}" for run in runs.values())
-        rows.append([f"control step, {quantile} [µs]", *values])
-    rows += _estimate_rows(runs) + _payload_rows(runs)
-    for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
-        acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
-        rows.append([label, *(text or "none" for text in acted)])
-    return rows
+def _of_link(name: str) -> tuple[str, str]:
+    """Split the name of a plot into the section that it belongs to and the link that it is of, if it is of one."""
+    return (ESTIMATES, name[len(ESTIMATES) + 1 :]) if name.startswith(ESTIMATES) else (name, "")
 
 
-def _estimate_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    links = list(next(iter(runs.values()))["estimates"])
-    rows = []
-    for link in links:
-        for label, key in (("mass [kg]", "mass"), ("CoM [m]", "com"), ("inertia about the origin [kg·m²]", "inertia")):
-            cells = []
-            for run in runs.values():
-                errors = run["estimates"].get(link)
-                both = (_formatted(errors[when][key], "{:.2g}") for when in ("initial", "final")) if errors else ("–",)
-                cells.append(" → ".join(both))
-            rows.append([f"{link}: error of {label}", *cells])
-    return rows
+def _adapting(link: str, traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    return {name: trace for name, trace in traces.items() if link in trace.adapted_links}
 
 
-PAYLOAD = {
-    "mass [g]": (("mass",), 1e3),
-    "CoM [mm]": (("CoM_x", "CoM_y", "CoM_z"), 1e3),
-    "moments of inertia about its CoM [g·m²]": (("Ixx", "Iyy", "Izz"), 1e3),
-    "products of inertia about its CoM [g·m²]": (("Ixy", "Ixz", "Iyz"), 1e3),
-}
-"""What is shown of a payload, and in which unit of the SI one."""
-
-
-def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """What the last adapted link carries, by the law's estimate and by the record; nothing if no run has a payload."""
-    found = [run.get("payload") for run in runs.values()]
-    link = next((one["link"] for one in found if one), None)
-    if link is None:
+def _section(name: str, figure: go.Figure, of: str = "") -> list[str]:
+    """Heading, sentence and plot; nothing for a plot without curves."""
+    if not figure.data:
         return []
-    return [
-        [f"{link}: payload, {label}{by}", *(_payload_cell(one, what, names, unit) for one in found)]
-        for label, (names, unit) in PAYLOAD.items()
-        for what, by in (("estimate", ""), ("fit", ", by the record"))
-    ]
+    title, caption = SECTIONS[name]
+    identifier = f"{name}_{of}" if of else name
+    heading = f"{title} {of}" if of else title
+    return [f"<h2>{escape(heading)}</h2>", f'<p class="lead">{escape(caption)}</p>', html_plot(identifier, figure)]
 
 
-def _payload_cell(payload: Mapping[str, Any] | None, what: str, names: Sequence[str], unit: float) -> str:
-    """Numbers of one kind; those of the record with their standard deviations."""
-    if payload is None or payload[what][names[0]] is None:
-        return "–"
-    if not set(names) <= set(payload["trusted"]):
-        return "not identifiable here"
-    values = ", ".join(f"{unit * payload[what][name]:.4g}" for name in names)
-    std = ", ".join(f"{unit * payload['std'][name]:.2g}" for name in names)
-    return f"{values} ± {std}" if what == "fit" else values
+def html_plot(identifier: str, figure: go.Figure) -> str:
+    """Mark an interactive plot up; the page holds its library."""
+    config = {"displaylogo": False, "responsive": True}
+    safe = "".join(letter if letter.isalnum() else "_" for letter in identifier)
+    return str(figure.to_html(config, full_html=False, include_plotlyjs=False, div_id=safe, auto_play=False))
+
+
+def html_page(title: str, lead: str, body: Sequence[str], head: str = "") -> str:
+    """Fill a page: title and lead, which are escaped here, and parts that are marked up."""
+    return PAGE.substitute(title=escape(title), lead=escape(lead), body="\n".join(body), head=head)
 
 
 def html_table(rows: Sequence[Sequence[str]]) -> str:
@@ -210,9 +230,3 @@ def html_figure(name: str, image: bytes, caption: str) -> str:
     data = base64.b64encode(image).decode()
     source = f'<img alt="{escape(name)}" src="data:image/png;base64,{data}">'
     return f"<figure>{source}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def _formatted(value: Any, form: str) -> str:
-    if value is None:
-        return "–"
-    return ("yes" if value else "no") if isinstance(value, bool) else form.format(value)

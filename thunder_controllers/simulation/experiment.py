@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Guard, Limits
+from thunder_controllers.host import Guard, Library, Limits
+from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
-from thunder_controllers.simulation.metrics import compute_metrics, joint_error, payload_of, pose_error, summarise
-from thunder_controllers.simulation.preparation import ESTIMATE, Setup, build_library, prepare
+from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
+from thunder_controllers.simulation.preparation import Setup, build_library, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
-from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.joints import JointKind
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.spatial import homogeneous, rotation_from_ypr
 
 FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -28,16 +33,21 @@ Progress = Callable[[str, float], None]
 PROGRESS_STEPS = 50
 """Progress reports, and checks that the plant has not diverged, per run."""
 
+FRAME_RATE = 30.0
+"""Of what is shown of the arm [Hz]."""
+
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave, and what the host noticed before it."""
+    """What one run gave, what the host noticed before it, and the content hash of the library that ran."""
 
     name: str
     trace: Trace
     timing: Timing
+    frames: Frames
     metrics: dict[str, Any]
     notes: tuple[str, ...]
+    library_hash: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class ScenarioResult:
 
 
 def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = None) -> ScenarioResult:
-    """Run all runs and write, into `folder`, `<run>.npz`, `<run>_timing.npz`, `scenario.yaml` and `metrics.json`.
+    """Run all runs and write their traces, times and frames, `scenario.yaml` and `metrics.json` into `folder`.
 
     Args:
         scenario: See `load_scenario`.
@@ -61,26 +71,63 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
         ScenarioError: if parts of the scenario do not fit each other, or the plant diverges.
         ThunderError: as reader, build, plant and host raise.
     """
+    with _written(folder):
+        results = []
+        for run in scenario.runs:
+            model, library = build_library(scenario, run)
+            results.append(run_prepared(prepare(scenario, run, model, library), run, progress))
+            _write_run(results[-1], folder)
+        return ScenarioResult(folder, tuple(results), _write_summary(scenario, results, folder))
+
+
+def run_prepared(setup: Setup, run: Run, progress: Progress | None = None) -> RunResult:
+    """Run what `prepare` set up, and measure it.
+
+    Raises:
+        ScenarioError: if the plant diverges.
+    """
+    trace, timing = run_once(setup, run, progress)
+    metrics = {**compute_metrics(trace, timing), **record_metrics(trace, setup.library)}
+    frames = find_frames(setup.model, setup.library, trace)
+    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
+
+
+def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> None:
+    """Write what `run_scenario` writes of runs that were made elsewhere.
+
+    Raises:
+        ScenarioError: if the folder cannot be written.
+    """
+    with _written(folder):
+        for result in results:
+            _write_run(result, folder)
+        _write_summary(scenario, results, folder)
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """Make a folder; say in one line what the file system refuses there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
-        raise ScenarioError(f"cannot write there ({error.strerror})", where=str(folder), valid="a folder") from error
-    results, hashes = [], {}
-    for run in scenario.runs:
-        model, library = build_library(scenario, run)
-        setup = prepare(scenario, run, model, library)
-        trace, timing = run_once(setup, run, progress)
-        trace.save(folder / f"{run.name}.npz")
-        timing.save(folder / f"{run.name}_timing.npz")
-        payload = payload_of(trace, library)
-        metrics = {**compute_metrics(trace, timing), "payload": None if payload is None else payload.document()}
-        results.append(RunResult(run.name, trace, timing, metrics, tuple(setup.host.notes)))
-        hashes[run.name] = library.hash
+        what = f"the results cannot be written ({error.strerror or error})"
+        raise ScenarioError(what, where=str(error.filename or folder), valid="a writable folder with space") from error
+
+
+def _write_run(result: RunResult, folder: Path) -> None:
+    result.trace.save(folder / f"{result.name}.npz")
+    result.timing.save(folder / f"{result.name}_timing.npz")
+    result.frames.save(folder / f"{result.name}_frames.npz")
+
+
+def _write_summary(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> dict[str, Any]:
+    hashes = {result.name: result.library_hash for result in results}
     summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
     write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
     document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     write_atomically(folder / "metrics.json", lambda file: file.write(document))
-    return ScenarioResult(folder, tuple(results), summary)
+    return summary
 
 
 def run_once(setup: Setup, run: Run, progress: Progress | None = None) -> tuple[Trace, Timing]:
@@ -158,6 +205,7 @@ class _Recorder:
         limits = Limits(library, setup.host.options)
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
+        slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
         error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q)
         return Trace(
             t=self.t,
@@ -182,6 +230,7 @@ class _Recorder:
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),
             joint_names=np.array(library.joint_names),
+            joint_units=np.where(slides, "m", "rad"),
             effort_limit=limits.effort,
             effort_rate_limit=limits.effort_rate,
             period=np.array(np.nan if setup.reference.period is None else setup.reference.period),
@@ -198,3 +247,21 @@ def _pose_error(samples: FloatArray, position: FloatArray, rotation: FloatArray)
     assert samples.shape[1] == CARTESIAN_SIZE
     desired = samples[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
     return pose_error(position, rotation, samples[:, POSITION], desired)
+
+
+def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:
+    """Evaluate the frames of the controller's robot along the true motion, `FRAME_RATE` times a second."""
+    period = float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
+    steps = np.arange(0.0, len(trace.t), max(1.0 / (FRAME_RATE * period), 1.0)).astype(int)
+    names = [f"T_0_{k + 1}" for k in range(model.n)] + ["T_0_ee"]
+    poses = np.empty((len(steps), len(names) + 1, 4, 4))
+    poses[:, 0] = homogeneous(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))
+    for rows, q in zip(poses, trace.q[steps], strict=True):
+        rows[1:] = [library.evaluate(name, q) for name in names]
+    return Frames(
+        t=trace.t[steps],
+        names=np.array(["base", *model.link_names, "ee"]),
+        parents=np.array([-1, *(link.parent + 1 for link in model.links), model.ee_link + 1]),
+        position=poses[:, :, :3, 3].astype(np.float32),
+        rotation=poses[:, :, :3, :3].astype(np.float32),
+    )

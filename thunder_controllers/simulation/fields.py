@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.errors import ScenarioError, nearest
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
@@ -35,8 +35,8 @@ class Strict(BaseModel):
     @classmethod
     def _knows_all_keys(cls, data: Any) -> Any:
         unknown = [key for key in data if key not in cls.model_fields] if isinstance(data, dict) else []
-        if unknown:
-            context = {"key": str(unknown[0]), "valid": ", ".join(cls.model_fields)}
+        if unknown and cls.model_config.get("extra") == "forbid":
+            context = {"key": str(unknown[0]), "valid": nearest(str(unknown[0]), cls.model_fields)}
             raise PydanticCustomError(UNKNOWN_KEY, "unknown key '{key}' (valid: {valid})", context)
         return data
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.host import FAULTS, Guard, Library
-from thunder_controllers.identification.payload import Payload, find_payload
+from thunder_controllers.identification.evidence import gather
+from thunder_controllers.identification.motion import Record
+from thunder_controllers.identification.payload import FoundBody, named, payload_of
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import InertiaError
@@ -48,6 +50,7 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "final_error_norm": float(norm[-_final_steps(trace) :].mean()),
         "max_error_norm": float(norm.max()),
         "iae": float(norm.sum() * dt),
+        "errors": error_metrics(trace),
         "effort_limit_hits": trace.guard_steps("effort_limited"),
         "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
         "fault": first_fault(trace),
@@ -62,6 +65,29 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "estimates": estimate_errors(trace),
         "control_step_us": step_times(timing),
         "wall_per_simulated_second": timing.wall / (len(trace.t) * dt),
+    }
+
+
+def error_norms(trace: Trace) -> dict[str, tuple[str, FloatArray]]:
+    """What an error consists of, by name, each with its unit and norm (N,).
+
+    `position` [m] and `orientation` [rad], the angle up to π/2, of the end effector; or `revolute joints` [rad] and
+    `prismatic joints` [m], those that there are.
+    """
+    if trace.is_cartesian:
+        linear, angular = np.split(trace.error, 2, axis=1)
+        angle = np.arcsin(np.minimum(np.linalg.norm(angular, axis=1), 1.0))
+        return {"position": ("m", np.linalg.norm(linear, axis=1)), "orientation": ("rad", angle)}
+    kinds = {"revolute joints": "rad", "prismatic joints": "m"}
+    columns = {name: (unit, trace.error[:, trace.joint_units == unit]) for name, unit in kinds.items()}
+    return {name: (unit, np.linalg.norm(e, axis=1)) for name, (unit, e) in columns.items() if e.shape[1]}
+
+
+def error_metrics(trace: Trace) -> dict[str, dict[str, Any]]:
+    """Unit, mean over the last `FINAL_SECONDS` and maximum of each of `error_norms`."""
+    return {
+        name: {"unit": unit, "final": float(norm[-_final_steps(trace) :].mean()), "max": float(norm.max())}
+        for name, (unit, norm) in error_norms(trace).items()
     }
 
 
@@ -93,12 +119,26 @@ def estimate_errors(trace: Trace) -> dict[str, Any]:
     return result
 
 
-def payload_of(trace: Trace, library: Library) -> Payload | None:
-    """What the last adapted link carries at the end, by what was recorded since its true body last changed."""
+def record_metrics(trace: Trace, library: Library) -> dict[str, Any]:
+    """What the record says since a true body last changed: `payload` of the last adapted link, `record` of them all.
+
+    `record` holds, per adapted link, mass, CoM and inertia about the frame's origin by a fit to what was measured, with
+    standard deviations, which are `known` to a tenth of the body, and of which of these the last estimate is as near
+    as that (`settled`); of other links it takes the last estimates.
+    """
     since = trace.t >= trace.truth_time[-1]
-    names = map(str, trace.adapted_links)
-    estimates = dict(zip(names, trace.estimates[-1], strict=True))
-    return find_payload(library, estimates, trace.q_measured[since], trace.effort[since], 1.0 / _period(trace))
+    q, effort, rate = trace.q_measured[since], trace.effort[since], 1.0 / _period(trace)
+    estimates = dict(zip(map(str, trace.adapted_links), trace.estimates[-1], strict=True))
+    found = gather(library, estimates, Record.of_held(q, effort, rate))
+    payload = payload_of(library, estimates, found)
+    record = {}
+    for name, evidence in found.items():
+        body = FoundBody.about_origin(evidence.fit, evidence.covariance)
+        last = FoundBody.about_origin(estimates[name], evidence.covariance)
+        known = body.trusted()
+        record[name] = {"fit": named(body.dyn), "std": named(body.std), "known": list(known)}
+        record[name]["settled"] = [one for one in last.near(body) if one in known]
+    return {"payload": None if payload is None else payload.document(), "record": record}
 
 
 def _parameter_error(estimate: FloatArray, truth: FloatArray) -> dict[str, float | None]:

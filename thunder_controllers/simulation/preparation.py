@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Law, Library, Options
+from thunder_controllers.host import Controller, Law, Library, Limits, Options
+from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
 from thunder_controllers.simulation.fields import per_joint
-from thunder_controllers.simulation.options import Body
+from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
-from thunder_controllers.simulation.reference_options import IdentifyOptions
-from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
+from thunder_controllers.simulation.reference_options import Follower
+from thunder_controllers.simulation.robot import urdf_text
+from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.xacro import expand_xacro
-
-if TYPE_CHECKING:
-    from thunder_dynamics.build import LawRequest
 
 FloatArray = NDArray[np.float64]
-
-ESTIMATE = "pi_hat"
-"""State entry of adaptive laws: inertial parameters of the adapted links, REG order."""
 
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
@@ -60,6 +54,8 @@ class Setup:
         adapted_links: Names, in the order of the estimates; empty if the law has none.
         period: Of the control [s].
         measurements: What the law measures beside joint states, and what reads it from the plant.
+        model: The controller's robot.
+        notes: Lines of what the check of the reference and the host noticed.
     """
 
     library: Library
@@ -70,6 +66,8 @@ class Setup:
     adapted_links: tuple[str, ...]
     period: float
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
+    model: RobotModel
+    notes: tuple[str, ...]
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
@@ -78,14 +76,20 @@ def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
     Raises:
         ThunderError: as reader, build and library raise.
     """
+    model = scenario.load_model(run.config.robot, run.config)
+    return model, compile_law(model, run.config.law)
+
+
+def compile_law(model: RobotModel, law: LawSection) -> Library:
+    """Compile a robot with a law unless the cache holds just that, and load it.
+
+    Raises:
+        ThunderError: as build and library raise.
+    """
     from thunder_dynamics.build import build  # only here: running a library needs no code generator
 
-    config = run.config
-    robot = scenario.resolve(config.robot)
-    model = load_model(robot, **config.robot_options)
-    laws: list[LawRequest] = [(config.law.name, config.law.options)]
-    folder = build(model, laws=laws, python=False)
-    return model, Library(folder / f"lib{model.name}.so")
+    folder = build(model, laws=[(law.name, law.options)], python=False)
+    return Library(folder / f"lib{model.name}.so")
 
 
 def prepare(
@@ -107,13 +111,17 @@ def prepare(
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
     plant = _plant(scenario, config, library, description or read_description(scenario, config))
-    reference = _reference(library, config)
+    cartesian = library.law(config.law.name).reference_kind == "cartesian"
+    reference = config.reference.build_for(Follower(library, cartesian, scenario.path.parent))
     samples = _samples(reference, library, config, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
-    law = library.law(config.law.name)
+    law, options = library.law(config.law.name), _host_options(config, library.n_joints, where)
     _check_feeds(law, config, samples.shape[1], where)
+    notes: list[str] = []
+    if config.check_reference:
+        notes = check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
     links = adapted_links(model, library, config)
     host = Controller()
     host.configure(
@@ -121,7 +129,7 @@ def prepare(
         law=config.law.name,
         gains={name: _gain(value) for name, value in config.law.gains.items()},
         initial_state=_initial_state(library, config, links, where),
-        options=_host_options(config, library.n_joints, where),
+        options=options,
     )
     host.set_reference(samples[0])
     for name, values in config.reference.further.items():
@@ -129,22 +137,27 @@ def prepare(
     host.freeze_adaptation(not run.adaptation)
     host.activate(q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
-    return Setup(library, plant, host, reference, samples, links, period, measurements)
+    notes += host.notes
+    return Setup(library, plant, host, reference, samples, links, period, measurements, model, tuple(notes))
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
     """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
-    path = scenario.resolve(config.plant.urdf)
-    if config.plant.engine == "model":
-        return load_model(path, **config.robot_options)
-    return expand_xacro(path, config.plant.xacro_args) if path.suffix == ".xacro" else read_text(path)
+    plant = config.plant
+    if plant.engine == "model":
+        return scenario.load_model(plant.urdf, config)
+    reading = {"xacro_args": plant.xacro_args, "packages": scenario.packages(plant.packages)}
+    return urdf_text(scenario.resolve(plant.urdf), reading)
 
 
 def _plant(scenario: Scenario, config: RunConfig, library: Library, description: str | RobotModel) -> Plant:
+    options: PlantOptions = config.plant
+    if isinstance(description, str) and options.ee_link is None:
+        options = options.model_copy(update={"ee_link": config.ee_link})
     common: dict[str, Any] = {
         "joints": library.joint_names,
         "period": 1.0 / config.rate,
-        "options": config.plant,
+        "options": options,
         "seed": config.seed,
         "gravity_compensated": config.host.gravity_compensated_by_robot,
         "where": str(scenario.resolve(config.plant.urdf)),
@@ -152,20 +165,15 @@ def _plant(scenario: Scenario, config: RunConfig, library: Library, description:
     return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
 
 
-def _reference(library: Library, config: RunConfig) -> Reference:
-    if isinstance(config.reference, IdentifyOptions):
-        return config.reference.build_for(library, library.law(config.law.name).reference_kind == "cartesian")
-    return config.reference.build()
-
-
 def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
     samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
     kind = library.law(config.law.name).reference_kind
     expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * library.n_joints
-    fits = config.reference.type == "identify" or config.reference.type.startswith("joint") == (kind == "joint")
+    stated = config.reference
+    fits = stated.suits_both or stated.type.startswith("joint") == (kind == "joint")
     if not fits or samples.shape[1] != expected:
         raise ScenarioError(
-            f"a reference of type {config.reference.type} with {samples.shape[1]} values per sample",
+            f"a reference of type {stated.type} with {samples.shape[1]} values per sample",
             where=where,
             valid=f"a {kind} one with {expected} values, for law {config.law.name}",
         )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import ConfigDict, Discriminator, Field, SkipValidation, Tag
 
 from thunder_controllers.identification.fourier import PoseOfJoints
 from thunder_controllers.identification.limits import MotionBounds
 from thunder_controllers.identification.search import identifying_motion
 from thunder_controllers.references import trajectories
 from thunder_controllers.references.excitation import Excitation, JointExcitation
+from thunder_controllers.references.table_file import read_table
+from thunder_controllers.references.users import load_reference, reference_entries
 from thunder_controllers.simulation.fields import Finite, NonNegative, Positive, Strict, Vector3, per_joint
 from thunder_dynamics.errors import NameNotFoundError
 from thunder_dynamics.spatial import rotation_from_ypr
@@ -30,10 +36,41 @@ Count = Annotated[int, Field(strict=True, ge=1, le=100)]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 
 
+@dataclass(frozen=True)
+class Follower:
+    """Who follows a reference: a compiled robot, whether its law follows a pose, and where relative paths start."""
+
+    library: Library
+    cartesian: bool
+    folder: Path
+
+
 class _Options(Strict):
     """What all references have: `further` entries of the law's reference beside the standard ones, constant."""
 
+    suits_both: ClassVar[bool] = True
+    """Whether it may be of joints or of a pose; else its type says which."""
+
+    type: str
     further: dict[str, Values] = Field(default_factory=dict)
+
+    @abstractmethod
+    def build_for(self, follower: Follower) -> trajectories.Reference:
+        """Make the trajectory for a robot and its law."""
+
+
+class _Trajectory(_Options):
+    """A trajectory of `references`, the same for every robot."""
+
+    suits_both: ClassVar[bool] = False
+
+    @abstractmethod
+    def build(self) -> trajectories.Reference:
+        """Make the trajectory."""
+
+    def build_for(self, follower: Follower) -> trajectories.Reference:
+        """Make the trajectory, whoever follows it."""
+        return self.build()
 
 
 class PoseOptions(Strict):
@@ -48,7 +85,7 @@ class PoseOptions(Strict):
         return np.array(rotation_from_ypr(*self.ypr))
 
 
-class LissajousOptions(_Options):
+class LissajousOptions(_Trajectory):
     """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase, ypr and swing [rad]."""
 
     type: Literal["lissajous"]
@@ -68,7 +105,7 @@ class LissajousOptions(_Options):
         return trajectories.Lissajous(*motion, rotation_from_ypr(*self.ypr), *swing)
 
 
-class HoldOptions(PoseOptions, _Options):
+class HoldOptions(PoseOptions, _Trajectory):
     """`trajectories.Hold`: a constant pose."""
 
     type: Literal["hold"]
@@ -78,7 +115,7 @@ class HoldOptions(PoseOptions, _Options):
         return trajectories.Hold(self.position, self.rotation)
 
 
-class PosesOptions(_Options):
+class PosesOptions(_Trajectory):
     """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
 
     type: Literal["poses"]
@@ -99,7 +136,7 @@ class PoseStep(PoseOptions):
     time: NonNegative
 
 
-class StepsOptions(_Options):
+class StepsOptions(_Trajectory):
     """`trajectories.PoseSteps`: poses from a time on, the first from 0."""
 
     type: Literal["steps"]
@@ -111,7 +148,7 @@ class StepsOptions(_Options):
         return trajectories.PoseSteps(times, positions, rotations)
 
 
-class ExcitationOptions(PoseOptions, _Options):
+class ExcitationOptions(PoseOptions, _Trajectory):
     """`excitation.Excitation` about a pose: amplitudes `linear` [m] and `angular` [rad], base frequency [Hz]."""
 
     type: Literal["excitation"]
@@ -127,7 +164,7 @@ class ExcitationOptions(PoseOptions, _Options):
         return Excitation(*place, self.frequency, self.harmonics, self.seed)
 
 
-class JointLissajousOptions(_Options):
+class JointLissajousOptions(_Trajectory):
     """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
 
     type: Literal["joint_lissajous"]
@@ -141,7 +178,7 @@ class JointLissajousOptions(_Options):
         return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
 
 
-class JointPathOptions(_Options):
+class JointPathOptions(_Trajectory):
     """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
 
     type: Literal["joint_path"]
@@ -163,7 +200,7 @@ class JointStep(Strict):
     q: JointPosition
 
 
-class JointStepsOptions(_Options):
+class JointStepsOptions(_Trajectory):
     """`trajectories.JointSteps`: positions from a time on, the first from 0."""
 
     type: Literal["joint_steps"]
@@ -174,7 +211,7 @@ class JointStepsOptions(_Options):
         return trajectories.JointSteps([step.time for step in self.steps], [step.q for step in self.steps])
 
 
-class JointPolynomialOptions(_Options):
+class JointPolynomialOptions(_Trajectory):
     """`trajectories.JointPolynomial`: from `start` to `end` [rad or m] in `time` [s]."""
 
     type: Literal["joint_polynomial"]
@@ -188,7 +225,7 @@ class JointPolynomialOptions(_Options):
         return trajectories.JointPolynomial(self.start, self.end, self.time, self.degree)
 
 
-class JointExcitationOptions(_Options):
+class JointExcitationOptions(_Trajectory):
     """`excitation.JointExcitation`: centre and amplitude [rad or m], base frequency [Hz]."""
 
     type: Literal["joint_excitation"]
@@ -204,7 +241,7 @@ class JointExcitationOptions(_Options):
 
 
 class IdentifyOptions(_Options):
-    """`search.identifying_motion` of a link, the end effector's by default, at rest at `q` once in a `period` [s].
+    """`search.identifying_motion` of a link, the end effector's by default, or of `all`, at rest at `q` each `period`.
 
     For a law that follows a pose it is the pose of that motion of the joints, away from singularities by `clearance`.
     """
@@ -222,33 +259,94 @@ class IdentifyOptions(_Options):
     clearance: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 0.3
     seed: Seed = 0
 
-    def build_for(self, library: Library, cartesian: bool) -> trajectories.Reference:
+    def build_for(self, follower: Follower) -> trajectories.Reference:
         """Find the motion, of joints or of the pose along them."""
+        library, cartesian = follower.library, follower.cartesian
         links, n = library.link_names, library.n_joints
-        if self.link is not None and self.link not in links:
-            raise NameNotFoundError(f"no link '{self.link}'", where="reference.link", valid=", ".join(links))
-        index = n - 1 if self.link is None else links.index(self.link)
+        places: dict[str | None, int | None] = {"all": None, None: n - 1, **{link: i for i, link in enumerate(links)}}
+        if self.link not in places:
+            valid = f"{', '.join(links)}, all"
+            raise NameNotFoundError(f"no link '{self.link}'", where="reference.link", valid=valid)
         reach, velocity, acceleration = (
             tuple(per_joint(getattr(self, name), n, f"reference.{name}").tolist())
             for name in ("reach", "velocity", "acceleration")
         )
         clearance = self.clearance if cartesian else 0.0
         bounds = MotionBounds(reach, velocity, acceleration, self.share, self.workspace, clearance)
-        joints = identifying_motion(library, index, self.q, bounds, self.period, self.harmonics, self.seed)
+        joints = identifying_motion(library, places[self.link], self.q, bounds, self.period, self.harmonics, self.seed)
         return PoseOfJoints(library, joints) if cartesian else joints
 
 
-ReferenceOptions = Annotated[
-    LissajousOptions
-    | HoldOptions
-    | PosesOptions
-    | StepsOptions
-    | ExcitationOptions
-    | JointLissajousOptions
-    | JointPathOptions
-    | JointStepsOptions
-    | JointPolynomialOptions
-    | JointExcitationOptions
-    | IdentifyOptions,
-    Field(discriminator="type"),
-]
+class CsvOptions(_Options):
+    """`table_file.read_table`: rows of a CSV file, a path relative to the scenario's file."""
+
+    type: Literal["csv"]
+    file: str
+
+    def build_for(self, follower: Follower) -> trajectories.Reference:
+        """Read the file."""
+        return read_table(follower.folder / self.file, follower.library.joint_names, follower.cartesian)
+
+
+class UserOptions(_Options):
+    """What an entry point of the group `thunder.references` makes of all keys beside `type` and `further`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    def build_for(self, follower: Follower) -> trajectories.Reference:
+        """Call the entry point."""
+        return load_reference(self.type, self.model_extra or {})
+
+
+class GivenOptions(_Options):
+    """A reference of a script; no file can name it."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
+
+    type: Literal["given"] = "given"
+    make: SkipValidation[Callable[[Follower], trajectories.Reference]] = Field(exclude=True)
+
+    def build_for(self, follower: Follower) -> trajectories.Reference:
+        """Hand it out."""
+        return self.make(follower)
+
+
+SHIPPED: tuple[type[_Options], ...] = (
+    LissajousOptions,
+    HoldOptions,
+    PosesOptions,
+    StepsOptions,
+    ExcitationOptions,
+    JointLissajousOptions,
+    JointPathOptions,
+    JointStepsOptions,
+    JointPolynomialOptions,
+    JointExcitationOptions,
+    IdentifyOptions,
+    CsvOptions,
+)
+KINDS = {get_args(kind.model_fields["type"].annotation)[0]: kind for kind in SHIPPED}
+"""Options of the types that come with the package."""
+
+
+def reference_types() -> list[str]:
+    """Types of reference there are, ours and those of entry points."""
+    return sorted({*KINDS, *reference_entries()})
+
+
+def _tag(data: Any) -> str | None:
+    """Which options a mapping is validated as, or given options are of; None without a type."""
+    if isinstance(data, GivenOptions):
+        return "given"
+    kind = data.get("type") if isinstance(data, Mapping) else getattr(data, "type", None)
+    return "entry point" if kind not in KINDS and kind in reference_entries() else kind
+
+
+if TYPE_CHECKING:
+    ReferenceOptions = _Options
+else:
+    _TAGGED = KINDS | {"entry point": UserOptions, "given": GivenOptions}
+    ReferenceOptions = Annotated[
+        Union[tuple(Annotated[kind, Tag(tag)] for tag, kind in _TAGGED.items())],  # noqa: UP007 - of a tuple
+        Discriminator(_tag),
+    ]

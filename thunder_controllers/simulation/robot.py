@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -12,7 +15,7 @@ from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.simulation.mujoco_model import strip_geometry
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro import expand_xacro
 
@@ -28,7 +31,7 @@ class RobotOptions:
 
     Args:
         urdf: Path or package:// URI of a URDF or xacro file.
-        xacro_args: Arguments of a xacro file.
+        reading: Options of a xacro file, as `expand_xacro` takes them.
         joints: Names in the order of messages; empty: the order of the description.
         period: Of states and commands [s].
         plant: Departures from the description, and integration.
@@ -39,7 +42,7 @@ class RobotOptions:
     """
 
     urdf: str
-    xacro_args: dict[str, str]
+    reading: Mapping[str, Any]
     joints: tuple[str, ...]
     period: float
     plant: PlantOptions
@@ -60,7 +63,7 @@ class SimulatedRobot:
     """
 
     def __init__(self, options: RobotOptions) -> None:
-        urdf = read_description(options.urdf, options.xacro_args)
+        urdf = urdf_text(resolve_file(options.urdf), options.reading)
         self.joints = options.joints or joint_names(urdf, options.urdf)
         self.options = options
         self.plant = MujocoPlant(
@@ -188,13 +191,22 @@ class SimulatedRobot:
             self.plant.brake()
 
 
-def read_description(urdf: str, xacro_args: dict[str, str]) -> str:
-    """Read a URDF, expanding xacro, from a path or package:// URI."""
-    path = resolve_file(urdf)
+def urdf_text(path: Path, reading: Mapping[str, Any]) -> str:
+    """Read a URDF, or expand a xacro file.
+
+    Args:
+        path: Of the file.
+        reading: Of a xacro file: `xacro_args`, `xacro_folders`, `packages`; those that are empty count as not given.
+
+    Raises:
+        RobotFileError: if it cannot be read, or options are given for a file that is no xacro.
+    """
+    given = {name: value for name, value in reading.items() if value}
     if path.suffix == ".xacro":
-        return expand_xacro(path, xacro_args)
-    if xacro_args:
-        raise ScenarioError("xacro_args for a file that is no xacro", where=urdf, valid="a .xacro file, or none")
+        return expand_xacro(path, **given)
+    if given:
+        what = f"{', '.join(map(option, given))} for a file that is no xacro"
+        raise RobotFileError(what, where=str(path), valid="a .xacro file, or none")
     return read_text(path)
 
 

@@ -14,11 +14,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
+from thunder_controllers.resources import SCENARIOS, locate
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
-from thunder_controllers.simulation.reference_options import ReferenceOptions
+from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import RobotFileError, ScenarioError
+from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 
@@ -27,6 +30,9 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 
 GainValue = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 LimitValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+DESCRIPTIONS = (".urdf", ".xacro")
+"""Suffixes of the files that MuJoCo takes, and whose end effector is chosen when they are read."""
 
 MAX_STEPS = 10_000_000
 """Longest run; its trace would fill memory beyond that."""
@@ -42,6 +48,7 @@ class PlantSection(PlantOptions):
     engine: Literal["mujoco", "model"] = "mujoco"
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
+    packages: dict[str, str] = Field(default_factory=dict)
     velocity: VelocitySource = "differences"
 
 
@@ -85,9 +92,11 @@ class RunConfig(Strict):
 
     robot: str
     robot_options: dict[str, Any] = Field(default_factory=dict)
+    ee_link: str | None = None
     plant: PlantSection
     law: LawSection = LawSection()
     reference: ReferenceOptions
+    check_reference: bool = True
     start: StartSection
     duration: Positive
     rate: Positive = 1000.0
@@ -165,18 +174,37 @@ class Scenario:
         """Locate a file that the scenario names."""
         return (self.path.parent / relative).resolve()
 
+    def packages(self, folders: Mapping[str, str]) -> dict[str, Path]:
+        """Locate packages that the scenario names."""
+        return {name: self.resolve(folder) for name, folder in folders.items()}
+
+    def load_model(self, relative: str, config: RunConfig) -> RobotModel:
+        """Read a robot file under the options of a run.
+
+        Raises:
+            ThunderError: as its reader raises.
+        """
+        file = self.resolve(relative)
+        named = config.ee_link is not None and file.suffix in DESCRIPTIONS
+        options = config.robot_options | ({"ee_link": config.ee_link} if named else {})
+        packages = options.get("packages")
+        if isinstance(packages, Mapping):  # the reader says what is wrong with anything else
+            options = {**options, "packages": self.packages(packages)}
+        return load_model(file, **options)
+
 
 def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
     """Read and check a scenario.
 
     Args:
-        path: The YAML file.
+        path: The YAML file, or the name of a scenario that comes with the package.
         seed: Replaces the seed of every run.
 
     Raises:
         ScenarioError: with file, line and key, and what would be valid.
+        NameNotFoundError: for a name that no scenario has.
     """
-    file = Path(path)
+    file = locate(path, SCENARIOS)
     try:
         text = read_text(file)
         document = parse_yaml(text, str(file))
@@ -187,6 +215,31 @@ def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
     for run in runs:
         _check_files(file, run, document)
     return Scenario(file.resolve(), whole.name, whole.description, runs, text)
+
+
+def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
+    """Check a run's configuration that comes from no file.
+
+    Raises:
+        ScenarioError: with `source`, the key, and what would be valid.
+    """
+    config: RunConfig = _validate(RunConfig, data, _Arguments(dict(data), _key_paths(data), frozenset(), source), ())
+    return config
+
+
+class _Arguments(YamlDocument):
+    """Keys and values without lines."""
+
+    def where(self, path: KeyPath) -> str:
+        return f"{self.source}: {'.'.join(map(str, path))}" if path else self.source
+
+
+def _key_paths(data: Any, path: KeyPath = ()) -> dict[KeyPath, int]:
+    parts = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list | tuple) else ()
+    found = {path: 0}
+    for key, value in parts:
+        found |= _key_paths(value, (*path, key))
+    return found
 
 
 def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:
@@ -257,7 +310,9 @@ def _lower_first(text: str) -> str:
 
 def _tags(location: KeyPath) -> str:
     """Types there are at the place of a union."""
-    kinds = get_args(get_args(FaultOptions if "faults" in location else ReferenceOptions)[0])
+    if "faults" not in location:
+        return ", ".join(reference_types())
+    kinds = get_args(get_args(FaultOptions)[0])
     return ", ".join(sorted(get_args(kind.model_fields["type"].annotation)[0] for kind in kinds))
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
-from scipy.spatial.transform import Rotation
 
-from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
+from thunder_controllers.references.feasibility import random_postures, way_from_pose
+from thunder_controllers.references.trajectories import TWIST
 from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EVALUATIONS = 100
 def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: str) -> FloatArray:
     """Find joint positions within their limits whose end effector has the pose of a Cartesian sample, shape (n,).
 
-    The residual is [p − p_d ; Log(R R_dᵀ)]. Of the many solutions of a redundant arm, one near `guess` is found, unless
+    The residual is `way_from_pose`. Of the many solutions of a redundant arm, one near `guess` is found, unless
     the way from there ends at a joint limit; then random guesses follow, the same ones every time.
 
     Raises:
@@ -44,8 +44,7 @@ def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: s
             where=where,
             valid=f"{lower[joint]:g} to {upper[joint]:g}",
         )
-    low, high = np.sort(np.where(np.isfinite([lower, upper]), [lower, upper], [[-np.pi], [np.pi]]), axis=0)
-    randoms = np.random.default_rng(0).uniform(low, high, (RANDOM_GUESSES, len(guess)))
+    randoms = random_postures(lower, upper, RANDOM_GUESSES)
     nearest = np.full(6, np.inf)
     for start, evaluations in ((guess, None), *((random, EVALUATIONS) for random in randoms)):
         q, left = _descend(library, sample, start, evaluations)
@@ -62,11 +61,9 @@ def _descend(
 ) -> tuple[FloatArray, FloatArray]:
     """Least-squares solution from one guess: positions, shape (n,), and what is left of the residual, shape (6,)."""
     lower, upper = library.position_lower, library.position_upper
-    target = sample[ROTATION].reshape(3, 3)  # column-major, hence the transpose of R_d
 
     def residual(q: FloatArray) -> FloatArray:
-        T = library.evaluate("T_0_ee", q)
-        return np.concatenate((T[:3, 3] - sample[POSITION], Rotation.from_matrix(T[:3, :3] @ target).as_rotvec()))
+        return way_from_pose(library, q, sample)
 
     # The solver keeps strictly inside its bounds and refuses a start on one.
     inside = np.clip(start, lower + 1e-6, upper - 1e-6)

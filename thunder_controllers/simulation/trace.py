@@ -5,18 +5,35 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_dynamics.inertia import REG_NAMES
+
 FloatArray = NDArray[np.float64]
+Stored = TypeVar("Stored", bound="_Archive")
+
+
+class _Archive:
+    """Arrays by the names of the fields, kept as .npz."""
+
+    def save(self, path: Path) -> None:
+        """Write as .npz, whole or not at all."""
+        save_arrays(path, vars(self))
+
+    @classmethod
+    def load(cls: type[Stored], path: Path) -> Stored:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as archive:
+            return cls(**{name: archive[name] for name in cls.__annotations__})
 
 
 @dataclass
-class Trace:
+class Trace(_Archive):
     """Rows k = 0 … N−1 at times t_k; the effort of row k acts from t_k to t_{k+1}.
 
     Attributes:
@@ -42,6 +59,7 @@ class Trace:
         fault_names: What each one is, and when, (F,).
         adapted_links: Names of the links of `estimates`.
         joint_names: In order.
+        joint_units: Of their positions, rad or m, (n,).
         effort_limit: [N·m or N], (n,).
         effort_rate_limit: Per second, (n,).
         period: Of the reference [s]; NaN if it has none.
@@ -69,6 +87,7 @@ class Trace:
     fault_names: NDArray[np.str_]
     adapted_links: NDArray[np.str_]
     joint_names: NDArray[np.str_]
+    joint_units: NDArray[np.str_]
     effort_limit: FloatArray
     effort_rate_limit: FloatArray
     period: FloatArray
@@ -79,28 +98,59 @@ class Trace:
         n = self.q.shape[1]
         return not (self.reference.shape[1] == 3 * n and self.error.shape[1] == n)
 
-    def save(self, path: Path) -> None:
-        """Write as .npz, whole or not at all."""
-        save_arrays(path, {field.name: getattr(self, field.name) for field in fields(self)})
-
-    @classmethod
-    def load(cls, path: Path) -> Trace:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as archive:
-            return cls(**{field.name: archive[field.name] for field in fields(cls)})
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All that has one row per step, by `<array>.<joint, axis or entry>`, (N,) each."""
+        joints = [str(name) for name in self.joint_names]
+        axes = ["x", "y", "z"]
+        parts = {name: (getattr(self, name), joints) for name in ("q", "qd", "q_measured", "qd_measured", "effort")}
+        parts["position"] = (self.position, axes)
+        parts["error"] = (self.error, [*axes, "about_x", "about_y", "about_z"] if self.is_cartesian else joints)
+        parts["telemetry"] = (self.telemetry, _numbered(self.telemetry_names))
+        names = [f"{link}.{parameter}" for link in self.adapted_links for parameter in REG_NAMES]
+        parts["estimate"] = (self.estimates.reshape(len(self.t), -1), names)
+        columns = {
+            f"{kind}.{name}": rows[:, k] for kind, (rows, names) in parts.items() for k, name in enumerate(names)
+        }
+        return columns | {"guards": self.guards}
 
     def guard_steps(self, name: str) -> int:
         """Number of steps in which a guard acted; 0 for a name that the host does not have."""
-        return int(self._acted(name).sum())
+        return int(self.acted(name).sum())
 
     def first_step(self, name: str) -> int | None:
         """First step in which a guard acted; None if it never did."""
-        acted = self._acted(name)
+        acted = self.acted(name)
         return int(np.argmax(acted)) if acted.any() else None
 
-    def _acted(self, name: str) -> NDArray[np.bool_]:
+    def acted(self, name: str) -> NDArray[np.bool_]:
+        """In which steps a guard acted, (N,); in none for a name that the host does not have."""
         bits = np.flatnonzero(self.guard_names == name)
         return (self.guards >> bits[0]) & 1 > 0 if bits.size else np.zeros(len(self.guards), dtype=bool)
+
+
+def _numbered(names: NDArray[np.str_]) -> list[str]:
+    """Names of values: an entry with several numbers them from 0."""
+    texts = [str(name) for name in names]
+    return [f"{name}.{texts[:k].count(name)}" if texts.count(name) > 1 else name for k, name in enumerate(texts)]
+
+
+@dataclass(frozen=True)
+class Frames(_Archive):
+    """Where the frames of the controller's robot are at the true joint positions, at some of the steps of a trace.
+
+    Attributes:
+        t: [s], (K,).
+        names: `base`, the links, and `ee`, (F,).
+        parents: Index of the frame that each one is joined to; −1 for the base, (F,).
+        position: Of their origins [m], world frame, (K, F, 3).
+        rotation: World frame, (K, F, 3, 3).
+    """
+
+    t: FloatArray
+    names: NDArray[np.str_]
+    parents: NDArray[np.int64]
+    position: NDArray[np.float32]
+    rotation: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -122,8 +172,8 @@ class Timing:
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write arrays as .npz, whole or not at all."""
-    write_atomically(path, lambda file: np.savez(file, **arrays))
+    """Write arrays as compressed .npz, whole or not at all."""
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:

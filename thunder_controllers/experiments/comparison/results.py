@@ -17,6 +17,7 @@ from thunder_controllers.experiments.runner import load_robot, run_cases
 from thunder_controllers.experiments.table import cell, faults, find, markdown_table, spread, summary
 from thunder_controllers.report.page import render
 from thunder_controllers.simulation.trace import write_atomically
+from thunder_dynamics.codegen.fingerprint import canonical
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.version import __version__
 
@@ -68,7 +69,7 @@ def _digest(case: Case) -> str:
     """Of all that a run's outcome follows from: library, plant's description, configuration with its seed, version."""
     robot = load_robot(case.config)
     config = case.config.model_dump(mode="json", exclude={"robot": True, "plant": {"urdf"}})
-    parts = [__version__, robot.library.hash, robot.description, config, case.adaptation, case.window]
+    parts = [__version__, robot.library.hash, canonical(robot.description), config, case.adaptation, case.window]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

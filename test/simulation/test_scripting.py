@@ -1,0 +1,159 @@
+"""`simulate`: the engine of scenarios, from Python."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from numpy.typing import NDArray
+
+from thunder_controllers import Result, simulate
+from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers import load_model
+
+ROOT = Path(__file__).parents[2]
+PANDA = ROOT / "config/robots/panda.yaml"
+URDF = ROOT / "urdf/panda.urdf.xacro"
+PLANAR = ROOT / "config/robots/planar3r.yaml"
+SLOW = {"velocity_limit": 0.5, "velocity_stop_ratio": 1.0}
+BENT = np.array([0.3, 0.6, -0.4])
+
+pytestmark = pytest.mark.slow
+
+
+def _wave(t: float) -> NDArray[np.float64]:
+    return BENT + 0.2 * np.sin(t) ** 3
+
+
+def _planar(**changes: Any) -> Result:
+    arguments: dict[str, Any] = {"law": "slotine_li", "reference": _wave, "duration": 0.5}
+    return simulate(PLANAR, **{**arguments, **changes})
+
+
+def test_it_is_the_run_of_the_scenario_bit_for_bit(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml").read_text())
+    document |= {"robot": str(PANDA), "duration": 0.3}
+    document["plant"]["urdf"] = str(URDF)
+    (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(document))
+    scenario = run_scenario(load_scenario(tmp_path / "scenario.yaml"), tmp_path / "out").runs[1]
+    law = document["law"]
+    result = simulate(
+        PANDA,
+        reference=document["reference"],
+        duration=0.3,
+        law=law["name"],
+        options=law["options"],
+        gains=law.get("gains"),
+        initial_estimates=law["initial_estimates"],
+        start=document["start"],
+        plant=document["plant"],
+        host=document.get("host"),
+    )
+    for name in ("q", "effort", "estimates", "error"):
+        np.testing.assert_array_equal(getattr(result.trace, name), getattr(scenario.trace, name))
+    assert result.metrics["final_error_norm"] == scenario.metrics["final_error_norm"]
+
+
+def test_a_yaml_arm_moves_by_its_own_equations_and_carries_what_the_law_does_not_know() -> None:
+    free, loaded = _planar(), _planar(payload={"mass": 0.5, "com": [0.1, 0.0, 0.0]})
+    assert free.config.plant.engine == "model"
+    assert free.config.plant.gravity == load_model(PLANAR).gravity
+    assert free.metrics["final_error_norm"] < 0.2 * loaded.metrics["final_error_norm"]
+    assert loaded.config.plant.payloads[0].link == load_model(PLANAR).link_names[-1]
+
+
+def test_a_reference_may_be_a_function_arrays_a_file_or_an_object(tmp_path: Path) -> None:
+    """All of them are the same motion, so the arm moves alike."""
+
+    class Wave:
+        def sample(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+            sine, cosine = np.sin(t)[:, None], np.cos(t)[:, None]
+            q, qd = BENT + 0.2 * sine**3, np.full(3, 0.6) * sine**2 * cosine
+            return np.hstack([q, qd, np.full(3, 0.6) * (2.0 * sine * cosine**2 - sine**3)])
+
+    t = np.linspace(0.0, 0.5, 501)
+    q = np.array([_wave(time) for time in t])
+    rows = "\n".join(",".join(map(repr, map(float, row))) for row in np.column_stack([t, q]))
+    (tmp_path / "wave.csv").write_text(f"t,q1,q2,q3\n{rows}\n")
+    moved = [_planar(reference=one) for one in (Wave(), _wave, (t, q), tmp_path / "wave.csv")]
+    for other in moved[1:]:
+        np.testing.assert_allclose(other.trace.q, moved[0].trace.q, atol=1e-9)
+
+
+def test_one_ee_link_is_that_of_controller_and_plant() -> None:
+    hold = {"type": "hold", "position": [0.45, 0.0, 0.5], "ypr": [0, 0, np.pi]}
+    result = simulate(URDF, reference=hold, duration=0.02, ee_link="panda_flange", law="cartesian_impedance")
+    assert np.abs(result.trace.error).max() < 1e-3
+    assert result.config.plant.engine == "mujoco"
+
+
+def test_a_model_may_be_given_itself() -> None:
+    given = simulate(load_model(PLANAR), law="slotine_li", reference=_wave, duration=0.5)
+    np.testing.assert_array_equal(given.trace.q, _planar().trace.q)
+
+
+def test_an_arm_that_was_stopped_is_told_not_raised() -> None:
+    fast = {"type": "joint_lissajous", "centre": BENT.tolist(), "amplitude": 0.5, "frequency": 2.0}
+    with pytest.warns(RuntimeWarning, match="stopped at t = "):
+        result = _planar(reference=fast, host=SLOW, check_reference=False)
+    assert result.fault is not None and result.fault in repr(result)
+
+
+def test_a_reference_that_the_arm_cannot_follow_is_refused_before_the_run() -> None:
+    fast = {"type": "joint_lissajous", "centre": BENT.tolist(), "amplitude": 0.5, "frequency": 2.0}
+    with pytest.raises(ThunderError, match=r"run simulate: reference: the reference has joint1 at velocity 6\.283"):
+        _planar(reference=fast, host=SLOW)
+
+
+def test_results_are_drawn_tabled_and_written(tmp_path: Path) -> None:
+    result = _planar()
+    assert result.fault is None and "slotine_li" in repr(result)
+    assert result.plot().data and result.plot("efforts").data and result.plot("replay").frames
+    with pytest.raises(ThunderError, match="no plot 'poem'"):
+        result.plot("poem")
+    page = result.report(tmp_path / "out")
+    assert page.name == "report.html"
+    metrics = json.loads((tmp_path / "out/metrics.json").read_text())
+    assert metrics["runs"]["simulate"]["final_error_norm"] == result.metrics["final_error_norm"]
+    frame = pytest.importorskip("pandas") and result.to_pandas()
+    assert len(frame) == 500 and frame.index.name == "t"
+    joint = load_model(PLANAR).joint_names[1]
+    np.testing.assert_array_equal(frame[f"q.{joint}"], result.trace.q[:, 1])
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import thunder_controllers, sys; print({'casadi', 'mujoco', 'numpy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"duration": -1.0}, "simulate: duration: -1.0; valid: input should be greater than 0"),
+        ({"gains": {"K_d": "stiff"}}, "simulate: law.gains.K_d"),
+        ({"gains": {"K_x": 1.0}}, "K_x"),
+        ({"law": "slotine"}, "no law 'slotine'"),
+        ({"reference": 3}, "simulate: a reference of type int; valid: a mapping with a type"),
+        ({"reference": {"type": "circle"}}, "simulate: reference.type: type 'circle'; valid: csv, "),
+        ({"reference": "circle.csv"}, "circle.csv: cannot read it (No such file or directory)"),
+        ({"reference": lambda t: 1 / 0}, "reference: the function of time raises ZeroDivisionError"),
+        ({"reference": lambda t: "left"}, "reference: the function of time gives 'left'; valid: joint positions"),
+        ({"reference": lambda t: [0.0, 1.0]}, "with 6 values per sample"),
+        ({"reference": (np.arange(5.0), np.zeros((4, 3)))}, "times of shape (5,) and values of shape (4, 3)"),
+        ({"start": [0.0]}, "1 joint positions; valid: 3"),
+        ({"plant": {"noise": {"q": 1.0}}}, "simulate: plant.noise.q: unknown key 'q'; valid: q_std"),
+    ],
+)
+def test_a_mistake_is_one_line(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ThunderError, match=re.escape(message)) as caught:
+        _planar(**changes)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,100 @@
+"""Arms are drawn where their frames are, in the browser's page, and in videos where something draws."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.spatial.transform import Rotation
+from traces import make_frames, make_trace
+
+from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.live import HOST, Browser, _upright
+from thunder_controllers.view.video import ViewError, _open_context, write_video
+from thunder_dynamics.errors import MissingLibraryError
+
+
+def _arm(name: str = "one") -> Arm:
+    """A planar arm that picks up 1 kg after one of three seconds."""
+    trace = make_trace(steps=300)
+    truth = np.concatenate([trace.truth, trace.truth])
+    truth[1, 0, :4] += [1.0, 0.1, 0.0, 0.0]
+    trace = replace(trace, truth=truth, truth_time=np.array([0.0, 1.0]))
+    return Arm.of(name, trace, make_frames(trace))
+
+
+def _draws() -> bool:
+    try:
+        _open_context(16, 16).free()
+    except ViewError:
+        return False
+    return True
+
+
+def test_links_join_frames_and_a_body_is_carried_from_its_time_on() -> None:
+    arm = _arm()
+    links = arm.links(7)
+    np.testing.assert_allclose(np.linalg.norm(links[:, 1] - links[:, 0], axis=1), [0.5, 0.5, 0.2], rtol=1e-6)
+    assert arm.balls(10) == []
+    centre, radius = arm.balls(60)[0]
+    np.testing.assert_allclose(centre, arm.frames.position[60, 3] + [0.1, 0.0, 0.0], atol=1e-7)
+    assert 4 / 3 * np.pi * radius**3 * 2700.0 == pytest.approx(1.0)
+    assert arm.caption(0) == "one, 100 mm, 0.000 mrad"
+
+
+@pytest.mark.parametrize("direction", [[0, 0, 2], [0, 0, -1], [1, 0, 0], [-0.3, 0.4, 0.2]])
+def test_cylinders_turn_from_z_to_their_link(direction: list[float]) -> None:
+    turned = Rotation.from_quat(np.roll(_upright(np.array(direction, float)), -1)).apply([0, 0, 1])
+    np.testing.assert_allclose(turned, np.array(direction) / np.linalg.norm(direction), atol=1e-12)
+
+
+def test_browser_plays_and_listens_to_this_machine_alone() -> None:
+    viewer = Browser([_arm("first"), _arm("second")], port=18080)
+    try:
+        with socket.create_connection((HOST, viewer.port), timeout=5.0) as connection:
+            assert connection.getpeername()[0] == "127.0.0.1"
+        others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+        for address in others - {"127.0.0.1", "127.0.1.1"}:
+            with pytest.raises(OSError):
+                socket.create_connection((address, viewer.port), timeout=2.0).close()
+        viewer.advance(1.5)
+        assert viewer._time.value == pytest.approx(1.5)
+        bodies, k = viewer._bodies[1], 50
+        np.testing.assert_allclose([handle.position for handle in bodies._joints], bodies.arm.joints(k), atol=1e-9)
+        assert bodies._carried[0].visible and viewer._text.content.startswith("first, ")
+        viewer.advance(2.0)  # over the end
+        assert viewer._time.value == pytest.approx(1.5 + 2.0 - 2.97, abs=0.05) and not bodies._carried[0].visible
+    finally:
+        viewer.close()
+
+
+@pytest.mark.skipif(not _draws(), reason="no OpenGL without a display (libegl1, libegl-mesa0)")
+def test_video_shows_the_runs_side_by_side_and_moves(tmp_path: Path) -> None:
+    shares: list[float] = []
+    write_video([_arm("first"), _arm("second")], tmp_path / "new/a.gif", 4.0, shares.append)
+    with Image.open(tmp_path / "new/a.gif") as image:
+        assert image.size == (800, 320) and image.n_frames == len(shares) == 8 and shares[-1] == 1.0
+        pictures = []
+        for number in (0, 6):
+            image.seek(number)
+            pictures.append(np.asarray(image.convert("RGB"), dtype=int))
+    red, blue = (pictures[0][80:, half] for half in (slice(0, 400), slice(400, 800)))
+    assert (red[..., 0] - red[..., 2] > 60).sum() > 500 and (blue[..., 2] - blue[..., 0] > 60).sum() > 500
+    assert (np.abs(pictures[1][80:] - pictures[0][80:]).max(axis=2) > 60).sum() > 1000
+
+
+def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ViewError, match=r"a video ending in '.avi'.*valid: .mp4 or .gif"):
+        write_video([_arm()], tmp_path / "a.avi")
+    monkeypatch.setenv("MUJOCO_GL", "none_such")
+    with pytest.raises(ViewError, match=r"no OpenGL to draw with .*apt install libegl1"):
+        write_video([_arm()], tmp_path / "a.gif")
+    monkeypatch.setitem(__import__("sys").modules, "viser", None)
+    with pytest.raises(
+        MissingLibraryError, match="viser is not installed; valid: pip install .thunder-controllers.view"
+    ):
+        Browser([_arm()])

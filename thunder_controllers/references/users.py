@@ -1,0 +1,77 @@
+"""References of other packages: classes or functions found by entry points of the group `thunder.references`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.references.trajectories import Reference
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
+
+FloatArray = NDArray[np.float64]
+
+GROUP = "thunder.references"
+"""Entry points: the type's name, and what makes a `Reference` of the options that go with it, as keyword arguments."""
+
+
+class Checked:
+    """A user's reference, whose errors and wrong shapes are told in one line.
+
+    Args:
+        reference: Anything with `sample` as in `Reference`; `period` is optional.
+        name: For errors.
+
+    Raises:
+        ScenarioError: if it has no `sample`.
+    """
+
+    def __init__(self, reference: Any, name: str) -> None:
+        if not callable(getattr(reference, "sample", None)):
+            what = f"{name} is a {type(reference).__name__} without a method sample"
+            raise ScenarioError(what, where="reference", valid="sample(t) -> rows")
+        self._reference, self._name = reference, name
+        self.period: float | None = getattr(reference, "period", None)
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), as rows.
+
+        Raises:
+            ScenarioError: if it raises, or gives anything but finite rows.
+        """
+        try:
+            rows = np.array(self._reference.sample(t.copy()), dtype=float)
+        except Exception as error:
+            what = f"{self._name}: sample raises {type(error).__name__}: {error}"
+            raise ScenarioError(what, where="reference", valid="a row for every time of the run") from error
+        if rows.ndim != 2 or len(rows) != len(t) or not np.isfinite(rows).all():
+            what = f"{self._name}: sample gives values of shape {rows.shape}, or not finite, for {len(t)} times"
+            raise ScenarioError(what, where="reference", valid="finite, (N, 24) of a pose or (N, 3·n) of joints")
+        return rows
+
+
+def reference_entries() -> dict[str, EntryPoint]:
+    """Entry points of the references of installed packages, by name."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def load_reference(name: str, options: Mapping[str, Any]) -> Reference:
+    """Make the reference of an entry point.
+
+    Raises:
+        NameNotFoundError: if there is none, or it cannot be imported.
+        ScenarioError: if it does not take the options, or makes no reference of them.
+    """
+    entries = reference_entries()
+    if name not in entries:
+        raise NameNotFoundError(f"no reference '{name}'", where=GROUP, valid=nearest(name, entries))
+    make = loaded(entries[name])
+    try:
+        made = make(**options)
+    except Exception as error:
+        what = f"{name} ({entries[name].value}) raises {type(error).__name__}: {error}"
+        raise ScenarioError(what, where="reference", valid="the options that it takes") from error
+    return Checked(made, name)

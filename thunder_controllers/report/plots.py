@@ -1,0 +1,235 @@
+"""Interactive plots of a scenario's traces: errors, guards, efforts, estimates with their uncertainty, step times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from thunder_controllers.host import FAULTS, Guard
+from thunder_controllers.report.figures import with_centre
+from thunder_controllers.report.summary import HIDDEN, OPEN, UNITS
+from thunder_controllers.simulation.metrics import error_norms
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_controllers.view.arm import COLOURS
+from thunder_dynamics.inertia import DYN_NAMES
+
+FloatArray = NDArray[np.float64]
+Traces = Mapping[str, Trace]
+Runs = Mapping[str, Mapping[str, Any]]
+
+MOST_POINTS = 1500
+"""Of a line: more than a plot has pixels across; longer traces are drawn through every k-th sample."""
+
+ERROR_FLOOR = 1e-9
+"""Lowest error drawn on a logarithmic axis [mm or mrad]."""
+
+QUIET_SHARE = 0.01
+"""Share of samples that may lie below the drawn range: a start exactly on the path would squeeze everything else."""
+
+SHORTEST_GAP = 1 / 500
+"""Of the time of a run: bars with less between them are drawn as one."""
+
+FAULT, LIMIT, CHOICE, PLANT = "#d1495b", "#edae49", "#b8c0c8", "#7b5ea7"
+"""Of bars: a fault stopped the arm, the host cut something, somebody asked for it, the simulated robot has a fault."""
+
+
+def errors(traces: Traces) -> go.Figure:
+    """Norm of each part of the error over time, in mm and mrad, logarithmic; all runs."""
+    parts = {run: error_norms(trace) for run, trace in traces.items()}
+    names = list(next(iter(parts.values())))
+    figure = make_subplots(len(names), 1, shared_xaxes=True, vertical_spacing=0.06)
+    for row, name in enumerate(names, 1):
+        drawn = {run: np.maximum(1e3 * part[name][1], ERROR_FLOOR) for run, part in parts.items()}
+        for colour, (run, y) in zip(COLOURS, drawn.items(), strict=False):
+            figure.add_trace(_line(traces[run].t, y, run, colour, row == 1), row, 1)
+        ends = [min(np.quantile(y, QUIET_SHARE) for y in drawn.values()), max(y.max() for y in drawn.values())]
+        axis = {
+            "type": "log",
+            "exponentformat": "power",
+            "dtick": 1,
+            "range": np.log10([0.5 * ends[0], 2.0 * ends[1]]).tolist(),
+        }
+        figure.update_yaxes(title=f"{name} [m{parts[run][name][0]}]", row=row, col=1, **axis)
+    return _finish(figure, 250 * len(names) + 60, len(names))
+
+
+def components(traces: Traces) -> go.Figure:
+    """The error axis by axis, in the world frame, or joint by joint, in mm and mrad; all runs."""
+    first = next(iter(traces.values()))
+    if first.is_cartesian:
+        names = [*(f"{a} [mm]" for a in "xyz"), *(f"about {a} [mrad]" for a in "xyz")]
+    else:
+        names = [f"{j} [m{u}]" for j, u in zip(first.joint_names, first.joint_units, strict=True)]
+    figure = _grid(names, 3)
+    for k in range(len(names)):
+        for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
+            figure.add_trace(_line(trace.t, 1e3 * trace.error[:, k], run, colour, k == 0), k // 3 + 1, k % 3 + 1)
+    return _finish(figure, 210 * (-(-len(names) // 3)) + 60)
+
+
+def timeline(traces: Traces, runs: Runs) -> go.Figure:
+    """When which guard of the host acted, and which fault of the simulated robot was in force, as bars."""
+    figure = go.Figure()
+    shown: set[str] = set()
+    for run, trace in traces.items():
+        adapts = runs[run].get("adaptation", True)
+        bars = [(str(name), _kind(str(name), adapts), trace.acted(str(name))) for name in trace.guard_names]
+        plant = PLANT, "fault of the simulated robot"
+        bars += [(str(name), plant, steps) for name, steps in zip(trace.fault_names, trace.faults.T, strict=True)]
+        for name, (colour, legend), steps in bars:
+            if not steps.any():
+                continue
+            start, length = _spans(trace.t, steps)
+            label = escape(f"{name.replace('_', ' ')} · {run}")
+            figure.add_trace(
+                go.Bar(
+                    y=[label] * len(start),
+                    base=start,
+                    x=length,
+                    orientation="h",
+                    marker={"color": colour, "line": {"color": colour, "width": 1}},
+                    name=legend,
+                    legendgroup=legend,
+                    showlegend=legend not in shown,
+                    hovertemplate=f"from %{{base:.3f}} s, %{{x:.3f}} s<extra>{label}: {int(steps.sum())} steps</extra>",
+                )
+            )
+            shown.add(legend)
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_layout(barmode="overlay")
+    end = max(float(trace.t[-1]) for trace in traces.values())
+    figure.update_xaxes(range=[0.0, end])
+    return _finish(figure, 130 + 26 * len({bar.y[0] for bar in figure.data}))
+
+
+def efforts(traces: Traces) -> go.Figure:
+    """Commanded effort of each joint with its limits; all runs."""
+    first = next(iter(traces.values()))
+    units = ["N" if unit == "m" else "N·m" for unit in first.joint_units]
+    names = [f"{joint} [{unit}]" for joint, unit in zip(first.joint_names, units, strict=True)]
+    figure = _grid(names, 4)
+    for k in range(len(names)):
+        place = {"row": k // 4 + 1, "col": k % 4 + 1}
+        for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
+            figure.add_trace(_line(trace.t, trace.effort[:, k], run, colour, k == 0), **place)
+        for sign in (-1.0, 1.0) if np.isfinite(first.effort_limit[k]) else ():
+            figure.add_hline(sign * float(first.effort_limit[k]), line={"color": "#888", "dash": "dot"}, **place)
+    return _finish(figure, 190 * (-(-len(names) // 4)) + 60)
+
+
+def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
+    """Mass, CoM and inertia about the frame origin of an adapted link: estimates, truth, and what the motion tells.
+
+    The band is what the last run's record says, twice its standard deviation to each side.
+    """
+    last = list(traces)[-1]
+    record = runs[last].get("record", {}).get(link)
+    known = DYN_NAMES if record is None else record["known"]
+    settled = DYN_NAMES if record is None else record["settled"]
+    doubts = {n: HIDDEN if n not in known else OPEN for n in DYN_NAMES if n not in settled}
+    titles = [f"{n} [{u}]" + (f" — {doubts[n]}" if n in doubts else "") for n, u in UNITS.items()]
+    figure = _grid(titles, 4)
+    for k, name in enumerate(DYN_NAMES):
+        place = {"row": k // 4 + 1, "col": k % 4 + 1}
+        for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
+            index = trace.adapted_links.tolist().index(link)
+            values = with_centre(trace.estimates[:, index])[:, k]
+            line = _line(trace.t, values, run, colour if name in known else CHOICE, k == 0)
+            figure.add_trace(line, **place)
+        if record is not None and name in known:
+            figure.add_trace(_band(traces[last], record["fit"][name], 2.0 * record["std"][name], k == 0), **place)
+        figure.add_trace(_truth(traces[last], traces[last].adapted_links.tolist().index(link), k), **place)
+    for title in figure.layout.annotations:
+        title.font.color = "#8c959f" if HIDDEN in title.text else "#1b1f24"
+    return _finish(figure, 660)
+
+
+def step_times(timings: Mapping[str, Timing]) -> go.Figure:
+    """Distribution of the time of one control step inside the host, guards included."""
+    figure = go.Figure()
+    micro = {run: np.maximum(timing.step_ns, 1) * 1e-3 for run, timing in timings.items()}
+    edges = np.geomspace(min(m.min() for m in micro.values()) * 0.9, max(m.max() for m in micro.values()) * 1.1, 80)
+    for colour, (run, values) in zip(COLOURS, micro.items(), strict=False):
+        count, _ = np.histogram(values, edges)
+        line = {"shape": "hv", "color": colour}
+        figure.add_trace(go.Scatter(x=edges[:-1], y=np.maximum(count, 0.1), line=line, name=escape(run)))
+    figure.update_xaxes(type="log", title="time of one step [µs]")
+    figure.update_yaxes(type="log", title="steps", range=[-0.3, None])
+    return _finish(figure, 300, time=False)
+
+
+def _grid(titles: list[str], columns: int) -> go.Figure:
+    rows = -(-len(titles) // columns)
+    titles = [escape(title) for title in titles]
+    spacing = {"vertical_spacing": 0.28 / rows, "horizontal_spacing": 0.06}
+    return make_subplots(rows, columns, shared_xaxes="all", subplot_titles=titles, **spacing)
+
+
+def _thin(values: FloatArray) -> NDArray[np.float32]:
+    return values[:: -(-len(values) // MOST_POINTS)].astype(np.float32)
+
+
+def _evenly(t: FloatArray) -> dict[str, float]:
+    """Times of the samples that `_thin` leaves, without listing them."""
+    every = -(-len(t) // MOST_POINTS)
+    return {"x0": float(t[0]), "dx": float(t[1] - t[0]) * every if len(t) > 1 else 1.0}
+
+
+def _line(t: FloatArray, values: FloatArray, run: str, colour: str, legend: bool) -> go.Scatter:
+    style = {"line": {"color": colour, "width": 1.4}, "legendgroup": run, "showlegend": legend}
+    return go.Scatter(**_evenly(t), y=_thin(values), mode="lines", name=escape(run), **style)
+
+
+def _band(trace: Trace, centre: float, half: float, legend: bool) -> go.Scatter:
+    start, end = float(trace.truth_time[-1]), float(trace.t[-1])
+    style = {"line": {"width": 0}, "fill": "toself", "fillcolor": "rgba(60, 122, 87, 0.3)", "hoverinfo": "skip"}
+    x, y = [start, end, end, start], [centre - half, centre - half, centre + half, centre + half]
+    return go.Scatter(x=x, y=y, mode="lines", name="by the record", legendgroup="record", showlegend=legend, **style)
+
+
+def _truth(trace: Trace, index: int, k: int) -> go.Scatter:
+    values = with_centre(trace.truth[:, index])[:, k]
+    style: dict[str, Any] = {"line": {"color": "black", "dash": "dash", "width": 1, "shape": "hv"}}
+    x, y = np.append(trace.truth_time, trace.t[-1]), np.append(values, values[-1])
+    return go.Scatter(x=x, y=y, mode="lines", name="truth", legendgroup="truth", showlegend=k == 0, **style)
+
+
+def _kind(guard: str, adapts: bool) -> tuple[str, str]:
+    """Colour and legend of a guard of that name."""
+    if guard == "adaptation_frozen" and not adapts:
+        return CHOICE, "as chosen: adaptation off"
+    if guard in (str(one.name).lower() for one in Guard if one & FAULTS):
+        return FAULT, "fault: the arm is stopped"
+    return LIMIT, "the host limits or holds"
+
+
+def _spans(t: FloatArray, steps: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Start and length of what lasts, short gaps closed."""
+    period = float(t[1] - t[0]) if len(t) > 1 else 1.0
+    first, after = np.flatnonzero(np.diff(steps, prepend=False, append=False)).reshape(-1, 2).T
+    apart = (first[1:] - after[:-1]) > SHORTEST_GAP * len(t)
+    first, after = first[np.append(True, apart)], after[np.append(apart, True)]
+    return t[first], (after - first) * period
+
+
+def _finish(figure: go.Figure, height: int, labelled_row: int | None = None, time: bool = True) -> go.Figure:
+    """The common look; every axis of time is labelled in the last row alone."""
+    figure.update_layout(
+        template="plotly_white",
+        height=height,
+        margin={"l": 60, "r": 15, "t": 40, "b": 40},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "x": 0},
+        hovermode="x unified" if time and labelled_row else "closest",
+        font={"size": 11},
+    )
+    figure.update_annotations(font_size=11)
+    if time:
+        figure.update_xaxes(title="t [s]", **({"row": labelled_row, "col": 1} if labelled_row else {}))
+        figure.update_layout(meta="time")
+    return figure

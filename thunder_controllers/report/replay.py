@@ -1,0 +1,138 @@
+"""The arm in three dimensions, its path, and a replay of the runs over one another, in the page itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from thunder_controllers.view.arm import COLOURS, Arm
+
+FloatArray = NDArray[np.float64]
+
+MOST_FRAMES = 450
+"""Of the replay: longer runs have fewer a second, so that the page stays small."""
+
+MOST_POINTS = 600
+"""Of a path."""
+
+WIDTH = 9
+"""Of a link [pixels]."""
+
+
+def replay(arms: Sequence[Arm]) -> go.Figure:
+    """Draw the paths, desired and true, and the arms, with a button that plays and a slider."""
+    figure = go.Figure()
+    desired = arms[0].desired
+    if desired is not None:
+        figure.add_trace(_path(desired, "desired", {"color": "black", "width": 3, "dash": "dash"}))
+    for arm, colour in zip(arms, COLOURS, strict=False):
+        figure.add_trace(_path(arm.path, f"path, {arm.name}", {"color": colour, "width": 4}))
+    first = len(figure.data)
+    for arm, colour in zip(arms, COLOURS, strict=False):
+        figure.add_trace(go.Scatter3d(**_body(arm, 0, colour), name=escape(arm.name), showlegend=False))
+    moving = list(range(first, len(figure.data)))
+    samples = range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
+    figure.frames = [
+        go.Frame(
+            name=str(k),
+            traces=moving,
+            data=[go.Scatter3d(**_places(arm, min(k, len(arm.frames.t) - 1))) for arm in arms],
+        )
+        for k in samples
+    ]
+    t = arms[0].frames.t
+    every = 1e3 * float(t[samples.step] - t[0]) if len(samples) > 1 else 0.0
+    figure.update_layout(**_controls(arms, samples, every))
+    return figure
+
+
+def _path(points: FloatArray, name: str, line: dict[str, Any]) -> go.Scatter3d:
+    x, y, z = points[:: -(-len(points) // MOST_POINTS)].astype(np.float32).T
+    return go.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, name=escape(name), hoverinfo="name")
+
+
+def _body(arm: Arm, k: int, colour: str) -> dict[str, Any]:
+    line, marker = {"color": colour, "width": WIDTH}, {"color": colour, "size": _sizes(arm, k)}
+    return {**_places(arm, k), "mode": "lines+markers", "line": line, "marker": marker, "hoverinfo": "name"}
+
+
+def _order(arm: Arm) -> list[int]:
+    """Frames along one line: −1 where it is broken, as a branch starts elsewhere."""
+    order = [0]
+    for child, parent in enumerate(arm.frames.parents.tolist()):
+        if parent >= 0:
+            order += [child] if order[-1] == parent else [-1, parent, child]
+    return order
+
+
+def _places(arm: Arm, k: int) -> dict[str, Any]:
+    """Coordinates of the line at sample `k`, what is carried behind a gap; to a tenth of a millimetre."""
+    points = [None if j < 0 else arm.frames.position[k, j] for j in _order(arm)]
+    for centre, _ in arm.balls(k):
+        points += [None, centre]
+    columns = [[None if p is None else round(float(p[axis]), 4) for p in points] for axis in range(3)]
+    return {**dict(zip("xyz", columns, strict=True)), "marker": {"size": _sizes(arm, k)}}
+
+
+def _sizes(arm: Arm, k: int) -> list[int]:
+    """Diameters of the markers: joints, then what is carried, larger the heavier it is."""
+    balls = [size for _, radius in arm.balls(k) for size in (0, round(2.4 * WIDTH * radius / arm.radius))]
+    return [round(0.8 * WIDTH)] * len(_order(arm)) + balls
+
+
+def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, Any]:
+    now = {"mode": "immediate", "transition": {"duration": 0}}
+    play = {**now, "frame": {"duration": every, "redraw": True}, "fromcurrent": True}
+    buttons = [
+        {"label": "▶ play", "method": "animate", "args": [None, play]},
+        {"label": "❚❚", "method": "animate", "args": [[None], {**now, "frame": {"duration": 0, "redraw": False}}]},
+    ]
+    steps = [
+        {
+            "label": escape(f"t = {arms[0].frames.t[k]:.2f} s — {_captions(arms, k)}"),
+            "method": "animate",
+            "args": [[str(k)], {**now, "frame": {"duration": 0, "redraw": True}}],
+        }
+        for k in samples
+    ]
+    slider = {
+        "steps": steps,
+        "x": 0.2,
+        "len": 0.8,
+        "y": 0,
+        "ticklen": 0,
+        "minorticklen": 0,
+        "font": {"color": "rgba(0,0,0,0)", "size": 1},
+        "currentvalue": {"font": {"color": "#1b1f24", "size": 11}, "xanchor": "left"},
+        "pad": {"t": 10},
+    }
+    menu = {"type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": 0, "xanchor": "left"}
+    low, high = _box(arms)
+    ranges = zip("xyz", low.tolist(), high.tolist(), strict=True)
+    axes = {f"{name}axis": {"title": f"{name} [m]", "range": ends} for name, *ends in ranges}
+    return {
+        "scene": {**axes, "aspectmode": "data", "camera": {"eye": {"x": 1.4, "y": -1.4, "z": 0.6}}},
+        "sliders": [slider],
+        "updatemenus": [{**menu, "pad": {"t": 24}, "showactive": False}],
+        "template": "plotly_white",
+        "height": 560,
+        "margin": {"l": 0, "r": 0, "t": 10, "b": 90},
+        "legend": {"orientation": "h", "y": 1.0, "font": {"size": 11}},
+    }
+
+
+def _captions(arms: Sequence[Arm], k: int) -> str:
+    return "; ".join(arm.caption(min(k, len(arm.frames.t) - 1)) for arm in arms)
+
+
+def _box(arms: Sequence[Arm]) -> tuple[FloatArray, FloatArray]:
+    """Corners of what holds all arms and paths; a run that flew away does not shrink the others to a point."""
+    calm = [arm for arm in arms if np.isfinite(arm.frames.position).all()] or list(arms)
+    points = np.concatenate([arm.frames.position.reshape(-1, 3) for arm in calm])
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    return low - 0.1 * (high - low).max(), high + 0.1 * (high - low).max()

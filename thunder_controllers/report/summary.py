@@ -1,0 +1,196 @@
+"""What happened in words and numbers: the verdict, and the tables of a scenario's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thunder_controllers.host import Guard, fault_text
+from thunder_controllers.report.figures import with_centre
+from thunder_controllers.simulation.metrics import FINAL_SECONDS
+from thunder_controllers.simulation.trace import Trace
+from thunder_dynamics.inertia import DYN_NAMES
+
+HIDDEN = "not identifiable here"
+"""Said of what a motion does not excite: the record leaves more than `payload.TRUSTED` open."""
+
+OPEN = "not settled"
+"""Said of what the record knows, where the last estimate is farther from that than `payload.TRUSTED`."""
+
+Runs = Mapping[str, Mapping[str, Any]]
+
+
+def verdict(runs: Runs) -> tuple[str, list[str]]:
+    """Say in a sentence how well the arm follows, the last run against the first, and in one each which runs failed.
+
+    Runs that failed are not in the first sentence; it is empty if all did.
+    """
+    failures = []
+    for name, run in runs.items():
+        if run["fault"]:
+            what = fault_text(Guard[run["fault"]["guard"].upper()])
+            failures.append(f"run {name} failed at t = {run['fault']['time']:g} s: {what} ({run['fault']['guard']})")
+    good = {name: run for name, run in runs.items() if not run["fault"]}
+    if not good:
+        return "", failures
+    first, last = list(good)[0], list(good)[-1]
+    sentence = f"the arm follows to {_errors(good[last])}"
+    if len(runs) > 1:
+        sentence = f"{_when(last, good)} {sentence}"
+    if first != last:
+        sentence += f"; {_when(first, good)}, to {_errors(good[first])}"
+    seconds = min(FINAL_SECONDS, good[last]["duration"])
+    return f"{sentence[0].upper()}{sentence[1:]} (mean of the last {seconds:g} s).", failures
+
+
+def _when(name: str, runs: Runs) -> str:
+    """With or without adaptation, where that tells the first and the last run apart; else the name of the run."""
+    choices = [runs[key].get("adaptation", True) for key in (list(runs)[0], list(runs)[-1])]
+    if choices == [False, True]:
+        return "with adaptation" if runs[name]["adaptation"] else "without"
+    return f"in run {name}"
+
+
+def _errors(run: Mapping[str, Any]) -> str:
+    return ", ".join(_milli(error["final"], error["unit"]) for error in run["errors"].values())
+
+
+def _milli(value: float, unit: str) -> str:
+    return f"{1e3 * value:.2g} m{unit}" if value < 0.1 else f"{1e3 * value:.0f} m{unit}"
+
+
+def error_rows(runs: Runs) -> list[list[str]]:
+    """The table of errors in mm and mrad: one column per run, the first row the header."""
+    rows = [["", *runs]]
+    for name, first in next(iter(runs.values()))["errors"].items():
+        seconds = min(FINAL_SECONDS, *(run["duration"] for run in runs.values()))
+        for label, key in ((f"mean of the last {seconds:g} s", "final"), ("largest", "max")):
+            values = [run["errors"].get(name) for run in runs.values()]
+            cells = (f"{1e3 * error[key]:.4g}" if error else "–" for error in values)
+            rows.append([f"{name} error, {label} [m{first['unit']}]", *cells])
+    return rows
+
+
+def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[list[str]]:
+    """The ten parameters of an adapted link: the truth, what the last run's record says, and every run's estimate."""
+    last = list(traces)[-1]
+    record = runs[last].get("record", {}).get(link)
+    rows = [["", "simulated robot", f"by the record of {last}", *(f"{name}, first → last" for name in traces)]]
+    columns = []
+    for name, trace in traces.items():
+        index = trace.adapted_links.tolist().index(link)
+        shown = with_centre(np.vstack([trace.estimates[[0, -1], index], trace.truth[-1:, index]]))
+        columns.append((name, shown))
+    for k, parameter in enumerate(DYN_NAMES):
+        truth = columns[-1][1][2, k]
+        known = record is None or parameter in record["known"]
+        by_record = f"{record['fit'][parameter]:.4g} ± {record['std'][parameter]:.2g}" if record and known else "–"
+        cells = [_estimate(runs[name], shown[:, k], known, record, parameter) for name, shown in columns]
+        rows.append([f"{parameter} [{UNITS[parameter]}]", f"{truth:.4g}", by_record, *cells])
+    return rows
+
+
+UNITS = dict(zip(DYN_NAMES, ("kg", "m", "m", "m", *["kg·m²"] * 6), strict=True))
+"""Of the parameters of a body."""
+
+
+def _estimate(run: Mapping[str, Any], shown: Any, known: bool, record: Mapping[str, Any] | None, name: str) -> str:
+    if not run.get("adaptation", True):
+        return f"{shown[1]:.4g}, not adapted"
+    if not known:
+        return HIDDEN
+    settled = record is None or name in record["settled"]
+    return f"{shown[0]:.4g} → {shown[1]:.4g}" + ("" if settled else f", {OPEN}")
+
+
+def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """The table of results: one column per run, the first row the header, the first column what it is."""
+    rows = error_rows(runs)
+    for label, key, form in (
+        ("steps at the effort limit", "effort_limit_hits", "{:d}"),
+        ("steps at the effort rate limit", "effort_rate_limit_hits", "{:d}"),
+        ("effort limits kept", "limits_kept", "{}"),
+        ("fault that stopped the arm", "fault", "{0[guard]} at {0[time]:g} s"),
+        ("joint drift over the last period [rad, m]", "joint_drift", "{:.2g}"),
+        ("wall time per simulated second [s]", "wall_per_simulated_second", "{:.3f}"),
+    ):
+        rows.append([label, *(_formatted(run[key], form) for run in runs.values())])
+    for quantile in ("median", "p99", "max"):
+        values = (f"{run['control_step_us'][quantile]:.2f}" for run in runs.values())
+        rows.append([f"control step, {quantile} [µs]", *values])
+    rows += _estimate_rows(runs) + _payload_rows(runs)
+    for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
+        acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
+        rows.append([label, *(text or "none" for text in acted)])
+    return rows
+
+
+def _estimate_rows(runs: Runs) -> list[list[str]]:
+    """Errors of the estimates, first → last, of what the motion of that run makes known."""
+    rows = []
+    for link in next(iter(runs.values()))["estimates"]:
+        for label, key, names in (
+            ("mass [kg]", "mass", DYN_NAMES[:1]),
+            ("CoM [m]", "com", DYN_NAMES[1:4]),
+            ("inertia about the origin [kg·m²]", "inertia", DYN_NAMES[4:]),
+        ):
+            rows.append(
+                [f"{link}: error of {label}", *(_estimate_cell(run, link, key, names) for run in runs.values())]
+            )
+    return rows
+
+
+def _estimate_cell(run: Mapping[str, Any], link: str, key: str, names: Sequence[str]) -> str:
+    errors, record = run["estimates"].get(link), run.get("record", {}).get(link)
+    if not errors:
+        return "–"
+    if not run.get("adaptation", True):
+        return f"{_formatted(errors['final'][key], '{:.2g}')}, not adapted"
+    hidden = [name for name in names if record is not None and name not in record["known"]]
+    open_ = [name for name in names if record is not None and name not in (*hidden, *record["settled"])]
+    if len(hidden) == len(names):
+        return HIDDEN
+    if hidden or open_:
+        return "; ".join(f"{what}: {', '.join(some)}" for what, some in ((HIDDEN, hidden), (OPEN, open_)) if some)
+    return " → ".join(_formatted(errors[when][key], "{:.2g}") for when in ("initial", "final"))
+
+
+PAYLOAD = {
+    "mass [g]": (("mass",), 1e3),
+    "CoM [mm]": (("CoM_x", "CoM_y", "CoM_z"), 1e3),
+    "moments of inertia about its CoM [g·m²]": (("Ixx", "Iyy", "Izz"), 1e3),
+    "products of inertia about its CoM [g·m²]": (("Ixy", "Ixz", "Iyz"), 1e3),
+}
+"""What is shown of a payload, and in which unit of the SI one."""
+
+
+def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """What the last adapted link carries, by the law's estimate and by the record; nothing if no run has a payload."""
+    found = [run.get("payload") for run in runs.values()]
+    link = next((one["link"] for one in found if one), None)
+    if link is None:
+        return []
+    return [
+        [f"{link}: payload, {label}{by}", *(_payload_cell(one, what, names, unit) for one in found)]
+        for label, (names, unit) in PAYLOAD.items()
+        for what, by in (("estimate", ""), ("fit", ", by the record"))
+    ]
+
+
+def _payload_cell(payload: Mapping[str, Any] | None, what: str, names: Sequence[str], unit: float) -> str:
+    """Numbers of one kind; those of the record with their standard deviations."""
+    if payload is None or payload[what][names[0]] is None:
+        return "–"
+    if not set(names) <= set(payload["trusted"]):
+        return "not identifiable here"
+    values = ", ".join(f"{unit * payload[what][name]:.4g}" for name in names)
+    std = ", ".join(f"{unit * payload['std'][name]:.2g}" for name in names)
+    return f"{values} ± {std}" if what == "fit" else values
+
+
+def _formatted(value: Any, form: str) -> str:
+    if value is None:
+        return "–"
+    return ("yes" if value else "no") if isinstance(value, bool) else form.format(value)

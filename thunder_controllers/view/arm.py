@@ -1,0 +1,124 @@
+"""What is drawn of an arm: links between the origins of their frames, what they carry, and the path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.references.trajectories import POSITION
+from thunder_controllers.simulation.metrics import error_norms
+from thunder_controllers.simulation.trace import Frames, Trace
+
+FloatArray = NDArray[np.float64]
+
+COLOURS = ("#d1495b", "#1f6f8b", "#edae49", "#3c7a57", "#7b5ea7", "#8c6d46", "#555555")
+"""One per run or joint; told apart by lightness as well as by hue."""
+
+THICKNESS = 0.045
+"""Radius of a link over the reach of the arm."""
+
+DENSITY = 2700.0
+"""Of the ball that stands for a body of unknown shape, that of aluminium [kg/m³]."""
+
+LEAST_MASS = 1e-3
+"""Of a body that is drawn [kg]."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A body that a link carries for a while, drawn as a ball about its centre of mass.
+
+    Attributes:
+        frame: Index of the link's frame.
+        start: [s].
+        end: [s].
+        com: In the link's frame [m], (3,).
+        radius: [m].
+    """
+
+    frame: int
+    start: float
+    end: float
+    com: FloatArray
+    radius: float
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The arm of one run over time.
+
+    Attributes:
+        name: Of the run.
+        frames: Where its frames are.
+        carried: What it picks up.
+        path: Of the end effector [m], (N, 3), at `times`.
+        desired: The same of the reference; none for laws that follow joints.
+        times: [s], (N,).
+        errors: What `error_norms` says in mm and mrad, by name, at the times of the frames.
+    """
+
+    name: str
+    frames: Frames
+    carried: tuple[Carried, ...]
+    path: FloatArray
+    desired: FloatArray | None
+    times: FloatArray
+    errors: dict[str, tuple[str, FloatArray]]
+
+    @classmethod
+    def of(cls, name: str, trace: Trace, frames: Frames) -> Arm:
+        """Take what is drawn from the trace of a run."""
+        steps = np.minimum(np.searchsorted(trace.t, frames.t), len(trace.t) - 1)
+        errors = {what: (f"m{unit}", 1e3 * norm[steps]) for what, (unit, norm) in error_norms(trace).items()}
+        desired = trace.reference[:, POSITION] if trace.is_cartesian else None
+        return cls(name, frames, _carried(trace, frames), trace.position, desired, trace.t, errors)
+
+    @cached_property
+    def reach(self) -> float:
+        """Largest distance between origins of frames [m], or a centimetre."""
+        points = self.frames.position.reshape(-1, 3)
+        return max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.01)
+
+    @property
+    def radius(self) -> float:
+        """Of the links [m]."""
+        return THICKNESS * self.reach
+
+    def links(self, k: int) -> FloatArray:
+        """Both ends of every link that has a length at sample `k` of the frames, (L, 2, 3)."""
+        children = np.flatnonzero(self.frames.parents >= 0)
+        ends = np.stack([self.frames.position[k, self.frames.parents[children]], self.frames.position[k, children]], 1)
+        return np.asarray(ends[np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > 1e-4], dtype=np.float64)
+
+    def joints(self, k: int) -> FloatArray:
+        """Origins of the links' frames at sample `k`, (n, 3)."""
+        return np.asarray(self.frames.position[k, 1:-1], dtype=np.float64)
+
+    def balls(self, k: int) -> list[tuple[FloatArray, float]]:
+        """Centre and radius of every body that is carried at sample `k`."""
+        t = self.frames.t[k]
+        held = [body for body in self.carried if body.start <= t < body.end]
+        position, rotation = self.frames.position[k], self.frames.rotation[k]
+        return [(position[b.frame] + rotation[b.frame] @ b.com, b.radius) for b in held]
+
+    def caption(self, k: int) -> str:
+        """Name of the run and its errors at sample `k`."""
+        errors = (f"{norm[k]:.{3 if norm[k] < 10.0 else 0}f} {unit}" for unit, norm in self.errors.values())
+        return ", ".join([self.name, *errors])
+
+
+def _carried(trace: Trace, frames: Frames) -> tuple[Carried, ...]:
+    """Bodies that were not there at the start: what the true parameters of an adapted link have grown by."""
+    names = frames.names.tolist()
+    ends = [*trace.truth_time[1:], np.inf]
+    found = []
+    for start, end, truth in zip(trace.truth_time, ends, trace.truth, strict=True):
+        for link, grown in zip(trace.adapted_links, truth - trace.truth[0], strict=True):
+            if grown[0] > LEAST_MASS:
+                radius = float((grown[0] / DENSITY * 0.75 / np.pi) ** (1 / 3))
+                frame = names.index(str(link))
+                found.append(Carried(frame, float(start), float(end), grown[1:4] / grown[0], radius))
+    return tuple(found)
