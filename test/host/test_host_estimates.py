@@ -20,10 +20,10 @@ from thunder_controllers.host import (
     Library,
     ReferenceDistance,
     about_com,
-    estimate_topic,
+    estimate_topics,
     estimated_links,
 )
-from thunder_dynamics.errors import DimensionError, NameNotFoundError
+from thunder_dynamics.errors import DimensionError, LawError, NameNotFoundError
 from thunder_dynamics.inertia import reg_from_dyn
 from thunder_dynamics.model import ENTITY_NAME
 
@@ -71,13 +71,20 @@ def test_an_estimate_without_mass_has_its_centre_at_the_origin(mass: float) -> N
     ],
 )
 def test_the_topic_of_an_estimate_is_a_name_that_ros_allows(link: str, topic: str) -> None:
-    assert estimate_topic(link) == f"estimates/{topic}"
+    assert estimate_topics([link]) == (f"estimates/{topic}",)
 
 
 @given(st.from_regex(ENTITY_NAME, fullmatch=True))
 def test_every_link_has_a_topic(link: str) -> None:
-    topic = estimate_topic(link)
+    (topic,) = estimate_topics([link])
     assert re.fullmatch(r"estimates(/[A-Za-z_][A-Za-z0-9_]*)+", topic), topic
+
+
+def test_links_do_not_share_a_topic() -> None:
+    assert estimate_topics(["a-b", "a_c"]) == ("estimates/a_b", "estimates/a_c")
+    what = "the links 'a-b' and 'a_b' share the topic estimates/a_b; valid: names that differ in letters, digits or /"
+    with pytest.raises(LawError, match=what):
+        estimate_topics(["a-b", "c", "a_b"])
 
 
 def test_the_argument_is_left_alone_and_its_size_checked() -> None:

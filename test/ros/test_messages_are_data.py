@@ -27,7 +27,7 @@ from lifecycle_msgs.srv import ChangeState
 from nodes import NodeProcess, Probe
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
@@ -155,6 +155,7 @@ def check_reference(probe: Probe, library: Library) -> None:
 
 
 def check_simulation(probe: Probe, library: Library) -> None:
+    assert probe.call(SetBool, "/mujoco_simulation/pause", SetBool.Request(data=False)).success
     assert probe.call(Trigger, "/mujoco_simulation/reset").success
     commands = probe.publisher(Float64MultiArray, "/effort_controller/commands", PROFILES["STREAM"])
     with probe.listening(JointState, "/joint_states", PROFILES["STREAM"]) as states:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from documentation import all_commands
 
 from thunder_controllers.ros.interfaces import FRANKA, NODES
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
@@ -18,9 +19,7 @@ from thunder_controllers.ros.tools.systems import complete
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
-COMMANDS = [
-    (name, line.strip()) for name, text in TEXTS.items() for line in re.findall(r"^    (\S.*)$", text, re.MULTILINE)
-]
+COMMANDS = all_commands()
 STARTS = [
     (name, line)
     for name, line in COMMANDS

@@ -24,7 +24,7 @@ from thunder_controllers.commands.mjcf import mjcf
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.errors import DimensionError, ScenarioError, ThunderError
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -236,6 +236,8 @@ def test_the_hardware_keeps_its_rules_in_the_hands_of_ros2_control(
 
 def _mjcf(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(mjcf, [str(PANDA), *arguments])
+    if isinstance(result.exception, ThunderError):  # the program says it, with this exit status
+        return 2, str(result.exception)
     return result.exit_code, result.output
 
 
@@ -271,7 +273,7 @@ def test_the_command_starts_inside_the_limits_and_takes_a_time_step(tmp_path: Pa
         (["--payload-mass", "1", "--payload-link", "hand"], "no link 'hand'"),
         (["--timestep", "0"], "timestep"),
         (["--viscous", "-1"], "friction.viscous"),
-        (["--xacro-arg", "prefix"], "NAME:=VALUE"),
+        (["--xacro-arg", "prefix"], "NAME=VALUE"),
     ],
 )
 def test_the_command_says_what_is_wrong_in_one_line(arguments: list[str], part: str, tmp_path: Path) -> None:
@@ -342,7 +344,7 @@ def test_the_macro_gives_initial_values_to_hardware_that_reads_them(tmp_path: Pa
         "<hardware><plugin>other/Plugin</plugin></hardware></xacro:panda_ros2_control></robot>"
     )
     (tmp_path / "robot.xacro").write_text(text)
-    block = _xml(expand_xacro(tmp_path / "robot.xacro", folders=[ROOT / "urdf"])).find("ros2_control")
+    block = _xml(expand_xacro(tmp_path / "robot.xacro", xacro_folders=[ROOT / "urdf"])).find("ros2_control")
     initial = [float(p.text) for p in block.findall("joint/state_interface[@name='position']/param")]
     assert initial == PANDA_START
     assert _text(block.findtext("hardware/plugin")) == "other/Plugin"

@@ -23,7 +23,7 @@ from thunder_controllers.host import (
     ControlSession,
     Library,
     Options,
-    estimate_topic,
+    estimate_topics,
     read_estimates,
     save_estimates,
 )
@@ -73,8 +73,8 @@ def test_options_of_the_host_are_the_same_parameters_as_of_the_node() -> None:
 
 def topics_in_words() -> str:
     """The sources with the name that the host gives to the topic of a link."""
-    call = '"~/" + thunder::estimate_topic(link)'
-    assert sources().count(call) == 1 and estimate_topic("a-b") == "estimates/a_b"
+    loop, call = "thunder::estimate_topics(configuration.links)", '"~/" + topic'
+    assert sources().count(loop) == sources().count(call) == 1 and estimate_topics(["a-b"]) == ("estimates/a_b",)
     return sources().replace(call, '"~/estimates/"')
 
 

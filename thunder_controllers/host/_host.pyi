@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topic', 'estimated_links', 'fault_text', 'feedback_margin', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -1276,11 +1276,11 @@ def about_com(pi: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> nu
     
     Raises DimensionError unless there are ten values.
     """
-def estimate_topic(link: str) -> str:
+def estimate_topics(links: collections.abc.Sequence[str]) -> tuple[str, ...]:
     """
-    Topic of a link's estimate, relative to its controller: `link-3.0` has `estimates/link_3_0`.
+    Topics of the estimates of links, relative to their controller: `link-3.0` has `estimates/link_3_0`.
     
-    What no ROS name may hold becomes _.
+    What no ROS name may hold becomes _. Raises LawError if two links would share one.
     """
 def estimated_links(library: Library, law: str) -> tuple[str, ...]:
     """

@@ -1,4 +1,4 @@
-"""Estimates of link inertias as a law's state holds them."""
+"""Estimates as a law's state holds them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ FloatArray = NDArray[np.float64]
 
 ESTIMATE = "pi_hat"
 """State entry of adaptive laws: inertial parameters of the adapted links, REG order, one link after the other."""
+
+FRICTION = "friction_hat"
+"""State entry of laws that adapt friction: viscous coefficient of every joint, then Coulomb friction of every joint."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ TABLE = (
     Parameter("names", Kind.STRINGS, (), "Names."),
     Parameter("frame", Kind.STRING, "world", "A frame.", not_empty=True),
     Parameter("fixed", Kind.BOOL, True, "Fixed.", read_only=True),
+    Parameter("folders", Kind.STRINGS, (), "Folders, fixed.", read_only=True),
 )
 
 
@@ -116,6 +117,14 @@ def test_a_bad_first_value_is_refused_with_the_reason(
     with pytest.raises(ParameterError, match=reason):
         DeclaredParameters(node).declare(TABLE)
     node.destroy_node()
+
+
+def test_all_parameters_have_values_so_that_all_can_be_asked_for_at_once(node: Node) -> None:
+    """An empty array too: one without a value makes rclpy answer with nothing for all, and rqt show no gains."""
+    DeclaredParameters(node).declare(TABLE)
+    values = node.get_parameters([parameter.name for parameter in TABLE])
+    assert [value.name for value in values] == [parameter.name for parameter in TABLE]
+    assert not set_one(node, "folders", ["a"]).successful
 
 
 def test_an_empty_array_may_be_given_values(context: rclpy.Context) -> None:

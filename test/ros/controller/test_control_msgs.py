@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda, reset, running_controller
-from nodes import NodeProcess, Probe
+from controller_robot import NODE, TestRobot, build_panda
 from sensor_msgs.msg import JointState
 
 from thunder_controllers.host import Library
@@ -20,20 +18,6 @@ control_msgs = pytest.importorskip("control_msgs.msg", reason="control_msgs is n
 @pytest.fixture(scope="module", params=["cartesian_backstepping", "slotine_li"])
 def library(request: pytest.FixtureRequest) -> Library:
     return build_panda(law=request.param)
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
-        yield process
-
-
-@pytest.fixture
-def robot(probe: Probe, library: Library, process: NodeProcess) -> Iterator[TestRobot]:
-    robot = TestRobot(probe, library)
-    robot.activate(process)
-    yield robot
-    reset(probe)
 
 
 def _state(robot: TestRobot) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,11 +58,6 @@ def process(
     given = {"library": library.path, "estimates_file": str(estimates_file)}
     with running_controller(probe, folder, **given) as process:
         yield process
-
-
-@pytest.fixture(scope="module")
-def robot_of_module(probe: Probe, library: Library) -> TestRobot:
-    return TestRobot(probe, library)
 
 
 @pytest.fixture
@@ -125,6 +121,17 @@ def test_activation_without_joint_states_fails_with_the_reason(controller: NodeP
     assert not probe.transition(NODE, "activate")
     controller.wait_for_output("no joint_states yet")
     assert probe.state(NODE) == "inactive"
+
+
+def test_activation_waits_for_the_first_joint_states(robot: TestRobot, controller: NodeProcess) -> None:
+    assert robot.probe.transition(NODE, "configure"), controller.output
+    robot.connect()
+    before = len(controller.output)
+    late = threading.Timer(0.5, robot.send)
+    late.start()
+    assert robot.probe.transition(NODE, "activate"), controller.output
+    late.join()
+    assert "refused" not in controller.output[before:]
 
 
 def test_it_can_be_activated_and_configured_again_and_again(robot: TestRobot, controller: NodeProcess) -> None:

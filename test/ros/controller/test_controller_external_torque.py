@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda, reset, running_controller
-from nodes import NodeProcess, Probe
+from controller_robot import NODE, TestRobot, build_panda
 from sensor_msgs.msg import JointState
 
 from thunder_controllers.host import Library
@@ -20,20 +18,6 @@ SETTLED = 300
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
     return build_panda({"adaptation": "none", "contact": "observe"}, law="slotine_li")
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=str(library.path)) as process:
-        yield process
-
-
-@pytest.fixture
-def robot(probe: Probe, library: Library, process: NodeProcess) -> Iterator[TestRobot]:
-    robot = TestRobot(probe, library)
-    robot.activate(process)
-    yield robot
-    reset(probe)
 
 
 def test_what_holds_an_arm_against_its_controller_is_published(robot: TestRobot) -> None:

@@ -15,7 +15,6 @@ from controller_robot import (
     build_panda,
     reference_message,
     reset,
-    running_controller,
 )
 from geometry_msgs.msg import TwistStamped
 from nodes import NodeProcess, Probe
@@ -35,18 +34,6 @@ TIMEOUT_NS = 10_000_000
 @pytest.fixture(scope="module")
 def library() -> Library:
     return build_panda()
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    folder = tmp_path_factory.mktemp("controller")
-    with running_controller(probe, folder, library=library.path) as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def robot_of_module(probe: Probe, library: Library) -> TestRobot:
-    return TestRobot(probe, library)
 
 
 @pytest.fixture

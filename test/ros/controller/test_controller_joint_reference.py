@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda, reset, running_controller
-from nodes import NodeProcess, Probe
+from controller_robot import NODE, TestRobot, build_panda
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -21,24 +20,6 @@ REFERENCE = f"{NODE}/joint_reference"
 @pytest.fixture(scope="module")
 def library() -> Library:
     return build_panda(law="slotine_li")
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def robot_of_module(probe: Probe, library: Library) -> TestRobot:
-    return TestRobot(probe, library)
-
-
-@pytest.fixture
-def robot(robot_of_module: TestRobot, process: NodeProcess, probe: Probe) -> Iterator[TestRobot]:
-    robot_of_module.activate(process)
-    yield robot_of_module
-    reset(probe)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda, reference_message, reset, running_controller
+from controller_robot import NODE, TestRobot, build_panda, reference_message, reset
 from nodes import NodeProcess, Probe
 
 from thunder_controllers.host import Library
@@ -21,17 +21,6 @@ RATE_STEP = 1000.0 * PERIOD
 @pytest.fixture(scope="module")
 def library() -> Library:
     return build_panda()
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def robot_of_module(probe: Probe, library: Library) -> TestRobot:
-    return TestRobot(probe, library)
 
 
 @pytest.fixture

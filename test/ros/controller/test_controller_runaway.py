@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda, reset, running_controller
-from nodes import NodeProcess, Probe
+from controller_robot import NODE, TestRobot, build_panda, reset
+from nodes import NodeProcess
 
 from thunder_controllers.host import Library
 
@@ -20,19 +18,9 @@ def library() -> Library:
     return build_panda()
 
 
-@pytest.fixture
-def controller(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
-        yield process
-
-
-@pytest.fixture
-def robot(probe: Probe, library: Library) -> TestRobot:
-    return TestRobot(probe, library)
-
-
-def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot: TestRobot, controller: NodeProcess) -> None:
-    robot.activate(controller)
+def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot_of_module: TestRobot, process: NodeProcess) -> None:
+    robot = robot_of_module
+    robot.activate(process)  # here: what follows has to come at once
     velocity = np.zeros(7)
     velocity[6] = 3.1 * robot.library.velocity_limit[6]  # light enough that its brake is below its effort limit
     robot.qd = velocity
@@ -57,5 +45,5 @@ def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot: TestRobot, contro
     values = robot.report(lambda values: values["state"] == "inactive" and "ran away" in values["message"])
     assert int(values["guard runaway"]) > 0
     reset(robot.probe)
-    robot.activate(controller)  # an operator may go on
+    robot.activate(process)  # an operator may go on
     assert robot.probe.state(NODE) == "active"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from controller_robot import NODE, PARAMETERS, TestRobot, reset, running_controller
+from controller_robot import NODE, PARAMETERS, TestRobot, reset
 from geometry_msgs.msg import WrenchStamped
 from nodes import NodeProcess, Probe
 from observer_law import build_planar
@@ -22,12 +22,6 @@ PUSH = np.array([2.0, 0.0, -3.0, 0.0, 0.5, 0.0])
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
     return Library(build_planar("pushing"))
-
-
-@pytest.fixture(scope="module")
-def process(probe: Probe, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with running_controller(probe, tmp_path_factory.mktemp("controller"), library=library.path) as process:
-        yield process
 
 
 @pytest.fixture

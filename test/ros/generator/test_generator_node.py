@@ -65,6 +65,21 @@ def test_building_again_without_change_reuses_the_library(start_node: StartNode,
     node.wait_for_output("reused, nothing has changed")
 
 
+def test_a_xacro_file_has_its_arguments_and_packages(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/hinge.xacro").write_text(
+        URDF.format(name="part").replace('mass value="1"', 'mass value="$(arg m)"')
+    )
+    arm = '<robot name="hinged" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="m" default="1"/>{}</robot>'
+    (tmp_path / "arm.xacro").write_text(arm.format('<xacro:include filename="$(find part)/hinge.xacro"/>'))
+    given = [f"robot:={tmp_path / 'arm.xacro'}", "laws:=['gravity_compensation']", f"output:={tmp_path}"]
+    result = once(*given, f"packages:=['part:={tmp_path / 'part'}']", "xacro_args:=['m:=2.5']")
+    assert result.returncode == 0, result.stderr
+    library = Library(tmp_path / "hinged_generatedFiles/libhinged.so")
+    assert library.pi[0] == 2.5
+    assert "no package 'part'" in once(*given).stderr
+
+
 def test_a_failed_build_leaves_the_node_alive_and_what_a_file_says_now_is_built(
     start_node: StartNode, probe: Probe, tmp_path: Path
 ) -> None:
@@ -91,6 +106,7 @@ def test_nothing_that_chooses_code_or_files_can_be_set_over_the_network(
     values = {"user_functions": str(attack), "robot": str(attack), "output": str(tmp_path), "laws": ["evil"]}
     values |= {"adapted_links": ["link1"], "name": "evil", "base_link": "a", "ee_link": "a"}
     values |= {"allow_inconsistent": True, "portable": True, "python": True}
+    values |= {"xacro_args": ["a:=b"], "packages": ["evil:=/"]}
     for name, value in values.items():
         (result,) = probe.set_parameters(NODE, {name: value})
         assert not result.successful and "read-only" in result.reason, (name, result.reason)

@@ -38,6 +38,8 @@ py::array_t<double> about_com_of(const Numbers& pi) {
   return dyn;
 }
 
+Names topics_of(const std::vector<std::string>& links) { return tuple_of(estimate_topics(links)); }
+
 Names links_of(const PyLibrary& library, const std::string& law) {
   return tuple_of(estimated_links(library.data(), library.get()->law(law)));
 }
@@ -104,9 +106,9 @@ void bind_estimates(py::module_& module) {
              "Convert [m, m·c, I about the frame origin] to [m, c, I about the CoM], shape (10,).\n\n"
              "Below `SMALLEST_MASS` [kg] there is no centre of mass: then c = 0 and I stays about the origin.\n\n"
              "Raises DimensionError unless there are ten values.");
-  module.def("estimate_topic", &estimate_topic, py::arg("link"),
-             "Topic of a link's estimate, relative to its controller: `link-3.0` has `estimates/link_3_0`.\n\n"
-             "What no ROS name may hold becomes _.");
+  module.def("estimate_topics", &topics_of, py::arg("links"),
+             "Topics of the estimates of links, relative to their controller: `link-3.0` has `estimates/link_3_0`.\n\n"
+             "What no ROS name may hold becomes _. Raises LawError if two links would share one.");
   module.def("estimated_links", &links_of, py::arg("library"), py::arg("law"),
              "Names of the links whose parameters the law estimates, in the order of its state.\n\n"
              "None if it estimates none. Raises NameNotFoundError for a law that is not there.");

@@ -26,9 +26,6 @@ from thunder_dynamics.errors import ThunderError
 PERIOD = 0.1
 """Between two looks at what is there [s]."""
 
-SETTLE = 0.5
-"""After configuring, for joint_states to reach the controller [s]."""
-
 RETRY = 1.0
 """Between two attempts at activation: the robot may still be on its way to a state that allows it [s]."""
 
@@ -128,7 +125,7 @@ class BringupNode(Node):
         if self._given["goal"] == "inactive":
             self._end()
         else:
-            self._step, self._pause = Step.ROBOT, round(SETTLE / PERIOD)
+            self._step = Step.ROBOT
 
     def _retry(self) -> None:
         self._attempts += 1

@@ -11,7 +11,6 @@ from rclpy import Parameter as RosParameter
 from rclpy.exceptions import (
     InvalidParameterTypeException,
     InvalidParameterValueException,
-    ParameterUninitializedException,
 )
 from rclpy.node import Node
 
@@ -65,17 +64,23 @@ class DeclaredParameters:
 
     def __getitem__(self, name: str) -> Any:
         """Value of a declared parameter, arrays as tuples."""
-        try:
-            return python_value(self._node.get_parameter(name).value)
-        except ParameterUninitializedException:  # declared with an empty array, see _declare
-            return ()
+        return python_value(self._node.get_parameter(name).value)
 
     def _declare(self, parameter: Parameter) -> None:
-        # An empty list has no type in rclpy: such a parameter is declared by its type, without a value.
+        # An empty list has no type in rclpy: such a parameter is declared by its type, and gets its value then. Without
+        # one, an answer to whoever asks for it and for others would be empty altogether.
         default: Any = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
         first = _EMPTY[parameter.kind] if default == [] else default
         try:
-            self._node.declare_parameter(parameter.name, first, descriptor_of(parameter))
+            descriptor = descriptor_of(parameter)
+            descriptor.read_only &= default != []
+            declared = self._node.declare_parameter(parameter.name, first, descriptor)
+            if declared.type_ == RosParameter.Type.NOT_SET:
+                self._node.set_parameters([RosParameter(parameter.name, first, [])])
+            if descriptor.read_only != parameter.read_only:
+                descriptor = descriptor_of(parameter)
+                descriptor.type = first.value
+                self._node.set_descriptor(parameter.name, descriptor)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             self._table.pop(parameter.name)
             valid = f"a {parameter.kind.value}" if isinstance(error, InvalidParameterTypeException) else ""

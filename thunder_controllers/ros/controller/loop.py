@@ -80,6 +80,8 @@ class ControlLoop:
         self._message = Float64MultiArray(data=array.array("d", bytes(8 * len(configuration.joints))))
         self._effort = np.frombuffer(self._message.data)  # the host writes into the message itself
         self._usable_at = self._commanded_at = -np.inf
+        self._measured = threading.Event()
+        """Set by the first usable joint_states."""
         self._is_ending = False
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -113,7 +115,8 @@ class ControlLoop:
     def activate(self, zero_start: bool, max_error: float) -> None:
         """Activate the session at the last measurement and send the first command.
 
-        A simulation in lock-step waits for that command.
+        A simulation in lock-step waits for that command. The first measurement is waited for, as long as one may be
+        missing: the middleware takes its time to connect a topic.
 
         Args:
             zero_start: Start from effort zero, not from the effort that is measured, or was commanded last.
@@ -122,6 +125,7 @@ class ControlLoop:
         Raises:
             LawError: if there is no fresh measurement, or the host refuses.
         """
+        self._measured.wait(self._watchdog)
         with self._lock:
             age = self.state_age
             if age > self._watchdog:
@@ -193,6 +197,8 @@ class ControlLoop:
             if verdict is Verdict.CLOCK_RESTARTED and is_commanding:
                 session.hold_reference()
         self._usable_at = time.monotonic()
+        if not self._measured.is_set():
+            self._measured.set()
         self.monitor.record_arrival(received_ns)
         if is_commanding:
             self._send(reader.dt)

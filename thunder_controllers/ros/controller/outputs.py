@@ -19,14 +19,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from thunder_controllers.host import Configuration, Snapshot, about_com, estimate_topic
-from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
+from thunder_controllers.host import Configuration, Snapshot, about_com, estimate_topics
+from thunder_controllers.host.inertia_estimate import FRICTION, LinkEstimate, link_estimates
 from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 from thunder_controllers.ros.common.qos import MONITOR
 
 FloatArray = NDArray[np.float64]
 
-FRICTION = "friction_hat"
 EXTERNAL_TORQUE = "external_torque"
 POSE_ERROR = "pose_error"
 
@@ -44,7 +43,8 @@ class ControllerOutputs:
         self._node, self._configuration, self._base_frame = node, configuration, base_frame
         self._publishers: list[Publisher] = []
         self._estimates = {
-            link: self._publisher(InertiaStamped, f"~/{estimate_topic(link)}") for link in configuration.links
+            link: self._publisher(InertiaStamped, f"~/{topic}")
+            for link, topic in zip(configuration.links, estimate_topics(configuration.links), strict=True)
         }
         law, is_cartesian = configuration.law, configuration.is_cartesian
         telemetry = {entry.name: entry.size for entry in law.telemetry}

@@ -31,6 +31,9 @@ KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
 
+READING = ("name", "base_link", "ee_link", "allow_inconsistent", "xacro_args", "packages")
+"""What of a request its reader takes."""
+
 Request = Mapping[str, Any]
 """What to build: the parameters of the generator by name, with absolute paths, and as `robot_file` its origin."""
 
@@ -58,8 +61,8 @@ def build_here(request: Request) -> BuildResult:
         ThunderError: if the description, a law or the compilation fails.
     """
     start = time.time()
-    options = {key: request[key] for key in ("name", "base_link", "ee_link") if request[key]}
-    model = load_model(request["robot"], allow_inconsistent=request["allow_inconsistent"], **options)
+    options = {key: request[key] for key in READING if request[key]}
+    model = load_model(request["robot"], **options)
     folder = build(
         model,
         _laws(request),

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from thunder_controllers.package_uri import resolve, resolve_file
+from thunder_controllers.package_uri import resolve, resolve_file, resolve_packages
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
@@ -41,6 +41,7 @@ from thunder_controllers.ros.common.runtime import (
 )
 from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildResult, Request
 from thunder_dynamics.errors import BuildError, ThunderError
+from thunder_dynamics.readers.command_options import named_values
 
 DIAGNOSTICS_PERIOD = 1.0
 """[s]"""
@@ -112,6 +113,8 @@ class GeneratorNode(Node):
         request = {parameter.name: self._given[parameter.name] for parameter in self._table}
         for name in ("robot", "user_functions"):
             request[name] = str(resolve_file(request[name])) if request[name] else ""
+        request["xacro_args"] = named_values(request["xacro_args"], "parameter xacro_args")
+        request["packages"] = resolve_packages(request["packages"], "parameter packages")
         request["output"] = str(resolve(request["output"])) if request["output"] else ""
         if request["robot"]:
             return {**request, "robot_file": request["robot"]}

@@ -6,10 +6,12 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from thunder_controllers.package_uri import resolve_packages
 from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.readers.command_options import named_values
 
 Made = TypeVar("Made")
 
@@ -23,7 +25,10 @@ def robot_options(parameters: Values) -> RobotOptions:
     if not parameters["urdf"]:
         raise ScenarioError("no description", where="parameter urdf", valid="a path or package:// URI")
     return RobotOptions(
-        xacro_args=xacro_arguments(parameters["xacro_args"]),
+        reading={
+            "xacro_args": named_values(parameters["xacro_args"], "parameter xacro_args"),
+            "packages": resolve_packages(parameters["packages"], "parameter packages"),
+        },
         period=1.0 / parameters["rate"],
         plant=_plant_options(parameters),
         has_brakes=parameters["hold_until_command"],
@@ -39,21 +44,6 @@ def payload_of(parameters: Values, ee_link: str) -> Payload:
     """
     values = {name: parameters[f"payload.{name}"] for name in ("mass", "com", "inertia")}
     return _make(Payload, "payload", link=parameters["payload.link"] or ee_link, **values)
-
-
-def xacro_arguments(texts: tuple[str, ...]) -> dict[str, str]:
-    """Split arguments NAME:=VALUE.
-
-    Raises:
-        ScenarioError: if one has another form.
-    """
-    pairs = {}
-    for text in texts:
-        name, separator, value = text.partition(":=")
-        if not (name and separator):
-            raise ScenarioError(f"'{text}'", where="parameter xacro_args", valid="NAME:=VALUE")
-        pairs[name] = value
-    return pairs
 
 
 def _plant_options(parameters: Values) -> PlantOptions:

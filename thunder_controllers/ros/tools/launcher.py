@@ -18,9 +18,8 @@ from thunder_controllers.resources import PACKAGE
 from thunder_controllers.ros.tools.discovery import discovery_environment
 from thunder_controllers.ros.tools.launch_arguments import read_description
 from thunder_controllers.ros.tools.processes import ProcessDescription, ProcessGroup
-from thunder_controllers.ros.tools.requirements import LaunchArgumentError
 from thunder_controllers.ros.tools.systems import MONITOR, SYSTEMS, NodeEntry, arguments_of, complete
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import MissingLibraryError, ThunderError
 
 EXIT_USAGE = 2
 BY_LINE = {"PYTHONUNBUFFERED": "1", "RCUTILS_LOGGING_BUFFERED_STREAM": "1"}
@@ -43,8 +42,7 @@ def ros(
             click.echo(_show_arguments(name))
             return
         if importlib.util.find_spec("rclpy") is None:
-            valid = "pip install 'thunder-controllers[ros]', or a sourced ROS 2 distribution"
-            raise LaunchArgumentError("rclpy is not installed", valid=valid)
+            raise MissingLibraryError("rclpy")
         given = complete(name, arguments)
         nodes = [*SYSTEMS[name](given), *([MONITOR] if monitor else [])]
         os.environ.update(discovery_environment(given["discovery"], os.environ))

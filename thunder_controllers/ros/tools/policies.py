@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import click
 
-from thunder_controllers.host import estimate_topic
+from thunder_controllers.host import estimate_topics
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.runtime import ENCLAVES
 from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
@@ -62,7 +62,7 @@ class _Resolver:
 
     def __init__(self, namespace: str, links: Sequence[str], functions: Sequence[str]) -> None:
         self._prefix = f"/{namespace.strip('/')}".rstrip("/")
-        self._several = {"estimates/<link>": [estimate_topic(link) for link in links], "<function>": functions}
+        self._several = {"estimates/<link>": estimate_topics(links), "<function>": functions}
 
     def all(self, node: NodeInterface, patterns: Iterable[str], owner: str) -> set[str]:
         defaults = {parameter.name: str(parameter.default) for parameter in node.parameters}

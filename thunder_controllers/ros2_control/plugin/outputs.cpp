@@ -82,8 +82,8 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       friction_entry_(find(configuration.law_data().state, "friction_hat")),
       error_entry_(find(configuration.law_data().telemetry, "pose_error")),
       external_entry_(find(configuration.law_data().telemetry, "external_torque")) {
-  for (const std::string& link : configuration.links) {
-    estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + thunder::estimate_topic(link)));
+  for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
+    estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + topic));
   }
   if (friction_entry_) friction_ = publisher<Float64MultiArray>(node, "~/friction_estimates");
   if (!configuration.is_cartesian()) {

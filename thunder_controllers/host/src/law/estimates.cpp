@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
@@ -35,6 +36,20 @@ bool is_link(const thunder_library& library, const std::string& name) {
   return std::any_of(library.link_names, end, [&](const char* link) { return name == link; });
 }
 
+std::string estimate_topic(const std::string& link) {
+  std::string topic = "estimates/";
+  for (std::size_t i = 0; i < link.size(); ++i) {
+    const char c = link[i];
+    const bool begins = topic.back() == '/';
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool divides = c == '/' && !begins && i + 1 < link.size() && link[i + 1] != '/';
+    if (is_digit && begins) topic += '_';
+    topic += is_digit || is_letter || divides ? c : '_';
+  }
+  return topic;
+}
+
 }  // namespace
 
 std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law) {
@@ -51,18 +66,19 @@ std::vector<std::string> estimated_links(const thunder_library& library, const t
   return names;
 }
 
-std::string estimate_topic(const std::string& link) {
-  std::string topic = "estimates/";
-  for (std::size_t i = 0; i < link.size(); ++i) {
-    const char c = link[i];
-    const bool begins = topic.back() == '/';
-    const bool is_digit = c >= '0' && c <= '9';
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool divides = c == '/' && !begins && i + 1 < link.size() && link[i + 1] != '/';
-    if (is_digit && begins) topic += '_';
-    topic += is_digit || is_letter || divides ? c : '_';
+std::vector<std::string> estimate_topics(const std::vector<std::string>& links) {
+  std::vector<std::string> topics;
+  for (const std::string& link : links) {
+    const std::string topic = estimate_topic(link);
+    const auto other = std::find(topics.begin(), topics.end(), topic);
+    if (other != topics.end()) {
+      const std::string& first = links[static_cast<std::size_t>(other - topics.begin())];
+      throw HostError(ErrorKind::law, "the links '" + first + "' and '" + link + "' share the topic " + topic,
+                      "adapted links", "names that differ in letters, digits or /");
+    }
+    topics.push_back(topic);
   }
-  return topic;
+  return topics;
 }
 
 void about_com(const double* pi, double* dyn) noexcept {

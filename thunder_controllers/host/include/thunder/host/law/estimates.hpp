@@ -23,11 +23,13 @@ inline constexpr double kSmallestMass = 1e-6;
 /// body_1, body_2, ….
 std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law);
 
-/// Topic of a link's estimate, relative to its controller: estimates/<link>.
+/// Topics of the estimates of links, relative to their controller: `estimates/<link>`.
 ///
 /// ROS names hold letters, digits, _ and /, and no part begins with a digit: anything else becomes _, and one stands before
 /// such a digit. link-3.0 has estimates/link_3_0.
-std::string estimate_topic(const std::string& link);
+///
+/// @throws HostError if two links would share one.
+std::vector<std::string> estimate_topics(const std::vector<std::string>& links);
 
 /// Convert parameters about the frame origin, [m, m·c, I], to [m, c, I about the centre of mass].
 ///

@@ -9,8 +9,8 @@
 
 namespace thunder {
 
-/// The gains with some of them changed. Throws as write_entries does, and HostError(law) where gains <name>_lower and
-/// <name>_upper of one size, which bound the same quantity, cross.
+/// The gains with some of them changed. Throws as write_entries does, and HostError(law) where gains `<name>_lower` and
+/// `<name>_upper` of one size, which bound the same quantity, cross.
 std::vector<double> changed_gains(const thunder_law& law, std::vector<double> gains, const NamedValues& values);
 
 /// The gains of a law: checked and written by the configuring thread, read by the updating thread.
