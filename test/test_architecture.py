@@ -42,9 +42,11 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "identification": {"references", "host"},
     "simulation": {"identification", "references", "host", "package_uri", "resources"},
-    "report": {"simulation", "identification"},
-    "experiments": {"report", "simulation", "identification", "references", "redundancy", "host", "resources"},
-    "commands": {"experiments", "report", "simulation", "identification", "analysis", "host", "resources"},
+    "view": {"simulation", "references", "host"},
+    "report": {"view", "simulation", "identification", "host"},
+    "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},
+    "scripting": {"report", "view", "simulation", "references", "host"},
+    "commands": {"experiments", "report", "view", "simulation", "identification", "analysis", "host", "resources"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""
@@ -65,7 +67,12 @@ ROS: dict[str, set[str]] = {
 
 ONLY_IN = {
     "rclpy": ("thunder_controllers.ros",),
-    "mujoco": ("thunder_controllers.simulation", "thunder_controllers.ros.simulation", "thunder_controllers.commands"),
+    "mujoco": (
+        "thunder_controllers.simulation",
+        "thunder_controllers.view",
+        "thunder_controllers.ros.simulation",
+        "thunder_controllers.commands",
+    ),
 }
 """Where alone a library may be imported."""
 

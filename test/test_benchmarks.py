@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from robots import random_robot
+from robots import general_robot, random_robot
 
+from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -107,11 +108,13 @@ def test_the_text_form_shows_every_row_and_requirement(document: dict[str, Any])
     assert "skipped: instruction counts" in text
 
 
-def test_the_humanoid_is_a_tree_of_25_consistent_bodies() -> None:
-    model = humanoid.humanoid()
-    assert model.n == 25 and [link.parent for link in model.links].count(-1) == 3
-    for link in model.links:
-        link.inertia.check_consistent(link.name)
+def test_humanoids_are_trees_of_25_joints_and_consistent_bodies() -> None:
+    """Those of example-robot-data where it is installed, with a free joint more where the base floats."""
+    for label, model in humanoid.robots():
+        assert model.n == 25 + ("floating" in label) and not model.has_coupled_joints
+        assert len(set(range(model.n)) - {link.parent for link in model.links}) == 4, label  # hands and feet
+        for link in model.links:
+            link.inertia.check_consistent(link.name)
 
 
 def test_the_long_chain_is_a_consistent_robot(tmp_path: Path) -> None:
@@ -122,11 +125,11 @@ def test_the_long_chain_is_a_consistent_robot(tmp_path: Path) -> None:
     assert np.array_equal(model.links[7].joint.placement.translation, model.links[0].joint.placement.translation)
 
 
-def test_robot_text_holds_everything_the_program_reads() -> None:
-    model = random_robot(3)
+@pytest.mark.parametrize("model", [random_robot(3), general_robot(3, 2)], ids=["chain", "free"])
+def test_robot_text_holds_everything_the_program_reads(model: RobotModel) -> None:
     words = robot_text(model).split()
-    # n, gravity, per link 2 + 3 + 9 + 3 + 1 + 3 + 9, end effector 1 + 9 + 3, three limits per joint
-    assert len(words) == 1 + 3 + 30 * model.n + 13 + 3 * model.n
+    # n, gravity, per link 2 + 3 + 9 + 3 + 1 + 3 + 9, end effector 1 + 9 + 3, two limits per value, one per velocity
+    assert len(words) == 1 + 3 + 30 * model.n + 13 + 2 * model.nq + model.nv
     assert np.isfinite([float(word) for word in words]).all()
 
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from test_packaging import MARKER, ROOT, SHARE, copy_tree
+from test_packaging import MARKER, ROOT, SHARE, copy_tree, environment, requirements
 
 from thunder_controllers.host import Library
 
@@ -53,7 +53,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A built workspace; the robot is one that compiles in a few seconds."""
+    """A workspace built in a virtual environment as docs/ros-quick-start.md says; the robot compiles in seconds."""
     folder = tmp_path_factory.mktemp("workspace")
     (folder / "src").mkdir()
     copy_tree(folder / "src" / "thunder_controllers")
@@ -61,15 +61,18 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ament.mkdir()
     for name in AMENT:
         (ament / name).symlink_to(DEBIAN / name)
-    options = [f"-DPython3_EXECUTABLE={sys.executable}", "-DTHUNDER_ROBOTS=config/robots/planar3r.yaml"]
-    options.append("-DTHUNDER_LAWS=slotine_li")
-    environment = {**os.environ, "PYTHONPATH": str(ament)}
+    options = ["-DTHUNDER_ROBOTS=config/robots/planar3r.yaml", "-DTHUNDER_LAWS=slotine_li"]
+    surroundings = {**os.environ, "PYTHONPATH": str(ament)}
     for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH"):
-        environment.pop(name, None)
+        surroundings.pop(name, None)
+    programs = environment(folder / "venv", *requirements("all"), "setuptools", options=("--system-site-packages",))
+    (folder / "venv" / "COLCON_IGNORE").touch()
+    surroundings |= {"VIRTUAL_ENV": str(folder / "venv"), "PATH": f"{programs}:{os.environ['PATH']}"}
+    surroundings["MAKEFLAGS"] = "-j2"  # without colcon's own limit of the load, which other programs reach
     command = ["colcon", "build", "--event-handlers", "console_direct+", "--cmake-args", *options]
     with (folder / "log.txt").open("w") as log:
         status = subprocess.run(
-            command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False
+            command, cwd=folder, env=surroundings, stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False
         ).returncode
     assert status == 0, (folder / "log.txt").read_text()[-6000:]
     return folder
@@ -94,6 +97,18 @@ def test_every_executable_is_where_ros2_run_looks(prefix: Path) -> None:
     folder = prefix / "lib" / "thunder_controllers"
     assert {path.name for path in folder.iterdir()} == EXECUTABLES
     assert all(os.access(path, os.X_OK) for path in folder.iterdir())
+
+
+def test_scripts_run_in_the_environment_of_the_build(workspace: Path, prefix: Path) -> None:
+    """It sees what was installed into it, and what the system has beside it: nothing of the system was changed."""
+    for script in (prefix / "lib" / "thunder_controllers").iterdir():
+        interpreter = Path(script.read_text().partition("\n")[0].removeprefix("#!").strip())
+        assert interpreter.parent == workspace / "venv" / "bin", script
+    code = "import casadi, mujoco, pip; print(casadi.__file__, mujoco.__file__, pip.__file__)"
+    result = run_installed(workspace, f"'{interpreter}' -c '{code}'")
+    *ours, of_the_system = result.stdout.split()
+    assert all(Path(file).is_relative_to(workspace / "venv") for file in ours), result.stderr
+    assert Path(of_the_system).is_relative_to(sys.base_prefix)
 
 
 def test_robots_are_generated_by_the_generator_node_while_building(workspace: Path, prefix: Path) -> None:

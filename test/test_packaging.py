@@ -14,20 +14,22 @@ import zipfile
 from collections.abc import Mapping
 from email.message import Message
 from email.parser import Parser
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 
 import pytest
 from lxml import etree
+from packaging.requirements import Requirement
 from packaging.version import Version
 from pybind11 import get_cmake_dir
+from setuptools.config.pyprojecttoml import load_file
 
 from thunder_controllers.host import Library
 from thunder_dynamics.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("thunder_dynamics", "thunder_controllers")
-SHARED = ("config", "launch", "urdf")
+SHARED = ("config", "examples", "launch", "urdf")
 SHARE = "share/thunder_controllers"
 MARKER = "share/ament_index/resource_index/packages/thunder_controllers"
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "*_generatedFiles", "build", "*_cache")
@@ -165,6 +167,129 @@ def test_installed_package_finds_its_shared_files(wheel: Path, tmp_path: Path) -
     assert Path(found) == tmp_path / SHARE / "config" / "robots" / "panda.yaml"
 
 
+# --- the wheel and nothing beside it ---------------------------------------------------------------------------------
+
+
+def requirements(*extras: str) -> set[str]:
+    """The distributions that the package asks for with some extras, and all that these ask for."""
+    found: set[str] = set()
+    queue = [("thunder-controllers", frozenset({"", *extras}))]
+    seen = set(queue)
+    while queue:
+        name, wanted = queue.pop()
+        for text in requires(name) or []:
+            one = Requirement(text)
+            if any(one.marker is None or one.marker.evaluate({"extra": extra}) for extra in wanted):
+                entry = (one.name, frozenset({"", *one.extras}))
+                found.add(one.name)
+                queue += [entry] if entry not in seen else []
+                seen.add(entry)
+    return found - {"thunder-controllers"}
+
+
+def environment(folder: Path, *names: str, options: tuple[str, ...] = ()) -> Path:
+    """A virtual environment with these distributions of ours as links; the folder of its programs."""
+    run(sys.executable, "-m", "venv", "--without-pip", *options, folder)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name in names:
+        found = distribution(name)
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(Path(str(found.locate_file(top))))
+    return folder / "bin"
+
+
+def install(folder: Path, *what: str | Path) -> None:
+    pip = ("-m", "pip", "--disable-pip-version-check", "--python", folder / "bin" / "python", "install", "--quiet")
+    run(sys.executable, *pip, "--no-deps", "--no-build-isolation", "--no-compile", *what)
+
+
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs of an environment for the generator alone."""
+    folder = tmp_path_factory.mktemp("base") / "venv"
+    programs = environment(folder, *requirements())
+    install(folder, wheel)
+    return programs
+
+
+@pytest.fixture(scope="module")
+def simulating(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs of an environment that simulates, and runs and installs projects."""
+    folder = tmp_path_factory.mktemp("sim") / "venv"
+    names = {*requirements("sim"), "pytest", "pluggy", "iniconfig", "setuptools", "packaging"}
+    programs = environment(folder, *names)
+    install(folder, wheel)
+    return programs
+
+
+@pytest.fixture(autouse=True)
+def no_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+
+def thunder(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(programs / "thunder"), *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.mark.parametrize("what", ["laws", "robots", "scenarios"])
+def test_the_wheel_lists_what_it_brings(base: Path, tmp_path: Path, what: str) -> None:
+    listed = thunder(base, "list", what, cwd=tmp_path)
+    name = {"laws": "slotine_li", "robots": "panda", "scenarios": "panda_payload_noise"}[what]
+    assert listed.returncode == 0 and re.search(rf"^ ?{name} ", listed.stdout, re.MULTILINE), listed.stderr
+
+
+def test_the_generator_needs_neither_simulator_nor_plots(base: Path, tmp_path: Path) -> None:
+    present = "import importlib.util as u; print([m for m in ('mujoco', 'matplotlib', 'scipy') if u.find_spec(m)])"
+    assert run(base / "python", "-c", present, cwd=tmp_path).strip() == "[]"
+    assert thunder(base, "gen", "rpr", "--out", "here", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "here" / "rpr_generatedFiles" / "librpr.so").is_file()
+    for words in (("info", "rpr"), ("check", "rpr"), ("--help",)):
+        result = thunder(base, *words, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["demo"], "sim"),
+        (["run", "panda_payload_noise"], "sim"),
+        (["gains", "rpr", "--law", "pd_plus"], "sim"),
+        (["mjcf", "panda", "--out", "panda.xml"], "sim"),
+        (["ros", "panda_adaptive"], "ros"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_what_is_missing_is_one_line_that_names_the_extra(
+    base: Path, tmp_path: Path, words: list[str], extra: str
+) -> None:
+    result = thunder(base, *words, cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
+    assert f"pip install 'thunder-controllers[{extra}]'" in result.stderr
+
+
+def test_a_shipped_scenario_and_robot_are_found_by_name(simulating: Path, tmp_path: Path) -> None:
+    result = thunder(simulating, "run", "panda_joint_slotine_li", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "results" / "panda_joint_slotine_li" / "report.html").is_file()
+    assert thunder(simulating, "mjcf", "panda", "--out", "panda.xml", cwd=tmp_path).returncode == 0
+    wrong = thunder(simulating, "run", "panda_payload", cwd=tmp_path)
+    assert wrong.returncode == 2 and "did you mean panda_payload_noise?" in wrong.stderr
+
+
+def test_a_new_project_passes_its_own_test(simulating: Path, tmp_path: Path) -> None:
+    result = thunder(simulating, "new", "my_arm", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    project = tmp_path / "my_arm"
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert not [path for path in files if "new_project" in f"{path.relative_to(project)} {path.read_text()}"]
+    install(simulating.parent, "--editable", project)
+    run(simulating / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
+    listed = thunder(simulating, "list", "robots", cwd=tmp_path)
+    assert re.search(r"^ ?my_arm ", listed.stdout, re.MULTILINE)
+
+
 # --- the manifests agree ---------------------------------------------------------------------------------------------
 
 
@@ -209,11 +334,41 @@ def test_wheel_agrees_with_the_manifest(metadata: Message, manifest: etree._Elem
     assert metadata["Requires-Python"] == ">=3.10"
 
 
+CONDA = {"cmeel-eigen": "eigen", "matplotlib": "matplotlib-base", "mujoco": "mujoco-python", "xacro": "ros-jazzy-xacro"}
+"""Names of what conda-forge and RoboStack call otherwise than PyPI."""
+
+
+def test_pixi_names_every_library_of_the_simulation(metadata: Message) -> None:
+    pixi = load_file(ROOT / "pixi.toml")
+    wanted = [Requirement(text) for text in metadata.get_all("Requires-Dist") or []]
+    direct = {one.name for one in wanted if one.marker is None or one.marker.evaluate({"extra": "sim"})}
+    assert {CONDA.get(name, name) for name in direct} <= set(pixi["dependencies"])
+    assert set(pixi) == {"workspace", "activation", "dependencies", "tasks"}
+
+
 def test_license_file_is_the_apache_license() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_installs_nothing_twice(tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "python").symlink_to(sys.executable)
+
+    def plan(*targets: str) -> str:
+        return run("make", "--no-print-directory", "--dry-run", "-C", ROOT, f"VENV={venv}", *targets)
+
+    assert "--editable '.[sim]'" in plan("demo")
+    (venv / ".installed").write_text(str(ROOT))  # as the recipe of `make setup` does
+    assert "pip" not in plan("demo") and "--editable" not in plan("test")
+    (stamps,) = re.findall(r"touch (.*)", plan(f"{venv}/.installed-test"))
+    for stamp in stamps.split():
+        Path(stamp).touch()
+    assert "pip" not in plan("demo", "ros-demo", "test")
 
 
 # --- CMake -----------------------------------------------------------------------------------------------------------
@@ -236,21 +391,56 @@ def cmake_install(tree: Path, folder: Path, *options: str) -> Path:
     return prefix
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
-def test_plain_cmake_compiles_a_robot_and_the_host(tree: Path, tmp_path: Path) -> None:
-    options = ("-DCMAKE_DISABLE_FIND_PACKAGE_ament_cmake=ON", "-DTHUNDER_ROBOTS=config/robots/panda.yaml")
+EIGEN = Path(str(distribution("cmeel-eigen").locate_file("cmeel.prefix")))
+needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+
+
+@pytest.fixture(scope="module")
+def prefix(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What plain CMake installs, with a robot and a law that compile in seconds."""
+    options = ("-DTHUNDER_ROBOTS=config/robots/planar3r.yaml", "-DTHUNDER_LAWS=pd_plus")
+    without = (f"-DPython3_EXECUTABLE={sys.executable}",)
     before = os.umask(0o002)  # as users of Ubuntu have it
     try:
-        prefix = cmake_install(tree, tmp_path, *options, f"-DPython3_EXECUTABLE={sys.executable}")
+        return cmake_install(tree, tmp_path_factory.mktemp("cmake"), *options, *without)
     finally:
         os.umask(before)
-    assert (prefix / "lib" / "libpanda.so").is_file()
-    assert Library(prefix / SHARE / "robots" / "panda_generatedFiles").robot == "panda"
-    assert (prefix / SHARE / "robots" / "panda_generatedFiles" / "thunder_panda.h").is_file()
+
+
+@needs_cmake
+def test_plain_cmake_compiles_a_robot_and_the_host(prefix: Path) -> None:
+    robot = prefix / SHARE / "robots" / "planar3r_generatedFiles"
+    assert (prefix / "lib" / "libplanar3r.so").is_file()
+    assert Library(robot).robot == "planar3r"
+    assert (robot / "thunder_planar3r.h").is_file()
     assert (prefix / "include" / "thunder" / "thunder_abi.h").is_file()
     assert (prefix / "include" / "thunder" / "host" / "controller.hpp").is_file()
     assert list(prefix.glob("lib/libthunder_host.*"))
     assert (prefix / MARKER).is_file()
+
+
+def build_example(name: str, prefix: Path, folder: Path) -> Path:
+    options = (f"-DCMAKE_PREFIX_PATH={prefix};{EIGEN}", "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "-S", prefix / SHARE / "examples" / name, "-B", folder, *options)
+    run("cmake", "--build", folder)
+    return folder
+
+
+@needs_cmake
+@pytest.mark.skipif(not (EIGEN / "share/eigen3/cmake").is_dir(), reason="Eigen's configuration is not installed")
+def test_the_host_is_found_in_an_installed_prefix_and_moves_an_arm(prefix: Path, tmp_path: Path) -> None:
+    program = build_example("host", prefix, tmp_path) / "closed_loop"
+    positions = run(program, prefix / SHARE / "robots" / "planar3r_generatedFiles").split()
+    assert [float(value) for value in positions] == pytest.approx([0.8, 0.1, -0.2], abs=1e-3)
+    refused = subprocess.run([program, tmp_path], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and str(tmp_path) in refused.stderr
+
+
+@needs_cmake
+@pytest.mark.skipif(not (EIGEN / "share/eigen3/cmake").is_dir(), reason="Eigen's configuration is not installed")
+def test_a_robot_is_found_in_an_installed_prefix(prefix: Path, tmp_path: Path) -> None:
+    program = build_example("generated_robot", prefix, tmp_path) / "computed_torque"
+    assert len(run(program).split()) == 3
 
 
 @pytest.mark.skipif(

@@ -1,0 +1,74 @@
+"""The documentation site: `make docs` builds it into build/docs, with warnings as errors."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config, GoogleDocstring
+
+from thunder_dynamics.version import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+XML = ROOT / "build" / "doxygen"
+
+project = "Thunder controllers"
+release = __version__
+extensions = [
+    "breathe",
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+]
+
+# Sources are the pages where they lie: links between them, from README.md too, are the same here and in an editor.
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/**", "examples/**/*.md"]
+exclude_patterns = [".venv", ".*", "build", "results", "dist", "test", "**/*_generatedFiles"]
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 4
+nitpick_ignore_regex = [("myst", r"(\.\./)*[\w/]+")]  # links to folders, which test_docs checks
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+os.environ["PLOTLY_RENDERER"] = "notebook"  # HTML with its library in it: works without a network
+
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_typehints_format = "short"
+default_role = "code"
+highlight_language = "none"
+
+breathe_projects = {"host": str(XML / "xml")}
+breathe_default_project = "host"
+
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_additional_pages = {"index": "start.html"}
+templates_path = ["templates"]
+
+if shutil.which("doxygen") is None:
+    raise SystemExit("doxygen is missing; on Debian or Ubuntu: sudo apt-get install doxygen")
+XML.mkdir(parents=True, exist_ok=True)
+subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, check=True)
+
+
+def read_docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
+    """Google sections to fields; |x| and names that end in _ are no markup here.
+
+    Napoleon as an extension would take what stands before a colon in an attribute's text for its type.
+    """
+    lines[:] = [re.sub(r"(`[^`]*`)|(\||_(?!\w))", lambda m: m[1] or "\\" + m[2], line) for line in lines]
+    if what not in ("attribute", "data", "property"):
+        lines[:] = GoogleDocstring(lines, Config(napoleon_use_rtype=False), app, what, name, obj, options).lines()
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what reads docstrings."""
+    app.connect("autodoc-process-docstring", read_docstring)
