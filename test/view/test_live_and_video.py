@@ -46,6 +46,11 @@ def test_links_join_frames_and_a_body_is_carried_from_its_time_on() -> None:
     assert arm.caption(0) == "one, 100 mm, 0.000 mrad"
 
 
+def test_the_sample_shown_is_the_last_one_that_is_not_later() -> None:
+    arm = _arm()  # samples every 0.03 s, to 2.97 s
+    assert [arm.sample(t) for t in (-1.0, 0.0, 0.0299, 0.03, 0.045, 1.5, 9.0)] == [0, 0, 0, 1, 1, 50, 99]
+
+
 @pytest.mark.parametrize("direction", [[0, 0, 2], [0, 0, -1], [1, 0, 0], [-0.3, 0.4, 0.2]])
 def test_cylinders_turn_from_z_to_their_link(direction: list[float]) -> None:
     turned = Rotation.from_quat(np.roll(_upright(np.array(direction, float)), -1)).apply([0, 0, 1])

@@ -87,6 +87,10 @@ class Arm:
         """Of the links [m]."""
         return THICKNESS * self.reach
 
+    def sample(self, t: float) -> int:
+        """Index of the last sample that is not later than `t`; times off by rounding count as equal."""
+        return max(int(np.searchsorted(self.frames.t, t + 1e-9)) - 1, 0)
+
     def links(self, k: int) -> FloatArray:
         """Both ends of every link that has a length at sample `k` of the frames, (L, 2, 3)."""
         children = np.flatnonzero(self.frames.parents >= 0)

@@ -63,13 +63,9 @@ def _show_window(arms: Sequence[Arm]) -> None:
             with window.lock():
                 window.user_scn.ngeom = 0
                 for arm, colour in zip(arms, COLOURS, strict=False):
-                    add_arm(window.user_scn, arm, _sample(arm, t), colour)
+                    add_arm(window.user_scn, arm, arm.sample(t), colour)
             window.sync()
             time.sleep(PERIOD)
-
-
-def _sample(arm: Arm, t: float) -> int:
-    return min(int(np.searchsorted(arm.frames.t, t)), len(arm.frames.t) - 1)
 
 
 class Browser:
@@ -116,8 +112,8 @@ class Browser:
         """Move all arms to a time [s]."""
         with self._server.atomic():
             for bodies, box in zip(self._bodies, self._boxes, strict=True):
-                bodies.place(_sample(bodies.arm, t), bool(box.value))
-        self._text.content = "  \n".join(bodies.arm.caption(_sample(bodies.arm, t)) for bodies in self._bodies)
+                bodies.place(bodies.arm.sample(t), bool(box.value))
+        self._text.content = "  \n".join(bodies.arm.caption(bodies.arm.sample(t)) for bodies in self._bodies)
 
     def close(self) -> None:
         """Stop serving the page."""

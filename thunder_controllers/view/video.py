@@ -117,7 +117,7 @@ class _Painter:
 
     def paint(self, arm: Arm, t: float, colour: str) -> Picture:
         """An arm at a time, with its caption."""
-        k = max(int(np.searchsorted(arm.frames.t, t + 1e-9)) - 1, 0)
+        k = arm.sample(t)
         look_at(self._camera, arm)
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(self._model, self._data, self._option, None, self._camera, every, self._scene)
