@@ -142,11 +142,13 @@ def prepare(
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
-    """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
+    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`."""
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
-    reading = {"xacro_args": plant.xacro_args, "packages": scenario.packages(plant.packages)}
+    locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
+    packages = scenario.packages(plant.packages)
+    reading = {"xacro_args": plant.xacro_args, "packages": packages, "locked_joints": locked}
     return urdf_text(scenario.resolve(plant.urdf), reading)
 
 
