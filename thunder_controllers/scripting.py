@@ -19,7 +19,7 @@ from thunder_controllers.references.trajectories import Reference
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
-from thunder_controllers.simulation.preparation import compile_law, prepare
+from thunder_controllers.simulation.preparation import prepare
 from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -211,7 +211,7 @@ def simulate(
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
     its_plant = model if config.plant.urdf == config.robot and config.plant.engine == "model" else None
-    done = run_prepared(prepare(scenario, run, model, compile_law(model, config.law), its_plant), run)
+    done = run_prepared(prepare(scenario, run, model, description=its_plant), run)
     result = Result(done.trace, done.timing, done.metrics, done.notes, config, done, scenario)
     if result.fault is not None:
         warnings.warn(result.fault, RuntimeWarning, stacklevel=2)

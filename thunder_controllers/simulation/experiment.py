@@ -17,7 +17,7 @@ from thunder_controllers.host import Guard, Library, Limits
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
-from thunder_controllers.simulation.preparation import Setup, build_library, prepare
+from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
 from thunder_dynamics.errors import ScenarioError
@@ -74,8 +74,7 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
     with _written(folder):
         results = []
         for run in scenario.runs:
-            model, library = build_library(scenario, run)
-            results.append(run_prepared(prepare(scenario, run, model, library), run, progress))
+            results.append(run_prepared(prepare(scenario, run), run, progress))
             _write_run(results[-1], folder)
         return ScenarioResult(folder, tuple(results), _write_summary(scenario, results, folder))
 

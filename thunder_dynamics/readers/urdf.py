@@ -8,12 +8,13 @@ frame; the pose of the end-effector link in the link that moves it is its end-ef
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from lxml import etree
 from pydantic import BeforeValidator, Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
@@ -28,7 +29,7 @@ from thunder_dynamics.readers.source import (
     robot_identifier,
     take_options,
 )
-from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, ZeroLimits, parse_urdf
+from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, ZeroLimits, parse_urdf, parse_xml
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
@@ -120,6 +121,41 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
     return _model(text, where, take_options(UrdfOptions, options, where=where))
+
+
+def lock_joints(text: str, where: str, locked_joints: Mapping[str, Any]) -> str:
+    """Fix joints in a URDF text where the reader would hold them, and with them those that mimic them.
+
+    Args:
+        text: The XML.
+        where: What to call the text in messages.
+        locked_joints: As in `UrdfOptions`.
+
+    Returns:
+        The URDF of the same links, its other joints as they were.
+
+    Raises:
+        RobotFileError: if the text is no URDF, or a joint cannot be locked there.
+        NameNotFoundError: for a joint that there is not.
+    """
+    options = take_options(UrdfOptions, {"locked_joints": locked_joints}, where)
+    robot, root = parse_urdf(text, where), parse_xml(text, where)
+    held = _held(robot, options, where).joints
+    for element in root.iterfind("joint"):
+        joint = held[element.get("name", "")]
+        if joint.is_movable or not robot.joints[joint.name].is_movable:
+            continue
+        element.set("type", "fixed")
+        for part in list(element):
+            if part.tag not in ("parent", "child"):
+                element.remove(part)
+        yaw, pitch, roll = ypr_from_rotation(joint.origin.rotation)
+        etree.SubElement(element, "origin", xyz=_words(joint.origin.translation), rpy=_words((roll, pitch, yaw)))
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _words(numbers: Iterable[float]) -> str:
+    return " ".join(repr(float(number)) for number in numbers)
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
