@@ -16,8 +16,8 @@ from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import read_description
 from thunder_controllers.simulation.scenario import load_scenario
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError
-from thunder_dynamics.readers.urdf import lock_joints, read_urdf_text
+from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, ScenarioError
+from thunder_dynamics.readers.urdf import fix_joints, read_urdf_text
 
 BODY = """<inertial><origin xyz="0.01 0 0.02" rpy="0.3 0 0.1"/><mass value="{}"/>
   <inertia ixx="2e-4" ixy="1e-5" ixz="0" iyy="3e-4" iyz="0" izz="2.5e-4"/></inertial>"""
@@ -66,7 +66,7 @@ def _motion(plant: MujocoPlant) -> np.ndarray:
 
 def test_a_locked_joint_is_the_fixed_one_of_a_file_that_was_edited() -> None:
     """To rounding: a lock goes from angles to a rotation and back."""
-    locked, edited = _plant(lock_joints(WITH_GRIPPER, "arm", LOCKS)), _plant(EDITED)
+    locked, edited = _plant(fix_joints(WITH_GRIPPER, "arm", LOCKS)), _plant(EDITED)
     np.testing.assert_allclose(locked.model.body_mass, edited.model.body_mass, rtol=0)
     np.testing.assert_allclose(locked.model.body_pos, edited.model.body_pos, atol=1e-15)
     np.testing.assert_allclose(locked.model.body_quat, edited.model.body_quat, atol=1e-15)
@@ -76,7 +76,7 @@ def test_a_locked_joint_is_the_fixed_one_of_a_file_that_was_edited() -> None:
 def test_the_true_inertia_is_the_one_that_the_controller_knows() -> None:
     """Of the last link with the gripper at an angle that no decimals hold; two ways of adding inertias round apart."""
     locks = {"wrist": 0.7, "finger": 0.03}
-    plant = _plant(lock_joints(WITH_GRIPPER, "arm", locks))
+    plant = _plant(fix_joints(WITH_GRIPPER, "arm", locks))
     model = read_urdf_text(WITH_GRIPPER, "arm", locked_joints=locks, ee_link="tip")
     assert model.joint_names == ARM_JOINTS
     for index, name in enumerate(model.link_names):
@@ -85,7 +85,7 @@ def test_the_true_inertia_is_the_one_that_the_controller_knows() -> None:
 
 
 def test_what_mimics_a_locked_joint_is_held_with_it() -> None:
-    plant = _plant(lock_joints(WITH_GRIPPER, "arm", {"wrist": 0.0, "finger": 0.03}))
+    plant = _plant(fix_joints(WITH_GRIPPER, "arm", {"wrist": 0.0, "finger": 0.03}))
     np.testing.assert_allclose(plant.model.body("right").pos, [-0.03 + 0.01, 0.0, 0.1], atol=1e-15)
     assert plant.model.neq == 0
 
@@ -95,13 +95,13 @@ def test_what_mimics_a_locked_joint_is_held_with_it() -> None:
     [
         ({"wirst": 0.0}, NameNotFoundError, "arm: no movable joint 'wirst' to lock; valid: .*did you mean wrist"),
         ({"jf": 0.0}, NameNotFoundError, "no movable joint 'jf' to lock"),
-        ({"finger": 0.06}, RobotFileError, "joint 'finger' cannot be locked at 0.06; valid: 0 to 0.05"),
+        ({"finger": 0.06}, ModelError, "joint 'finger' cannot be locked at 0.06; valid: 0 to 0.05"),
         ({"finger": "half"}, RobotFileError, "option 'locked_joints.*half"),
     ],
 )
 def test_a_lock_that_cannot_be_is_one_line(locks: dict[str, object], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        lock_joints(WITH_GRIPPER, "arm", locks)
+        fix_joints(WITH_GRIPPER, "arm", locks)
 
 
 def test_a_joint_that_nobody_locked_is_named_with_the_option() -> None:
@@ -130,9 +130,9 @@ def _scenario(folder: Path, plant: dict[str, object], robot: dict[str, object]) 
 def test_the_plant_holds_what_the_robot_options_lock_unless_it_says_otherwise(tmp_path: Path) -> None:
     inherited = load_scenario(_scenario(tmp_path, {}, {"locked_joints": LOCKS}))
     text = read_description(inherited, inherited.runs[0].config)
-    assert text == lock_joints(WITH_GRIPPER, "arm", LOCKS)
+    assert text == fix_joints(WITH_GRIPPER, "arm", LOCKS)
     own = load_scenario(_scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS}))
-    assert read_description(own, own.runs[0].config) == lock_joints(WITH_GRIPPER, "arm", {"wrist": 0.5})
+    assert read_description(own, own.runs[0].config) == fix_joints(WITH_GRIPPER, "arm", {"wrist": 0.5})
     with pytest.raises(ScenarioError, match=r"locked_joints of a plant with the engine model; valid: those of robot"):
         load_scenario(_scenario(tmp_path, {"engine": "model", "locked_joints": {}}, {"locked_joints": LOCKS}))
 

@@ -17,7 +17,7 @@ from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
 from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.urdf import lock_joints
+from thunder_dynamics.readers.urdf import fix_joints
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -207,7 +207,7 @@ def urdf_text(path: Path, reading: Mapping[str, Any]) -> str:
     given = {name: value for name, value in reading.items() if value}
     locked = given.pop("locked_joints", None)
     text = _expanded(path, given)
-    return text if locked is None else lock_joints(text, str(path), locked)
+    return text if locked is None else fix_joints(text, str(path), locked)
 
 
 def _expanded(path: Path, given: Mapping[str, Any]) -> str:
