@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -24,6 +25,7 @@ from thunder_controllers.simulation.reference_options import KINDS, Follower, Gi
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.live import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -146,6 +148,7 @@ def simulate(
     check_reference: bool = True,
     plant: Mapping[str, Any] | None = None,
     host: Mapping[str, Any] | None = None,
+    view: bool = False,
 ) -> Result:
     """Let a robot follow a reference under a law, by the compiled law in the host against a simulated plant.
 
@@ -175,6 +178,7 @@ def simulate(
         plant: Keys of the scenario's `plant`. By default it is the robot itself: MuJoCo moves a URDF or xacro file, and
             the equations of its model any other robot.
         host: Keys of the scenario's `host`.
+        view: Whether it is shown while it goes, no faster than real time, as `thunder run --view` does.
 
     Returns:
         The run. That an arm had to be stopped is no exception: `Result.fault` says it, and a `RuntimeWarning`.
@@ -211,7 +215,9 @@ def simulate(
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
     its_plant = model if config.plant.urdf == config.robot and config.plant.engine == "model" else None
-    done = run_prepared(prepare(scenario, run, model, compile_law(model, config.law), its_plant), run)
+    setup = prepare(scenario, run, model, compile_law(model, config.law), its_plant)
+    with View(print) if view else nullcontext() as watch:
+        done = run_prepared(setup, run, watch=watch)
     result = Result(done.trace, done.timing, done.metrics, done.notes, config, done, scenario)
     if result.fault is not None:
         warnings.warn(result.fault, RuntimeWarning, stacklevel=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from thunder_dynamics.errors import ThunderError
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
-@click.option("--view", is_flag=True, help="Then watch the runs: in a window, or in the browser without a display.")
+@click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
 @click.option("--video", type=click.Path(dir_okay=False, path_type=Path), help="Video of the runs, .mp4 or .gif.")
 @click.option(
     "--video-speed", type=click.FloatRange(0.05, 100.0), default=1.0, help="Seconds of the run a second of it. [1]"
@@ -44,42 +45,38 @@ def run(
     from thunder_controllers.simulation.scenario import load_scenario
     from thunder_controllers.view.arm import Arm
     from thunder_controllers.view.export import write_bag, write_csv
+    from thunder_controllers.view.live import View
 
     try:
         loaded = load_scenario(scenario, seed)
         folder = out or Path("results") / loaded.name
-        with show_progress() as progress:
-            result = run_scenario(loaded, folder, progress)
-            report = write_report(folder, loaded.description)
-            arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
-            for one in result.runs:
-                if csv:
-                    write_csv(one.trace, folder / f"{one.name}.csv")
-                if mcap:
-                    write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
-            if video is not None:
-                from thunder_controllers.view.video import write_video
+        with View(click.echo) if view else nullcontext() as watch:
+            with show_progress() as progress:
+                result = run_scenario(loaded, folder, progress, watch)
+                report = write_report(folder, loaded.description)
+                arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
+                for one in result.runs:
+                    if csv:
+                        write_csv(one.trace, folder / f"{one.name}.csv")
+                    if mcap:
+                        write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
+                if video is not None:
+                    from thunder_controllers.view.video import write_video
 
-                write_video(arms, video, video_speed, lambda share: progress("video", share))
+                    write_video(arms, video, video_speed, lambda share: progress("video", share))
+            for note in dict.fromkeys(note for one in result.runs for note in one.notes):
+                click.echo(f"note: {note}")
+            print_table(result_rows(result.metrics["runs"]))
+            sentence, failures = verdict(result.metrics["runs"])
+            if sentence:
+                click.echo(sentence)
+            click.echo(f"report: {report.resolve()}")
+            for line in failures:
+                click.secho(line, fg="red", err=True)
+            if watch is not None:
+                watch.replay(arms)
     except ThunderError as error:
         click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
-    for note in dict.fromkeys(note for one in result.runs for note in one.notes):
-        click.echo(f"note: {note}")
-    print_table(result_rows(result.metrics["runs"]))
-    sentence, failures = verdict(result.metrics["runs"])
-    if sentence:
-        click.echo(sentence)
-    click.echo(f"report: {report.resolve()}")
-    for line in failures:
-        click.secho(line, fg="red", err=True)
-    if view:
-        from thunder_controllers.view.live import watch
-
-        try:
-            watch(arms, click.echo)
-        except ThunderError as error:
-            click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
-            sys.exit(2)
     if failures:
         sys.exit(1)
