@@ -90,9 +90,7 @@ class Result:
         return np.array(np.split(rows, 2, axis=1) if self.trace.is_cartesian else [rows])
 
     def to_pandas(self) -> pd.DataFrame:
-        """All that has one row per control step, indexed by time [s].
-
-        Columns are `<array>.<joint or axis>`, such as `q.panda_joint1`, `error.x`, `estimate.panda_link7.mass`.
+        """The table of `Trace.columns`, as `panda_joint1.position`, `error.x`, `panda_link7.estimate.m`, by time [s].
 
         Raises:
             ScenarioError: if pandas is not installed.
@@ -101,7 +99,7 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise ScenarioError("pandas is not installed", where="to_pandas", valid="pip install pandas") from error
-        return pd.DataFrame(self.trace.columns(), index=pd.Index(self.trace.t, name="t"))
+        return pd.DataFrame(self.trace.columns()).set_index("t")
 
     def plot(self, name: str = "errors") -> go.Figure:
         """Draw a plot of the report: errors, components, guards, efforts, estimates_<link>, replay or step_times.
@@ -125,8 +123,7 @@ class Result:
         """
         from thunder_controllers.report.page import write_report  # only here: a run draws nothing
 
-        write_results(self._scenario, [self._run], Path(folder))
-        return write_report(Path(folder))
+        return write_report(write_results(self._scenario, [self._run], Path(folder)))
 
 
 def simulate(

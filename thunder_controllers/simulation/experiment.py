@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,11 +56,12 @@ class RunResult:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What a scenario gave, and the folder it was written to."""
+    """What a scenario gave, the folder it was written to, and the text of its file."""
 
     folder: Path
     runs: tuple[RunResult, ...]
     metrics: dict[str, Any]
+    text: str
 
 
 def run_scenario(
@@ -113,7 +115,34 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
         write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
         document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         write_atomically(folder / "metrics.json", lambda file: file.write(document))
-    return ScenarioResult(folder, tuple(results), summary)
+    return ScenarioResult(folder, tuple(results), summary, scenario.text)
+
+
+def load_results(folder: Path) -> ScenarioResult:
+    """Read what `write_results` wrote; notes are not kept there.
+
+    Raises:
+        ScenarioError: if the folder lacks a file of a run.
+    """
+    try:
+        metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        text = (folder / "scenario.yaml").read_text(encoding="utf-8")
+        runs = [
+            RunResult(
+                name,
+                Trace.load(folder / f"{name}.npz"),
+                Timing.load(folder / f"{name}_timing.npz"),
+                Frames.load(folder / f"{name}_frames.npz"),
+                run,
+                (),
+                run["library_hash"],
+            )
+            for name, run in metrics["runs"].items()
+        ]
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile) as error:
+        what = f"the results are incomplete ({error})"
+        raise ScenarioError(what, where=str(folder), valid="a folder that `thunder run` wrote") from error
+    return ScenarioResult(folder, tuple(runs), metrics, text)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.references.trajectories import POSITION
+from thunder_controllers.simulation.experiment import RunResult
 from thunder_controllers.simulation.metrics import error_norms
 from thunder_controllers.simulation.trace import Frames, Trace
 
@@ -121,6 +122,11 @@ class Arm:
         """Name of the run and its errors at sample `k`."""
         errors = (f"{norm[k]:.{3 if norm[k] < 10.0 else 0}f} {unit}" for unit, norm in self.errors.values())
         return ", ".join([self.name, *errors])
+
+
+def arms_of(runs: Iterable[RunResult]) -> list[Arm]:
+    """The arms of runs that are done."""
+    return [Arm.of(run.name, run.trace, run.frames) for run in runs]
 
 
 Painted = tuple[Arm, str]
