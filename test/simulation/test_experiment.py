@@ -189,7 +189,15 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     "too few joints": ({"start": {"q": [0.0]}}, "start.q: 1 joint positions; valid: 7"),
     "guess beyond a limit": (
         {"start": {"q": [3.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0]}},
-        "start: panda_joint1 at 3; valid: -2.8973 to 2.8973",
+        "start.q: panda_joint1 at 3 (-2.897 to 2.897): beyond joint limits",
+    ),
+    "start beyond a limit": (
+        {"start": {"q": [0.0, -0.4, 0.0, 0.1, 0.0, 1.8, 4.0], "on_reference": False}},
+        "start.q: panda_joint4 at 0.1 (-3.072 to -0.0698), panda_joint7 at 4 (-2.897 to 2.897): beyond joint limits",
+    ),
+    "start too heavy to hold": (
+        {"host": {"effort_limit": 10.0}},
+        "activate: held_effort: joint panda_joint4 needs an effort of 18.",
     ),
     "unreachable": (
         {"reference": {"type": "hold", "position": [2.0, 0.0, 0.5]}},

@@ -22,7 +22,7 @@ from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.reference_options import Follower
 from thunder_controllers.simulation.robot import urdf_text
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
-from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
+from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
@@ -212,6 +212,8 @@ def _start(library: Library, config: RunConfig, samples: FloatArray, where: str)
     cartesian = samples.shape[1] == CARTESIAN_SIZE and library.law(config.law.name).reference_kind == "cartesian"
     if config.start.on_reference:
         q = solve_pose(library, samples[0], q, f"{where}: start") if cartesian else samples[0, :n].copy()
+    else:
+        check_limits(library, q, f"{where}: start.q")
     if config.start.velocity == "rest":
         return q, np.zeros(n)
     return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()
