@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,9 +73,10 @@ def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = N
         ThunderError: as reader, build, plant and host raise.
     """
     with _written(folder):
+        setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
         results = []
-        for run in scenario.runs:
-            results.append(run_prepared(prepare(scenario, run), run, progress))
+        for setup, run in zip(setups, scenario.runs, strict=True):
+            results.append(run_prepared(setup, run, progress))
             _write_run(results[-1], folder)
         return ScenarioResult(folder, tuple(results), _write_summary(scenario, results, folder))
 
@@ -108,6 +110,7 @@ def _written(folder: Path) -> Iterator[None]:
     """Make a folder; say in one line what the file system refuses there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # said now, not when all has been run
         yield
     except OSError as error:
         what = f"the results cannot be written ({error.strerror or error})"

@@ -124,7 +124,7 @@ def _under(config: RunConfig, request: LawRequest, label: str) -> tuple[RunConfi
     config = config.model_copy(update={"law": law})
     robot = load_robot(config)
     known = {entry.name for entry in robot.library.law(name).gains}
-    links = adapted_links(robot.model, robot.library, config)
+    links = adapted_links(robot.model, robot.library.law(config.law.name), config)
     kept: dict[str, dict[str, Any]] = {
         "gains": {key: value for key, value in scenario.gains.items() if key in known},
         "initial_estimates": {key: value for key, value in scenario.initial_estimates.items() if key in links},
