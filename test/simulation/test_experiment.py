@@ -222,6 +222,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
         {"law": {"gains": {"K_q": 1.0}}},
         "law.gains: law cartesian_backstepping has no gain 'K_q'; valid: ",
     ),
+    "gain in another case": ({"law": {"gains": {"lambda": 1.0}}}, "(did you mean Lambda?)"),
     "gain of another size": ({"law": {"gains": {"K_d": [1.0, 2.0]}}}, "law.gains.K_d: 2 values; valid: one, or 7"),
     "payload at no link": (
         {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "payloads": [{**PAYLOAD, "link": "panda_flang"}]}},
