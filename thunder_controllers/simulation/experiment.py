@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -80,9 +81,8 @@ def run_scenario(
         ThunderError: as reader, build, plant and host raise.
     """
     with _written(folder):  # before the runs too: they may take long
-        results = []
-        for run in scenario.runs:
-            results.append(run_prepared(prepare(scenario, run), run, progress, watch))
+        setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
+        results = [run_prepared(setup, run, progress, watch) for setup, run in zip(setups, scenario.runs, strict=True)]
     return write_results(scenario, results, folder)
 
 
@@ -149,6 +149,7 @@ def _written(folder: Path) -> Iterator[None]:
     """Make a folder; say in one line what the file system refuses there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # said now, not when all has been run
         yield
     except OSError as error:
         what = f"the results cannot be written ({error.strerror or error})"

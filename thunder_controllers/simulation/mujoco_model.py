@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError, option
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
 
 INTEGRATORS = {
@@ -96,8 +96,8 @@ def body_named(spec: Any, link: str, where: str) -> Any:
     """
     body = spec.body(link)
     if body is None:
-        names = ", ".join(b.name for b in spec.bodies if b.name != "world")
-        raise NameNotFoundError(f"the plant has no link '{link}'", where=where, valid=names)
+        names = [body.name for body in spec.bodies if body.name != "world"]
+        raise NameNotFoundError(f"the plant has no link '{link}'", where=where, valid=nearest(link, names))
     return body
 
 

@@ -19,7 +19,7 @@ from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import RobotFileError, ScenarioError
+from thunder_dynamics.errors import RobotFileError, ScenarioError, files_beside
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.source import read_text
@@ -328,5 +328,5 @@ def _check_files(file: Path, run: Run, document: YamlDocument) -> None:
     for key, relative in ((("robot",), run.config.robot), (("plant", "urdf"), run.config.plant.urdf)):
         place = (file.parent / relative).resolve()
         if not place.is_file():
-            valid = f"a file, seen from {file.parent}"
+            valid = f"a file, seen from {file.parent}; {files_beside(place)}"
             raise ScenarioError(f"no file {relative}", where=document.where(key), valid=valid)

@@ -13,7 +13,16 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, listed, option
+from thunder_dynamics.errors import (
+    InertiaError,
+    ModelError,
+    NameNotFoundError,
+    RobotFileError,
+    files_beside,
+    listed,
+    nearest,
+    option,
+)
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER
 
@@ -67,7 +76,7 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
     """
     unknown = [key for key in options if key not in kind.model_fields]
     if unknown:
-        valid = ", ".join(option(name) for name in kind.model_fields)
+        valid = nearest(option(unknown[0]), [option(name) for name in kind.model_fields])
         raise NameNotFoundError(f"no option '{option(unknown[0])}'", where=where, valid=valid)
     try:
         return kind(**options)
@@ -92,6 +101,7 @@ def read_text(path: Path) -> str:
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        valid = files_beside(path) if isinstance(error, FileNotFoundError) else valid
         raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
     if len(data) > MAX_FILE_BYTES:
         raise RobotFileError("the file is too large", where=str(path), valid=valid)

@@ -31,11 +31,11 @@ void check_finite(const double* values, int count, const std::string& where) {
 }
 
 void check_range(const double* values, const double* lower, const double* upper, const thunder_library& library,
-                 const std::string& where) {
+                 const std::string& verb, const std::string& where) {
   for (int i = 0; i < library.n_joints; ++i) {
     if (lower[i] <= values[i] && values[i] <= upper[i]) continue;
-    throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + " is at " + format(values[i]),
-                    where, "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
+    throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + verb + format(values[i]), where,
+                    "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
   }
 }
 
@@ -107,13 +107,14 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
 void Controller::check_start(const double* q, const double* qd, const double* held_effort) const {
   const thunder_library& data = parts_->library->data();
   check_finite(q, data.n_joints, "activate: q");
-  check_range(q, data.position_lower, data.position_upper, data, "activate: q");
+  check_range(q, data.position_lower, data.position_upper, data, " is at ", "activate: q");
   if (qd) check_finite(qd, data.n_joints, "activate: qd");
   if (!held_effort) return;
   std::vector<double> lower = parts_->limiter.limit();
   for (double& value : lower) value = -value;
   check_finite(held_effort, data.n_joints, "activate: held_effort");
-  check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, "activate: held_effort");
+  check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, " needs an effort of ",
+              "activate: held_effort");
 }
 
 /// What the arm is held with: as given, as commanded last, or safely.
