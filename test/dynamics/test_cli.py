@@ -64,6 +64,11 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
 
 
+def test_joints_of_a_yaml_file_are_locked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--lock", "joint2=0.5")
+    assert Library(folder / "libplanar3r.so").joint_names == ("joint1", "joint3")
+
+
 def test_trees_and_floating_bases_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     biped = ROOT / "test" / "data" / "biped.urdf"
     joints = ("left_hip", "left_knee", "right_hip", "neck", "string")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluation import assert_close, load_robot, symbolic_values
+from evaluation import assert_close, load_robot, robot_file, symbolic_values
 from robots import random_robot
 
 import thunder_dynamics as td
@@ -86,6 +86,24 @@ def test_files_and_estimates_are_read_and_written_alike(sea2_folder: Path, tmp_p
         np.testing.assert_allclose(
             getattr(interpreted, f"get_{group}")(), getattr(compiled, f"get_{group}")(), rtol=1e-14
         )
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_the_parameters_of_another_robot_file_are_loaded(sea2_folder: Path, tmp_path: Path) -> None:
+    """Not the file itself, which has a reader, but what save_conf makes of it."""
+    text = robot_file("sea2").read_text(encoding="utf-8")
+    assert text.count("mass: 1.1") == 1
+    (tmp_path / "worn.yaml").write_text(text.replace("mass: 1.1", "mass: 1.3"))
+    other = td.robot(td.load_model(tmp_path / "worn.yaml", name="sea2"), backend="casadi")
+    other.save_conf(str(tmp_path / "conf.yaml"))
+    compiled = td.load(sea2_folder)
+    for robot in (compiled, td.robot(load_robot("sea2"), backend="casadi")):
+        with pytest.raises(RuntimeError, match="worn.yaml:3: .*valid: robot, .*those of a robot file: thunder_dyn"):
+            robot.load_conf(str(tmp_path / "worn.yaml"))
+    assert compiled.get_par_DYN()[0] == 1.1
+    compiled.load_conf(str(tmp_path / "conf.yaml"))
+    assert compiled.get_par_DYN()[0] == 1.3
 
 
 @pytest.mark.parametrize(

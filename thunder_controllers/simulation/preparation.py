@@ -18,6 +18,7 @@ from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.reference_options import Follower
 from thunder_controllers.simulation.robot import urdf_text
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
@@ -93,15 +94,20 @@ def compile_law(model: RobotModel, law: LawSection) -> Library:
 
 
 def prepare(
-    scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | RobotModel | None = None
+    scenario: Scenario,
+    run: Run,
+    model: RobotModel | None = None,
+    library: Library | None = None,
+    description: str | RobotModel | None = None,
 ) -> Setup:
     """Set a run up.
 
     Args:
         scenario: What `run` is of.
         run: What to set up.
-        model: The controller's robot.
-        library: The same, compiled with the law.
+        model: The controller's robot; it is read if None.
+        library: The same, compiled with the law; if None it is compiled when all else has been looked at that does not
+            need it, and `notes` say what of the plant the law was not told of.
         description: The plant's, as `read_description` gives it; it is read if None.
 
     Raises:
@@ -110,7 +116,12 @@ def prepare(
     """
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
-    plant = _plant(scenario, config, library, description or read_description(scenario, config))
+    model = model or scenario.load_model(config.robot, config)
+    plant = _plant(scenario, config, model, description or read_description(scenario, config))
+    notes: list[str] = []
+    if library is None:
+        library = compile_law(model, config.law)
+        notes += find_untold(plant, model, config.law.name, config.law.options)
     cartesian = library.law(config.law.name).reference_kind == "cartesian"
     reference = config.reference.build_for(Follower(library, cartesian, scenario.path.parent))
     samples = _samples(reference, library, config, where)
@@ -119,9 +130,8 @@ def prepare(
     plant.reset(q, qd)
     law, options = library.law(config.law.name), _host_options(config, library.n_joints, where)
     _check_feeds(law, config, samples.shape[1], where)
-    notes: list[str] = []
     if config.check_reference:
-        notes = check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
+        notes += check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
     links = adapted_links(model, library, config)
     host = Controller()
     host.configure(
@@ -142,20 +152,22 @@ def prepare(
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
-    """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
+    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`."""
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
-    reading = {"xacro_args": plant.xacro_args, "packages": scenario.packages(plant.packages)}
+    locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
+    packages = scenario.packages(plant.packages)
+    reading = {"xacro_args": plant.xacro_args, "packages": packages, "locked_joints": locked}
     return urdf_text(scenario.resolve(plant.urdf), reading)
 
 
-def _plant(scenario: Scenario, config: RunConfig, library: Library, description: str | RobotModel) -> Plant:
+def _plant(scenario: Scenario, config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
     options: PlantOptions = config.plant
     if isinstance(description, str) and options.ee_link is None:
         options = options.model_copy(update={"ee_link": config.ee_link})
     common: dict[str, Any] = {
-        "joints": library.joint_names,
+        "joints": model.joint_names,
         "period": 1.0 / config.rate,
         "options": options,
         "seed": config.seed,

@@ -41,7 +41,8 @@ MAX_STEPS = 10_000_000
 class PlantSection(PlantOptions):
     """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
-    MuJoCo takes URDF or xacro; the engine `model` takes any robot file, read under `robot_options` as `robot` is.
+    MuJoCo takes URDF or xacro, and holds the `locked_joints` of `robot_options` unless the plant has its own; the
+    engine `model` takes any robot file, read under `robot_options` as `robot` is.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 
@@ -49,7 +50,14 @@ class PlantSection(PlantOptions):
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)
+    locked_joints: dict[str, Finite | tuple[Finite, ...]] | None = None
     velocity: VelocitySource = "differences"
+
+    @model_validator(mode="after")
+    def _has_what_its_engine_takes(self) -> PlantSection:
+        if self.engine == "model" and self.locked_joints is not None:
+            raise ValueError("locked_joints of a plant with the engine model (valid: those of robot_options)")
+        return self
 
 
 class LawSection(Strict):

@@ -12,6 +12,9 @@ from thunder_dynamics.model import PARAMETER_GROUPS
 CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
 """Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
 
+FROM_ROBOT_FILE = " (those of a robot file: thunder_dynamics.robot(FILE).save_conf)"
+"""What messages of load_conf say of keys that it does not know: a robot file has one reader, which no class repeats."""
+
 _ORDERS = ("K", "D", "Dm")
 """Of the elastic parameters of a joint."""
 
@@ -112,6 +115,7 @@ def source(package: Package) -> str:
             f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
         ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
+        from_robot_file=c_string(FROM_ROBOT_FILE),
         **_inertial_files(package),
         **saved_estimates_parts(package),
     )

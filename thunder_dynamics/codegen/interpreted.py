@@ -11,7 +11,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_dynamics.codegen.cpp_class import CONVERSIONS, established_names, has_conversions, stored_arguments
+from thunder_dynamics.codegen.cpp_class import (
+    CONVERSIONS,
+    FROM_ROBOT_FILE,
+    established_names,
+    has_conversions,
+    stored_arguments,
+)
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.package_files import group_line
 from thunder_dynamics.errors import RobotFileError
@@ -121,7 +127,8 @@ class InterpretedRobot:
                 except (TypeError, ValueError) as error:
                     raise RobotFileError(f"{value} is no list of numbers for it: {error}", where=where) from error
             elif key != "robot" and not is_law:
-                raise RobotFileError(f"no group '{key}'", where=where, valid=", ".join(["robot", *groups]))
+                valid = ", ".join(["robot", *groups]) + FROM_ROBOT_FILE
+                raise RobotFileError(f"no group '{key}'", where=where, valid=valid)
         if is_law and has_conversions(self._package) and "pi_hat" in document.data:
             self._put_estimates(document)
 

@@ -7,11 +7,11 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, listed, option
 from thunder_dynamics.inertia import Inertia
@@ -26,6 +26,13 @@ LARGEST = 1e15
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 """A finite number; integers count, texts and booleans do not."""
 
+Position = Annotated[
+    tuple[Finite, ...],
+    BeforeValidator(lambda at: at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)),
+    Field(strict=False),
+]
+"""Of a joint: one number, or all of its configuration."""
+
 
 class InconsistentInertiaWarning(UserWarning):
     """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
@@ -37,12 +44,15 @@ class ReaderOptions(BaseModel):
     Args:
         name: Name of the robot, instead of the one that the file gives.
         allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
+        locked_joints: Joints to hold at a position [rad] or [m], by name, those with several values at a list of them
+            (`joints`); what follows one is held with it. See `locking`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
     name: str | None = None
     allow_inconsistent: bool = False
+    locked_joints: Mapping[str, Position] = Field(default_factory=dict)
 
 
 Options = TypeVar("Options", bound=ReaderOptions)
