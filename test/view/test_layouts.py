@@ -67,6 +67,13 @@ def test_curves_of_the_plotjuggler_layout_for_bags_are_in_the_bag(first: dict[st
         assert np.isfinite(_value(first[topic], steps)), curve
 
 
+def test_curves_of_the_plotjuggler_layout_for_tables_are_columns_of_the_csv_file(folder: Path) -> None:
+    curves = _curves("thunder_csv.xml")
+    assert len(curves) == 19
+    with (folder / "adaptation.csv").open() as file:
+        assert set(curves) <= set(file.readline().rstrip().split(","))
+
+
 def test_paths_of_the_foxglove_layout_are_in_the_bag_and_its_panels_in_it(first: dict[str, Any]) -> None:
     layout = json.loads((CONFIG / "foxglove/thunder.json").read_text())
     panels = layout["configById"]
