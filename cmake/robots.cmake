@@ -84,7 +84,8 @@ function(thunder_add_robot file)
   install(PROGRAMS ${library} DESTINATION lib)
   install(DIRECTORY ${folder} DESTINATION ${share_folder}/robots)
   set(config ${CMAKE_CURRENT_BINARY_DIR}/robots/thunder_${robot}Config.cmake)
-  file(WRITE ${config} "# find_package(thunder_${robot}): the package of the generated folder.
+  file(WRITE ${config} "# find_package(thunder_${robot}): the package of the generated folder; if the system has no Eigen, with that of its build.
+find_package(Eigen3 QUIET NO_MODULE PATHS \"${Eigen3_DIR}\")
 include(\"\${CMAKE_CURRENT_LIST_DIR}/../../${PROJECT_NAME}/robots/${robot}_generatedFiles/thunder_${robot}Config.cmake\")
 ")
   install(FILES ${config} DESTINATION share/thunder_${robot}/cmake)

@@ -392,6 +392,7 @@ def cmake_install(tree: Path, folder: Path, *options: str) -> Path:
 
 
 EIGEN = Path(str(distribution("cmeel-eigen").locate_file("cmeel.prefix")))
+WITHOUT_DEBIANS_EIGEN = "-DCMAKE_IGNORE_PATH=/usr/share/eigen3/cmake;/usr/lib/cmake/eigen3"
 needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 
 
@@ -399,7 +400,7 @@ needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is
 def prefix(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What plain CMake installs, with a robot and a law that compile in seconds."""
     options = ("-DTHUNDER_ROBOTS=config/robots/planar3r.yaml", "-DTHUNDER_LAWS=pd_plus")
-    without = (f"-DPython3_EXECUTABLE={sys.executable}",)
+    without = (f"-DPython3_EXECUTABLE={sys.executable}", WITHOUT_DEBIANS_EIGEN)
     before = os.umask(0o002)  # as users of Ubuntu have it
     try:
         return cmake_install(tree, tmp_path_factory.mktemp("cmake"), *options, *without)
@@ -420,7 +421,7 @@ def test_plain_cmake_compiles_a_robot_and_the_host(prefix: Path) -> None:
 
 
 def build_example(name: str, prefix: Path, folder: Path) -> Path:
-    options = (f"-DCMAKE_PREFIX_PATH={prefix};{EIGEN}", "-DCMAKE_BUILD_TYPE=Release")
+    options = (f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release", WITHOUT_DEBIANS_EIGEN)
     run("cmake", "-S", prefix / SHARE / "examples" / name, "-B", folder, *options)
     run("cmake", "--build", folder)
     return folder
@@ -441,6 +442,21 @@ def test_the_host_is_found_in_an_installed_prefix_and_moves_an_arm(prefix: Path,
 def test_a_robot_is_found_in_an_installed_prefix(prefix: Path, tmp_path: Path) -> None:
     program = build_example("generated_robot", prefix, tmp_path) / "computed_torque"
     assert len(run(program).split()) == 3
+
+
+@needs_cmake
+def test_cmake_names_eigen_in_one_line_before_anything_is_compiled(tree: Path, prefix: Path, tmp_path: Path) -> None:
+    robot = prefix / SHARE / "robots" / "planar3r_generatedFiles"
+    example = (prefix / SHARE / "examples" / "host", f"-DCMAKE_PREFIX_PATH={prefix}")
+    for source, *options in ((tree, f"-DPython3_EXECUTABLE={sys.executable}"), (robot,), example):
+        hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON"
+        command = ["cmake", "-S", source, "-B", tmp_path / source.name, hidden, *options]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 1
+        lines = [line.strip() for line in result.stderr.splitlines() if "Eigen" in line]
+        assert [line[line.index("Eigen") :] for line in lines] == [
+            "Eigen is missing: install libeigen3-dev, or pip install cmeel-eigen."
+        ]
 
 
 @pytest.mark.skipif(

@@ -7,7 +7,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import casadi as ca
@@ -48,18 +47,18 @@ def expected() -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["generated", "installed"])
 def test_the_example_in_cpp_finds_the_package_and_runs(place: str, expected: np.ndarray, tmp_path: Path) -> None:
-    eigen = Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix")))
-    if shutil.which("cmake") is None or not (eigen / "share/eigen3/cmake/Eigen3Config.cmake").is_file():
-        pytest.skip("cmake or Eigen's configuration is not installed")
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    eigen = (f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_IGNORE_PATH=/usr/share/eigen3/cmake")  # not Debian's
     package = td.build(load_robot("planar3r"), python=False)
     if place == "installed":
         build, prefix = tmp_path / "package", tmp_path / "prefix"
-        run("cmake", "-S", package, "-B", build, f"-DCMAKE_PREFIX_PATH={eigen}", f"-DCMAKE_INSTALL_PREFIX={prefix}")
+        run("cmake", "-S", package, "-B", build, *eigen, f"-DCMAKE_INSTALL_PREFIX={prefix}")
         run("cmake", "--build", build, "--target", "thunder_planar3r", "test_thunder_planar3r")
         run("cmake", "--install", build)
         package = prefix
     build = tmp_path / "example"
-    run("cmake", "-S", EXAMPLE, "-B", build, f"-DCMAKE_PREFIX_PATH={eigen};{package}")
+    run("cmake", "-S", EXAMPLE, "-B", build, *eigen, f"-DCMAKE_PREFIX_PATH={package}")
     run("cmake", "--build", build)
     assert_close(torques(run(build / "computed_torque")), expected, RELATIVE)
 

@@ -33,6 +33,7 @@ def package_files(package: Package) -> dict[str, str]:
         f"thunder_{name}Config.cmake": template("Config.cmake").substitute(
             robot=name, processor=" ".join(toolchain.processor_flags(package.flags))
         ),
+        "eigen.cmake": template("eigen.cmake").template,
         "README.md": readme_text(package),
     }
 

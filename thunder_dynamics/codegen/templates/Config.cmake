@@ -1,6 +1,10 @@
 # find_package(thunder_$robot): the target thunder_$robot, of this generated folder or of what its CMakeLists.txt installed.
-include(CMakeFindDependencyMacro)
-find_dependency(Eigen3 3.3 NO_MODULE)
+include("$${CMAKE_CURRENT_LIST_DIR}/eigen.cmake")
+if(NOT Eigen3_FOUND)
+  set(thunder_${robot}_FOUND FALSE)
+  set(thunder_${robot}_NOT_FOUND_MESSAGE "$${eigen_missing}")
+  return()
+endif()
 
 if(EXISTS "$${CMAKE_CURRENT_LIST_DIR}/thunder_${robot}Targets.cmake")
   include("$${CMAKE_CURRENT_LIST_DIR}/thunder_${robot}Targets.cmake")
