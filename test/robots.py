@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pinocchio as pin
 
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Frame, Joint, JointKind, Link, Pose, RobotModel
-from thunder_dynamics.spatial import rotation_from_ypr
+from thunder_dynamics.spatial import rot_axis, rotation_from_ypr, vector
 
 PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 """Indices that take our [xx, xy, xz, yy, yz, zz] to Pinocchio's [xx, xy, yy, xz, yz, zz] and back."""
@@ -84,6 +85,27 @@ def general_robot(seed: int, n: int = 7) -> RobotModel:
         axis = (0.0, 0.0, 1.0) if kind is JointKind.PLANAR else link.joint.axis
         links.append(replace(link, joint=replace(link.joint, kind=kind, axis=axis)))
     return replace(robot, links=tuple(links))
+
+
+def helical(pitch: float) -> JointKind:
+    return JointKind("helical", lambda q, axis: (rot_axis(axis, q[0]), vector([pitch * q[0] * a for a in axis])))
+
+
+def on_a_curve() -> JointKind:
+    """A carriage that turns as it goes along a space curve: S depends on q."""
+
+    def transform(q: ca.SX, axis: object) -> tuple[object, object]:
+        s = q[0]
+        return rot_axis((0.0, 0.6, 0.8), ca.sin(s)), vector([ca.cos(s), s * s, 0.3 * s**3])
+
+    return JointKind("rail", transform)
+
+
+def universal() -> JointKind:
+    """Two angles, about x and then about the turned y."""
+    return JointKind(
+        "universal", lambda q, axis: (rot_axis((1, 0, 0), q[0]) @ rot_axis((0, 1, 0), q[1]), [0, 0, 0]), nq=2, nv=2
+    )
 
 
 _PINOCCHIO = {

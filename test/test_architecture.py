@@ -18,6 +18,7 @@ LAYERS = (
     ("spatial", "inertia", "checksums", "entries"),
     ("joints",),
     ("model",),
+    ("locking",),
     ("readers", "algorithms"),
     ("expressions",),
     ("law",),

@@ -43,7 +43,7 @@ def test_the_laws_that_are_shown_build() -> None:
 
 def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "joints.md").read_text(), re.DOTALL)
+    *_, code = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "joints.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, "joints.md", "exec"), names)
     column = names["robot"].function("J_2")([0.3, 0.5, 0.7]).full()[:, 1]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from thunder_dynamics.errors import NameNotFoundError, ThunderError, nearest
+from thunder_dynamics.errors import NameNotFoundError, ThunderError, files_beside, nearest
 
 PACKAGE = "thunder_controllers"
 """The name under share/, in the ament index and in package.xml."""
@@ -72,12 +72,17 @@ def locate(path: str | os.PathLike[str], folder: str) -> Path:
     A name has neither folder nor suffix, and stands for a file of that name where there is one.
 
     Raises:
-        NameNotFoundError: for a name that the folder does not hold.
+        NameNotFoundError: for a name that the folder does not hold, or a missing file of a name that it holds.
     """
     file = Path(path)
-    if file.suffix or len(file.parts) != 1 or file.is_file():
+    if file.is_file():
         return file
     known = shipped(folder)
+    if file.suffix or len(file.parts) != 1:
+        name = file.name.partition(".")[0]
+        if file.exists() or name not in known:
+            return file
+        raise NameNotFoundError(f"no file '{path}'", valid=f"{name}, a name of {folder}, or {files_beside(file)}")
     if file.name not in known:
         valid = f"a file, or one of {nearest(file.name, known)}"
         raise NameNotFoundError(f"no file '{path}'", where=folder, valid=valid)

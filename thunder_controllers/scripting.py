@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -19,11 +20,12 @@ from thunder_controllers.references.trajectories import Reference
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
-from thunder_controllers.simulation.preparation import compile_law, prepare
+from thunder_controllers.simulation.preparation import prepare
 from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.live import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -88,9 +90,7 @@ class Result:
         return np.array(np.split(rows, 2, axis=1) if self.trace.is_cartesian else [rows])
 
     def to_pandas(self) -> pd.DataFrame:
-        """All that has one row per control step, indexed by time [s].
-
-        Columns are `<array>.<joint or axis>`, such as `q.panda_joint1`, `error.x`, `estimate.panda_link7.mass`.
+        """The table of `Trace.columns`, as `panda_joint1.position`, `error.x`, `panda_link7.estimate.m`, by time [s].
 
         Raises:
             ScenarioError: if pandas is not installed.
@@ -99,7 +99,7 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise ScenarioError("pandas is not installed", where="to_pandas", valid="pip install pandas") from error
-        return pd.DataFrame(self.trace.columns(), index=pd.Index(self.trace.t, name="t"))
+        return pd.DataFrame(self.trace.columns()).set_index("t")
 
     def plot(self, name: str = "errors") -> go.Figure:
         """Draw a plot of the report: errors, components, guards, efforts, estimates_<link>, replay or step_times.
@@ -123,8 +123,7 @@ class Result:
         """
         from thunder_controllers.report.page import write_report  # only here: a run draws nothing
 
-        write_results(self._scenario, [self._run], Path(folder))
-        return write_report(Path(folder))
+        return write_report(write_results(self._scenario, [self._run], Path(folder)))
 
 
 def simulate(
@@ -146,6 +145,7 @@ def simulate(
     check_reference: bool = True,
     plant: Mapping[str, Any] | None = None,
     host: Mapping[str, Any] | None = None,
+    view: bool = False,
 ) -> Result:
     """Let a robot follow a reference under a law, by the compiled law in the host against a simulated plant.
 
@@ -175,6 +175,7 @@ def simulate(
         plant: Keys of the scenario's `plant`. By default it is the robot itself: MuJoCo moves a URDF or xacro file, and
             the equations of its model any other robot.
         host: Keys of the scenario's `host`.
+        view: Whether it is shown while it goes, no faster than real time, as `thunder run --view` does.
 
     Returns:
         The run. That an arm had to be stopped is no exception: `Result.fault` says it, and a `RuntimeWarning`.
@@ -211,7 +212,9 @@ def simulate(
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
     its_plant = model if config.plant.urdf == config.robot and config.plant.engine == "model" else None
-    done = run_prepared(prepare(scenario, run, model, compile_law(model, config.law), its_plant), run)
+    setup = prepare(scenario, run, model, description=its_plant)
+    with View(print) if view else nullcontext() as watch:
+        done = run_prepared(setup, run, watch=watch)
     result = Result(done.trace, done.timing, done.metrics, done.notes, config, done, scenario)
     if result.fault is not None:
         warnings.warn(result.fault, RuntimeWarning, stacklevel=2)

@@ -19,6 +19,7 @@ from thunder_dynamics.version import __version__
 if TYPE_CHECKING:
     from thunder_dynamics.build import build, load, robot, save_functions
     from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.locking import lock_joints
     from thunder_dynamics.model import RobotModel
     from thunder_dynamics.readers import load_model
 
@@ -30,6 +31,7 @@ __all__ = [
     "build",
     "load",
     "load_model",
+    "lock_joints",
     "robot",
     "save_functions",
 ]
@@ -39,6 +41,7 @@ _HOMES = {
     "RobotModel": "thunder_dynamics.model",
     "load": "thunder_dynamics.build",
     "load_model": "thunder_dynamics.readers",
+    "lock_joints": "thunder_dynamics.locking",
     "robot": "thunder_dynamics.build",
     "save_functions": "thunder_dynamics.build",
 }

@@ -53,6 +53,7 @@ def build(
     portable: bool = False,
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
+    check: Callable[[Sequence[Law]], None] | None = None,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -64,6 +65,7 @@ def build(
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
+        check: Is given the laws before anything is compiled, if anything is, and may raise.
 
     Returns:
         The generated folder, which holds lib<robot>.so.
@@ -87,7 +89,7 @@ def build(
         _remove_leftovers(target)
         if not _is_current(target, digest):
             _check_replaceable(target)
-            _generate(request, digest, target)
+            _generate(request, digest, target, check)
     return target
 
 
@@ -241,13 +243,18 @@ class _Request:
         return [build_law(entry, robot, options) for entry, (_, options) in requests]
 
 
-def _generate(request: _Request, digest: str, target: Path) -> None:
+def _generate(
+    request: _Request, digest: str, target: Path, check: Callable[[Sequence[Law]], None] | None = None
+) -> None:
     """Make the whole folder under a temporary name, then put it in place."""
     from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.codegen.package_files import package_files
 
     robot = request.expressions()
-    package = Package(robot, request.built_laws(robot), digest, request.flags, request.functions)
+    laws = request.built_laws(robot)
+    if check is not None:
+        check(laws)
+    package = Package(robot, laws, digest, request.flags, request.functions)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)

@@ -182,6 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(2)
     except click.exceptions.Abort:
+        click.echo("thunder: interrupted", err=True)
         sys.exit(130)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import EntryPoint, PackageNotFoundError, requires
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -50,6 +51,15 @@ def nearest(name: str, names: Iterable[str]) -> str:
         text = f"{', '.join(close)}, … ({len(known)} in all)"
     meant = difflib.get_close_matches(name, known, 1, 0.75)
     return f"{text} (did you mean {meant[0]}?)" if meant else text
+
+
+def files_beside(path: Path) -> str:
+    """What a message lists where there is no file `path`: those beside it of its suffix, and which may be meant."""
+    try:
+        names = sorted(one.name for one in path.parent.iterdir() if one.suffix == path.suffix)
+    except OSError as error:
+        return f"a file of a folder that can be read, {path.parent} cannot ({error.strerror})"
+    return f"a file of {path.parent}: {nearest(path.name, names)}"
 
 
 class ThunderError(Exception):

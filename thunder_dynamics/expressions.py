@@ -42,7 +42,7 @@ SX = ca.SX
 NO_ARITHMETIC = frozenset({ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT})
 """Instructions of a function that compute nothing."""
 
-RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|work")
+RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|numPar(DYN|REG)|work")
 """Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
 
 

@@ -26,6 +26,7 @@ from thunder_dynamics.joints import Joint as Joint
 from thunder_dynamics.joints import JointKind as JointKind
 from thunder_dynamics.joints import Limits as Limits
 from thunder_dynamics.joints import Pose as Pose
+from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
 
 FloatArray = NDArray[np.float64]
 
@@ -83,6 +84,18 @@ class Frame:
     def parameters(self) -> tuple[float, ...]:
         """[x, y, z, yaw, pitch, roll]."""
         return (*self.tr, *self.ypr)
+
+    @property
+    def pose(self) -> Pose:
+        """As rotation and translation."""
+        return Pose(rotation_from_ypr(*self.ypr), np.array(self.tr))
+
+    @classmethod
+    def of(cls, pose: Pose) -> Frame:
+        """The frame of a pose; roll is 0 where pitch = ±π/2 leaves it free."""
+        x, y, z = (float(v) for v in pose.translation)
+        yaw, pitch, roll = ypr_from_rotation(pose.rotation)
+        return cls((x, y, z), (yaw + 0.0, pitch + 0.0, roll + 0.0))  # + 0.0 turns −0.0 into 0.0
 
 
 @dataclass(frozen=True)

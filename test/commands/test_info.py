@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
 from click.testing import CliRunner
 from evaluation import load_robot
 
 from thunder_controllers.commands.info import info
 from thunder_controllers.resources import share
+from thunder_dynamics.cli import main
 from thunder_dynamics.expressions import RobotExpressions
 
 
@@ -33,6 +36,33 @@ def test_a_robot_that_no_controller_takes_is_named(tmp_path: Path) -> None:
     assert "No controller takes it: robot weak: no effort limit: joint2; valid: thunder.limits.effort" in shown(
         str(robot)
     )
+
+
+def test_a_posture_shows_pose_singular_values_and_distances_to_limits() -> None:
+    """Of a Panda, beside NumPy on the compiled-in expressions; joint 4 is 0.03 from its upper limit."""
+    text = shown("panda", "--at", "0, -0.4 0 -0.0998 0 1.8 0")
+    robot = RobotExpressions(load_robot("panda"))
+    q = [0, -0.4, 0, -0.0998, 0, 1.8, 0]
+    assert row(text, "position")[2:] == [f"{x:.4g}" for x in np.array(robot.function("T_0_ee")(q))[:3, 3] + 0.0]
+    J = np.array(robot.function("J_ee")(q))
+    values = np.linalg.svd(J, compute_uv=False)
+    assert row(text, "both")[1:] == [f"{x:.4g}" for x in values]
+    assert float(row(text, "manipulability,")[-1]) == pytest.approx(np.sqrt(np.linalg.det(J @ J.T)), rel=1e-3)
+    assert row(text, "panda_joint4")[1:5] == ["-0.0998", "-3.072", "-0.0698", "0.03"]
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("0 0", "--at: 2 positions; valid: 7 finite ones: panda_joint1 panda_joint2"),
+        ("0 0 0 0 0 0 nan", "--at: 7 positions; valid: 7 finite ones"),
+        ("0 0 zero", "--at: 'zero' is no number; valid: a number"),
+    ],
+)
+def test_a_posture_of_another_form_is_refused(at: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["info", "panda", "--at", at])
+    assert left.value.code == 2 and message in capsys.readouterr().err
 
 
 def row(text: str, start: str) -> list[str]:

@@ -64,6 +64,11 @@ def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp
     assert library.joint_names == tuple(f"left_joint{i}" for i in range(1, 7))
 
 
+def test_joints_of_a_yaml_file_are_locked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--lock", "joint2=0.5")
+    assert Library(folder / "libplanar3r.so").joint_names == ("joint1", "joint3")
+
+
 def test_trees_and_floating_bases_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     biped = ROOT / "test" / "data" / "biped.urdf"
     joints = ("left_hip", "left_knee", "right_hip", "neck", "string")
@@ -270,6 +275,17 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["expriment"], "(did you mean experiment?)"),
         (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
         (["run", "panda_payload"], "config/scenarios: no file 'panda_payload'"),
+        (["info", "panda.yml"], "no file 'panda.yml'; valid: panda, the name of a robot, or a file of "),
+        (
+            ["run", "mine/panda_payload_noise.yaml"],
+            "valid: panda_payload_noise, a name of config/scenarios, or a file of",
+        ),
+        (["info", str(ROOT / "config/robots/planar4r.yaml")], "(did you mean planar3r.yaml?)"),
+        (["run", str(ROOT / "config/scenarios/panda_excitaton.yaml")], "(did you mean panda_excitation.yaml?)"),
+        (["gen", "planar3r", "--law", "slotine_li:frition=adapted"], "(did you mean friction?)"),
+        (["gen", "planar3r", "--law", "slotine_li:friction=adaptive"], "valid: none, adapted"),
+        (["gen", "planar3r", "--law", "slotine_li:adaptation=compositee"], "(did you mean composite?)"),
+        (["gains", "planar3r", "--law", "pd_plus", "--gain", "K_dd"], "(did you mean K_d?)"),
         (["mjcf", "pandas", "--out", "x.xml"], "(did you mean panda?)"),
         (["gen", "planar3r", "--law", "slotine_lee"], "(did you mean slotine_li?)"),
         (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),

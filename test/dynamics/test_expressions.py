@@ -189,7 +189,9 @@ def test_a_taken_argument_name_is_refused(name: str) -> None:
         robot.add_argument(name, 3)
 
 
-@pytest.mark.parametrize("name", ["numJoints", "par_DYN", "par_REG", "par_DHtable", "law_mine", "table_mine"])
+@pytest.mark.parametrize(
+    "name", ["numJoints", "numParREG", "par_DYN", "par_REG", "par_DHtable", "law_mine", "table_mine"]
+)
 def test_function_names_that_the_generated_code_needs_are_refused(name: str) -> None:
     """get_numJoints and get_par_… are methods of the class, <robot>_law_… the C symbols of laws."""
     robot = RobotExpressions(load_robot("sea2"))

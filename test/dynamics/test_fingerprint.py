@@ -144,7 +144,7 @@ INGREDIENTS: dict[str, Callable[[Place], None]] = {
     "user functions": lambda place: place.options.update(user_functions=place.folder / "functions.py"),
     "the generator's source": source("generator/algorithms/dynamics.py"),
     "a further file of the generator": lambda place: place.write("generator/algorithms/further.py", ""),
-    "the name of a file of the generator": lambda place: (place.generator / "law.py").rename(place.generator / "o.py"),
+    "the name of a file of the generator": lambda place: (place.generator / "cli.py").rename(place.generator / "o.py"),
     "the version of CasADi": lambda place: place.versions(casadi="4"),
     "the version of pybind11": lambda place: place.versions(pybind11="3"),
     "the version of this project": lambda place: place.patch.setattr(fingerprint, "__version__", "0"),

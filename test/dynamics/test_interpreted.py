@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from evaluation import assert_close, load_robot, symbolic_values
+import yaml
+from evaluation import assert_close, load_robot, robot_file, symbolic_values
 from robots import random_robot
 
 import thunder_dynamics as td
@@ -40,12 +43,30 @@ def set_random(robots: list[Any], model: RobotModel, seed: int) -> None:
             getattr(robot, name)(value)
 
 
+def constants(robot: Any) -> dict[str, Any]:
+    members = inspect.getmembers(type(robot))
+    return {name: value for name, value in members if not name.startswith("_") and not callable(value)}
+
+
+def cpp_names(header: str) -> set[str]:
+    """Names of the public part of a generated class."""
+    public = re.search(r" public:(.*) private:", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL), re.DOTALL)
+    assert public
+    found = re.findall(r"^  [\w<>:,&* ]*?(\w+)(?:\[\])?(?:\(| =)", public[1], re.MULTILINE)
+    assert len(found) > 30
+    return set(found)
+
+
+ONLY_IN_CPP = {"thunder_sea2": "the constructor"}
+"""Public names of the C++ class that neither Python class has, and why."""
+
+
 def assert_same(interpreted: Any, compiled: Any, model: RobotModel) -> None:
-    assert methods(interpreted) == methods(compiled) and interpreted.num_joints == compiled.num_joints
+    assert methods(interpreted) == methods(compiled) and constants(interpreted) == constants(compiled)
     assert type(interpreted).__name__ == type(compiled).__name__
     for seed in range(3):
         set_random([interpreted, compiled], model, seed)
-        for name in sorted(name for name in methods(compiled) if name.startswith("get_") and name != "get_numJoints"):
+        for name in sorted(name for name in methods(compiled) if re.match("get_(?!num)", name)):
             expected = getattr(compiled, name)()
             found = getattr(interpreted, name)()
             assert found.shape == expected.shape, name
@@ -57,6 +78,78 @@ def assert_same(interpreted: Any, compiled: Any, model: RobotModel) -> None:
 def test_an_elastic_arm_is_the_compiled_one(sea2_folder: Path) -> None:
     model = load_robot("sea2")
     assert_same(td.robot(model, backend="casadi"), td.load(sea2_folder), model)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_the_class_has_the_same_names_in_every_language(sea2_folder: Path) -> None:
+    header, stub = ((sea2_folder / f"thunder_sea2.{suffix}").read_text() for suffix in ("h", "pyi"))
+    compiled = td.load(sea2_folder)
+    ours = methods(compiled) | set(constants(compiled))
+    assert cpp_names(header) - ours == set(ONLY_IN_CPP) and ours <= cpp_names(header)
+    (described,) = (node for node in ast.parse(stub).body if isinstance(node, ast.ClassDef))
+    names = {node.name for node in described.body if isinstance(node, ast.FunctionDef)} - {"__init__"}
+    names |= {node.target.id for node in described.body if isinstance(node, ast.AnnAssign)}  # type: ignore[union-attr]
+    assert names == ours
+
+
+@pytest.mark.slow
+def test_a_robot_of_numbers_is_the_compiled_one(tmp_path: Path) -> None:
+    """Its inertial parameters can be read and saved; setting them is refused."""
+    model = load_robot("planar3r")
+    interpreted, compiled = td.robot(model, backend="casadi"), td.load(td.build(model))
+    assert_same(interpreted, compiled, model)
+    assert compiled.get_par_gravity().tolist() == [0.0, 0.0, -9.81] and compiled.n_joints == compiled.get_numJoints()
+    for robot in (interpreted, compiled):
+        robot.save_par_REG(str(tmp_path / "REG.yaml"))
+        with pytest.raises(RuntimeError, match="REG.yaml: the inertial parameters of planar3r are numbers; valid"):
+            robot.load_par_REG(str(tmp_path / "REG.yaml"))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_files_of_inertial_parameters_are_read_and_written_alike(sea2_folder: Path, tmp_path: Path) -> None:
+    """What one writes the other reads; entries that are numbers stay as they are."""
+    compiled, interpreted = td.load(sea2_folder), td.robot(load_robot("sea2"), backend="casadi")
+    compiled.set_par_DYN(1.1 * compiled.get_par_DYN())
+    files = {name: str(tmp_path / f"{name}.yaml") for name in ("REG", "DYN", "parameters")}
+    compiled.save_par_REG(files["REG"])
+    np.testing.assert_allclose(interpreted.load_par_REG(files["REG"]), compiled.get_par_REG(), rtol=1e-14)
+    for method in ("save_par_REG", "save_par_DYN", "save_par"):
+        written = []
+        for robot in (compiled, interpreted):
+            result = getattr(robot, method)(files["parameters"])
+            assert result == (1 if method == "save_par" else None)
+            written.append(yaml.safe_load(Path(files["parameters"]).read_text()))
+        if method == "save_par":
+            assert written[0].keys() == written[1].keys()
+            continue
+        for link, keys in written[0]["dynamics"].items():
+            assert written[1]["dynamics"][link]["inertial"] == pytest.approx(keys["inertial"], rel=1e-12, abs=1e-18)
+    interpreted.save_par_REG(files["REG"])
+    np.testing.assert_allclose(compiled.load_par_REG(files["REG"]), interpreted.get_par_REG(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("m_CoM_x", "CoM_x", "REG.yaml:3: dynamics.link1.inertial.m_CoM_x: no finite number of 'm_CoM_x'; valid: mass"),
+        ("  link2:\n", "  link2: 1\n  link3:\n", "REG.yaml:1: dynamics: 3 links; valid: 2"),
+        ("dynamics", "dynamic", "0 links; valid: 2"),
+        ("  link2:\n", "  link2: []\n  link2:\n", "duplicate key"),
+        ("Izz: ", "Izz: x", "no finite number of 'Izz'"),
+    ],
+)
+def test_a_bad_file_of_inertial_parameters_is_named_and_nothing_is_set(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    robot, file = td.robot(load_robot("sea2"), backend="casadi"), tmp_path / "REG.yaml"
+    robot.save_par_REG(str(file))
+    before = robot.get_par_REG()
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(RuntimeError, match=message):
+        robot.load_par_REG(str(file))
+    np.testing.assert_array_equal(robot.get_par_REG(), before)
 
 
 @pytest.mark.slow
@@ -86,6 +179,24 @@ def test_files_and_estimates_are_read_and_written_alike(sea2_folder: Path, tmp_p
         np.testing.assert_allclose(
             getattr(interpreted, f"get_{group}")(), getattr(compiled, f"get_{group}")(), rtol=1e-14
         )
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("sea2")
+def test_the_parameters_of_another_robot_file_are_loaded(sea2_folder: Path, tmp_path: Path) -> None:
+    """Not the file itself, which has a reader, but what save_conf makes of it."""
+    text = robot_file("sea2").read_text(encoding="utf-8")
+    assert text.count("mass: 1.1") == 1
+    (tmp_path / "worn.yaml").write_text(text.replace("mass: 1.1", "mass: 1.3"))
+    other = td.robot(td.load_model(tmp_path / "worn.yaml", name="sea2"), backend="casadi")
+    other.save_conf(str(tmp_path / "conf.yaml"))
+    compiled = td.load(sea2_folder)
+    for robot in (compiled, td.robot(load_robot("sea2"), backend="casadi")):
+        with pytest.raises(RuntimeError, match="worn.yaml:3: .*valid: robot, .*those of a robot file: thunder_dyn"):
+            robot.load_conf(str(tmp_path / "worn.yaml"))
+    assert compiled.get_par_DYN()[0] == 1.1
+    compiled.load_conf(str(tmp_path / "conf.yaml"))
+    assert compiled.get_par_DYN()[0] == 1.3
 
 
 @pytest.mark.parametrize(

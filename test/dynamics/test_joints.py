@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import assert_close, evaluate, load_robot, numeric
-from robots import general_robot, pinocchio_model, random_robot, random_state
+from robots import general_robot, helical, on_a_curve, pinocchio_model, random_robot, random_state, universal
 
 from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_dynamics.algorithms.dynamics import coriolis_reference
@@ -19,32 +19,11 @@ from thunder_dynamics.errors import LawError, ModelError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.joints import Coupling, Elasticity, Joint, JointKind
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.spatial import matrix, rot_axis, vector
+from thunder_dynamics.spatial import matrix, vector
 
 RELATIVE = 1e-10  # both sides are double precision with a few thousand operations behind them
 KINDS = ("REVOLUTE", "PRISMATIC", "PLANAR", "SPHERICAL", "FREE")
 AXES = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (0.48, 0.6, -0.64))
-
-
-def helical(pitch: float) -> JointKind:
-    return JointKind("helical", lambda q, axis: (rot_axis(axis, q[0]), vector([pitch * q[0] * a for a in axis])))
-
-
-def on_a_curve() -> JointKind:
-    """A carriage that turns as it goes along a space curve: S depends on q."""
-
-    def transform(q: ca.SX, axis: object) -> tuple[object, object]:
-        s = q[0]
-        return rot_axis((0.0, 0.6, 0.8), ca.sin(s)), vector([ca.cos(s), s * s, 0.3 * s**3])
-
-    return JointKind("rail", transform)
-
-
-def universal() -> JointKind:
-    """Two angles, about x and then about the turned y."""
-    return JointKind(
-        "universal", lambda q, axis: (rot_axis((1, 0, 0), q[0]) @ rot_axis((0, 1, 0), q[1]), [0, 0, 0]), nq=2, nv=2
-    )
 
 
 @pytest.mark.parametrize("name", KINDS)

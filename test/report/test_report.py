@@ -20,6 +20,7 @@ from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import html_table, write_report
 from thunder_controllers.report.replay import replay
 from thunder_controllers.report.summary import estimate_table, result_rows, verdict
+from thunder_controllers.simulation.experiment import load_results
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_controllers.view.arm import Arm
 from thunder_dynamics.errors import ScenarioError
@@ -42,7 +43,7 @@ def _runs() -> dict[str, dict[str, Any]]:
     runs = {}
     for name, amplitude in (("no_adaptation", 0.1), ("adaptation", 0.001)):
         metrics = compute_metrics(make_trace(amplitude=amplitude), make_timing())
-        runs[name] = {**metrics, "adaptation": name == "adaptation", "record": {"tool": RECORD}}
+        runs[name] = {**metrics, "adaptation": name == "adaptation", "library_hash": "0", "record": {"tool": RECORD}}
     return runs
 
 
@@ -62,7 +63,7 @@ def _fill(folder: Path) -> None:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     _fill(folder)
-    return write_report(folder, "what <it> shows")
+    return write_report(load_results(folder), "what <it> shows")
 
 
 def test_page_says_what_happened_then_shows_plots_numbers_and_scenario(report: Path) -> None:
@@ -125,7 +126,7 @@ def test_a_failed_run_is_red(tmp_path: Path) -> None:
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     metrics["runs"]["adaptation"]["fault"] = {"guard": "runaway", "time": 3.25}
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
-    page = html.document_fromstring(write_report(tmp_path).read_bytes())
+    page = html.document_fromstring(write_report(load_results(tmp_path)).read_bytes())
     assert "run adaptation failed" in page.xpath("//p[@class='verdict failed']")[0].text_content()
 
 
@@ -214,4 +215,4 @@ def test_missing_files_are_one_typed_error(tmp_path: Path) -> None:
     _fill(tmp_path)
     (tmp_path / "adaptation.npz").unlink()
     with pytest.raises(ScenarioError, match="the results are incomplete"):
-        write_report(tmp_path)
+        load_results(tmp_path)

@@ -189,7 +189,15 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     "too few joints": ({"start": {"q": [0.0]}}, "start.q: 1 joint positions; valid: 7"),
     "guess beyond a limit": (
         {"start": {"q": [3.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0]}},
-        "start: panda_joint1 at 3; valid: -2.8973 to 2.8973",
+        "start.q: panda_joint1 at 3 (-2.897 to 2.897): beyond joint limits",
+    ),
+    "start beyond a limit": (
+        {"start": {"q": [0.0, -0.4, 0.0, 0.1, 0.0, 1.8, 4.0], "on_reference": False}},
+        "start.q: panda_joint4 at 0.1 (-3.072 to -0.0698), panda_joint7 at 4 (-2.897 to 2.897): beyond joint limits",
+    ),
+    "start too heavy to hold": (
+        {"host": {"effort_limit": 10.0}},
+        "activate: held_effort: joint panda_joint4 needs an effort of 18.",
     ),
     "unreachable": (
         {"reference": {"type": "hold", "position": [2.0, 0.0, 0.5]}},
@@ -203,7 +211,23 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
         {"law": {"initial_estimates": {"panda_link3": {"mass": 1.0}}}},
         "law.initial_estimates: link 'panda_link3' is not adapted; valid: panda_link7",
     ),
-    "unknown gain": ({"law": {"gains": {"K_q": 1.0}}}, "K_q"),
+    "joint reference of another size": (
+        {
+            "law": {"name": "slotine_li"},
+            "reference": {"type": "joint_steps", "steps": [{"time": 0.0, "q": [0.0] * 6}]},
+        },
+        "a reference of type joint_steps with 18 values per sample; valid: a joint one with 21 values",
+    ),
+    "unknown gain": (
+        {"law": {"gains": {"K_q": 1.0}}},
+        "law.gains: law cartesian_backstepping has no gain 'K_q'; valid: ",
+    ),
+    "gain in another case": ({"law": {"gains": {"lambda": 1.0}}}, "(did you mean Lambda?)"),
+    "gain of another size": ({"law": {"gains": {"K_d": [1.0, 2.0]}}}, "law.gains.K_d: 2 values; valid: one, or 7"),
+    "payload at no link": (
+        {"plant": {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "payloads": [{**PAYLOAD, "link": "panda_flang"}]}},
+        "payloads: the plant has no link 'panda_flang'",
+    ),
     "gain out of bounds": ({"law": {"gains": {"K_d": -1.0}}}, "K_d"),
     "unknown law": ({"law": {"name": "no_such_law"}}, "no_such_law"),
     "unknown law option": ({"law": {"options": {"links": ["panda_link7"]}}}, "no option 'links'"),
@@ -224,6 +248,43 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
         "the plant's joints are left_joint1",
     ),
 }
+
+
+NEED_A_LIBRARY = {
+    "guess beyond a limit",
+    "start beyond a limit",
+    "start too heavy to hold",
+    "unreachable",
+    "gain out of bounds",
+    "another end effector",
+}
+
+
+@pytest.mark.parametrize("case", sorted(MISFITS.keys() - NEED_A_LIBRARY))
+def test_what_the_scenario_shows_is_refused_before_anything_is_compiled(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # nothing is there, so all would be compiled
+    changes, message = MISFITS[case]
+    scenario = _scenario(tmp_path, _document(**changes))
+    with pytest.raises(ThunderError) as caught:
+        run_scenario(scenario, tmp_path / "out")
+    assert message in str(caught.value)
+    assert list((tmp_path / "cache").rglob("*.so")) == []
+
+
+def test_a_run_that_does_not_fit_is_found_before_another_one_has_run(tmp_path: Path) -> None:
+    runs = [{"name": "good"}, {"name": "bad", "overrides": {"start": {"q": [0.0]}}}]
+    with pytest.raises(ThunderError, match="run bad: start.q: 1 joint positions"):
+        run_scenario(_scenario(tmp_path, _document(runs=runs)), tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    """/proc/self takes no files, from anybody."""
+    scenario = _scenario(tmp_path, _document())
+    with pytest.raises(ThunderError, match="/proc/self.*the results cannot be written"):
+        run_scenario(scenario, Path("/proc/self"))
 
 
 @pytest.mark.parametrize("case", MISFITS)

@@ -12,7 +12,7 @@ import yaml
 
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import write_report
-from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.experiment import load_results, run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import NameNotFoundError
@@ -53,14 +53,14 @@ def test_the_record_tells_the_payload(tmp_path: Path, law: str, columns: int) ->
     truth = with_centre(trace.truth[-1])[0]
     assert record["known"][:4] == ["mass", "CoM_x", "CoM_y", "CoM_z"] and record["settled"][0] == "mass"
     np.testing.assert_allclose([record["fit"][name] for name in record["known"][:4]], truth[:4], atol=2e-3)
-    page = write_report(folder).read_text()
+    page = write_report(load_results(folder)).read_text()
     assert "panda_link7: payload, CoM [mm], by the record" in page
 
 
 def test_a_short_run_has_no_payload_and_still_reports(tmp_path: Path) -> None:
     folder = _run(tmp_path, "slotine_li", duration=0.1)
     assert json.loads((folder / "metrics.json").read_text())["runs"]["one"]["payload"] is None
-    assert "payload, mass" not in write_report(folder).read_text()
+    assert "payload, mass" not in write_report(load_results(folder)).read_text()
 
 
 def test_an_unknown_link_is_refused(tmp_path: Path) -> None:

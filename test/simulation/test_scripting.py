@@ -127,7 +127,7 @@ def test_results_are_drawn_tabled_and_written(tmp_path: Path) -> None:
     frame = pytest.importorskip("pandas") and result.to_pandas()
     assert len(frame) == 500 and frame.index.name == "t"
     joint = load_model(PLANAR).joint_names[1]
-    np.testing.assert_array_equal(frame[f"q.{joint}"], result.trace.q[:, 1])
+    np.testing.assert_array_equal(frame[f"{joint}.true_position"], result.trace.q[:, 1])
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -71,3 +71,12 @@ def test_a_pose_out_of_reach_is_refused_with_the_distance_that_is_left(library: 
     left = float(re.findall(r"off by (\S+) m and", caught.value.what)[0])
     assert distance - reach <= left * 1.05 and left <= distance - 0.6 * reach
     assert caught.value.where == "run a: start" and caught.value.valid
+
+
+def test_a_pose_that_a_joint_limit_forbids_names_joint_value_and_limit(build_cache: Path) -> None:
+    """A stretched Panda that points below the horizon: only joint 2 can do that, and not so far."""
+    panda = Library(build(load_robot("panda"), laws=["cartesian_backstepping"]) / "libpanda.so")
+    T = panda.evaluate("T_0_ee", np.array([0.0, 2.4, 0.0, -0.1, 0.0, 1.8, 0.0]))
+    with pytest.raises(ScenarioError, match="cannot be reached") as caught:
+        solve_pose(panda, _sample(T[:3, 3], T[:3, :3]), np.array(HOME["panda"]), "start")
+    assert re.search(r"beyond joint limits it can, with .*panda_joint2 at [12]\.\d+ \(-1.76", caught.value.what)

@@ -1,4 +1,4 @@
-"""What is exported of a run says the same as its trace, to `thunder identify` and to the layouts that come with it."""
+"""What is exported of a run says the same as its trace, and so `thunder identify` reads it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lxml import etree
+from click.testing import CliRunner
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
-from traces import make_frames, make_trace
+from traces import make_frames, make_timing, make_trace
 
+from thunder_controllers.commands.run import export
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.simulation.trace import Trace
 from thunder_controllers.view.export import CONTROLLER, write_bag, write_csv
 from thunder_dynamics.inertia import Inertia
 
-ROOT = Path(__file__).parents[2]
 LINK = "panda_link7"
 
 
@@ -77,6 +77,65 @@ def test_csv_holds_error_estimates_and_guards_by_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table["guard.effort_limited"], trace.acted("effort_limited"))
 
 
+def test_one_table_is_that_of_files_and_of_python(tmp_path: Path) -> None:
+    trace = _trace()
+    write_csv(trace, tmp_path / "one.csv")
+    table = trace.columns()
+    assert (tmp_path / "one.csv").read_text().splitlines()[0] == ",".join(table)
+    np.testing.assert_array_equal(table["panda_joint1.true_velocity"], trace.qd[:, 0])
+    np.testing.assert_array_equal(table["telemetry.error"], trace.telemetry[:, 0])
+    np.testing.assert_array_equal(table["ee_desired.z"], trace.reference[:, 2])
+    assert {values.shape for values in table.values()} == {(600,)}
+
+
+def _results(folder: Path) -> Path:
+    """A folder as `thunder run` writes it, of two runs."""
+    for name in ("first", "second"):
+        trace = _trace()
+        trace.save(folder / f"{name}.npz")
+        make_timing().save(folder / f"{name}_timing.npz")
+        make_frames(trace).save(folder / f"{name}_frames.npz")
+    metrics = {"runs": dict.fromkeys(("first", "second"), {"library_hash": "0"})}
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "scenario.yaml").write_text("name: demo")
+    return folder
+
+
+def test_command_exports_a_folder_of_results_without_running_again(tmp_path: Path) -> None:
+    folder = _results(tmp_path)
+    before = set(folder.iterdir())
+    assert CliRunner().invoke(export, [str(folder), "--csv", "--mcap", "--run", "second"]).exit_code == 0
+    assert {path.name for path in set(folder.iterdir()) - before} == {"second.csv", "second_bag"}
+    write_csv(_trace(), folder / "wanted.csv")
+    assert (folder / "second.csv").read_bytes() == (folder / "wanted.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--csv", "--run", "third"], r"no run 'third'; valid: first, second$"),
+        ([], r"nothing to write; valid: --csv, --mcap, --video FILE$"),
+        (["--csv", "--video", "a.avi"], r"a video ending in '.avi'; valid: .mp4 or .gif$"),
+    ],
+)
+def test_a_mistake_of_an_export_is_one_line_and_writes_nothing(
+    options: list[str], message: str, tmp_path: Path
+) -> None:
+    folder = _results(tmp_path)
+    before = set(folder.iterdir())
+    done = CliRunner().invoke(export, [str(folder), *options])
+    assert done.exit_code == 2 and re.search(message, done.stderr.strip()) and done.stderr.count("\n") == 1
+    assert set(folder.iterdir()) == before
+
+
+def test_a_folder_without_results_is_one_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
+    assert done.exit_code == 2 and "the results are incomplete" in done.stderr
+    (_results(tmp_path) / "first.npz").write_bytes(b"PK")
+    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
+    assert done.exit_code == 2 and "valid: a folder that `thunder run` wrote" in done.stderr
+
+
 def test_bag_holds_poses_errors_and_estimates(bag: Path) -> None:
     trace, found = _trace(), _messages(bag)
     pose = found[f"{CONTROLLER}/pose"][100].pose.orientation
@@ -109,40 +168,3 @@ def test_joint_laws_have_joint_errors(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[f"{CONTROLLER}/joint_error"][3].position, [0.25, 0.25])
     write_bag(trace, make_frames(trace), tmp_path / "bag")  # replaces it
     assert [path.name for path in tmp_path.iterdir()] == ["bag"]
-
-
-def _value(found: dict[str, list[Any]], topic: str, steps: list[str]) -> float:
-    value: Any = found[topic][0]
-    for step in steps:
-        value = value[int(step)] if step.isdigit() else getattr(value, step)
-    return float(value)
-
-
-def test_curves_of_the_plotjuggler_layout_are_in_the_bag(bag: Path) -> None:
-    found, joints = _messages(bag), _trace().joint_names.tolist()
-    curves = etree.parse(str(ROOT / "config/plotjuggler/thunder.xml")).xpath("//curve/@name")
-    assert len(curves) == 19
-    for curve in map(str, curves):
-        topic = next(name for name in found if curve.startswith(f"{name}/"))
-        steps = curve.removeprefix(f"{topic}/").split("/")
-        if steps[0].startswith("panda_joint"):  # PlotJuggler calls the entries of a JointState by their joints
-            steps = [steps[1], str(joints.index(steps[0]) if steps[0] in joints else 0)]
-        assert np.isfinite(_value(found, topic, steps)), curve
-
-
-def test_paths_of_the_foxglove_layout_are_in_the_bag_and_its_panels_in_it(bag: Path) -> None:
-    found = _messages(bag)
-    layout = json.loads((ROOT / "config/foxglove/thunder.json").read_text())
-    panels = layout["configById"]
-    paths = [path["value"] for panel in panels.values() for path in panel.get("paths", [])]
-    assert len(paths) == 17
-    for path in paths:
-        topic, *steps = re.split(r"[.\[\]]+", path.rstrip("]"))
-        steps = [str(min(int(step), 1)) if step.isdigit() else step for step in steps]  # two joints here, seven there
-        assert np.isfinite(_value(found, topic, steps)), path
-    assert set(panels["3D!arm"]["topics"]) <= set(found)
-
-    def names(part: Any) -> list[str]:
-        return [part] if isinstance(part, str) else [*names(part["first"]), *names(part["second"])]
-
-    assert sorted(names(layout["layout"])) == sorted(panels)

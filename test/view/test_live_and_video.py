@@ -12,8 +12,8 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 from traces import make_frames, make_trace
 
-from thunder_controllers.view.arm import Arm
-from thunder_controllers.view.live import HOST, Browser, _upright
+from thunder_controllers.view.arm import COLOURS, Arm
+from thunder_controllers.view.browser import HOST, Browser, Controls, _upright
 from thunder_controllers.view.video import ViewError, _open_context, write_video
 from thunder_dynamics.errors import MissingLibraryError
 
@@ -46,6 +46,11 @@ def test_links_join_frames_and_a_body_is_carried_from_its_time_on() -> None:
     assert arm.caption(0) == "one, 100 mm, 0.000 mrad"
 
 
+def test_the_sample_shown_is_the_last_one_that_is_not_later() -> None:
+    arm = _arm()  # samples every 0.03 s, to 2.97 s
+    assert [arm.sample(t) for t in (-1.0, 0.0, 0.0299, 0.03, 0.045, 1.5, 9.0)] == [0, 0, 0, 1, 1, 50, 99]
+
+
 @pytest.mark.parametrize("direction", [[0, 0, 2], [0, 0, -1], [1, 0, 0], [-0.3, 0.4, 0.2]])
 def test_cylinders_turn_from_z_to_their_link(direction: list[float]) -> None:
     turned = Rotation.from_quat(np.roll(_upright(np.array(direction, float)), -1)).apply([0, 0, 1])
@@ -53,7 +58,8 @@ def test_cylinders_turn_from_z_to_their_link(direction: list[float]) -> None:
 
 
 def test_browser_plays_and_listens_to_this_machine_alone() -> None:
-    viewer = Browser([_arm("first"), _arm("second")], port=18080)
+    arms = list(zip([_arm("first"), _arm("second")], COLOURS, strict=False))
+    viewer = Browser(arms[0][0], port=18080)
     try:
         with socket.create_connection((HOST, viewer.port), timeout=5.0) as connection:
             assert connection.getpeername()[0] == "127.0.0.1"
@@ -61,13 +67,19 @@ def test_browser_plays_and_listens_to_this_machine_alone() -> None:
         for address in others - {"127.0.0.1", "127.0.1.1"}:
             with pytest.raises(OSError):
                 socket.create_connection((address, viewer.port), timeout=2.0).close()
-        viewer.advance(1.5)
-        assert viewer._time.value == pytest.approx(1.5)
-        bodies, k = viewer._bodies[1], 50
-        np.testing.assert_allclose([handle.position for handle in bodies._joints], bodies.arm.joints(k), atol=1e-9)
-        assert bodies._carried[0].visible and viewer._text.content.startswith("first, ")
-        viewer.advance(2.0)  # over the end
-        assert viewer._time.value == pytest.approx(1.5 + 2.0 - 2.97, abs=0.05) and not bodies._carried[0].visible
+        controls = Controls(viewer._server.gui, arms)
+        shown, t = controls.advance(1.5)
+        assert shown == arms and t == controls._time.value == pytest.approx(1.5)
+        viewer.show(shown, t)
+        bodies, arm, k = viewer._bodies["second"], arms[1][0], 50
+        np.testing.assert_allclose([handle.position for handle in bodies._joints], arm.joints(k), atol=1e-9)
+        assert bodies._carried[0].visible and "\nfirst, " in viewer._text.content
+        np.testing.assert_allclose(bodies._path.points[-1, 1], arm.path[150], atol=1e-6)
+        controls._boxes[0].value = False
+        shown, t = controls.advance(2.0)  # over the end
+        assert shown == arms[1:] and t == pytest.approx(1.5 + 2.0 - 2.97, abs=0.05)
+        viewer.show(shown, t)
+        assert not bodies._carried[0].visible and not viewer._bodies["first"]._root.visible and bodies._root.visible
     finally:
         viewer.close()
 
@@ -97,4 +109,4 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(
         MissingLibraryError, match="viser is not installed; valid: pip install .thunder-controllers.view"
     ):
-        Browser([_arm()])
+        Browser(_arm())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.host import Controller, Entry, Guard, Library, Options
-from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.errors import LawError, NameNotFoundError, nearest
 
 FloatArray = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class RestingLaw:
     def gain_entry(self, name: str) -> Entry:
         """Describe a gain. Raises NameNotFoundError, which lists the gains there are."""
         if name not in self._gains:
-            raise NameNotFoundError(f"no gain '{name}'", where=self._controller.law, valid=", ".join(self._gains))
+            raise NameNotFoundError(f"no gain '{name}'", where=self._controller.law, valid=nearest(name, self._gains))
         return self._gains[name]
 
     def gain(self, name: str) -> FloatArray:

@@ -6,35 +6,46 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
-from thunder_dynamics.model import Frame, RobotModel
+from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.command_options import reading_options
+from thunder_dynamics.readers.command_options import parse_number, reading_options
+from thunder_dynamics.spatial import ypr_from_rotation
 
 if TYPE_CHECKING:
     from thunder_dynamics.expressions import RobotExpressions
 
+FloatArray = NDArray[np.float64]
 Rows = list[list[str]]
+
+ROUNDED = 12
+"""Decimals of what is calculated at a posture: what is beyond them is rounding."""
 
 
 @click.command()
 @robot_argument
 @click.option("--base-parameters", is_flag=True, help="Show which parameters act, and in which combinations.")
+@click.option("--at", metavar='"Q1 Q2 …"', help="Show the end effector, singular values and limits there.")
 @reading_options()
-def info(robot: str, base_parameters: bool, reading: dict[str, Any]) -> None:
+def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, Any]) -> None:
     """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters, functions.
 
-    Compiles it if it is new.
+    Compiles it if it is new, unless only a posture is asked for.
     """
     from thunder_dynamics.expressions import RobotExpressions
 
     model = load_model(robot, **reading)
+    if at is not None:
+        _show_posture(RobotExpressions(model), _positions(model, at))
+        return
     library = Library(build(model, python=False) / f"lib{model.name}.so")
     click.echo(f"{library.robot}, hash {library.hash[:16]}, {library.n_joints} joints")
     print_table(_tree(model), left=4)
@@ -102,6 +113,43 @@ def _show_limits(library: Library) -> None:
     click.echo("SI units; – where there is no limit")
     for note in limits.notes:
         click.echo(f"Note: {note}")
+
+
+def _positions(model: RobotModel, text: str) -> FloatArray:
+    if others := model.other_joints:
+        raise ModelError(f"--at of the joints {listed(others)}", where=model.name, valid=SINGLE_JOINTS)
+    q = np.array([parse_number(word, "--at", DimensionError) for word in text.replace(",", " ").split()])
+    if q.shape != (model.n,) or not np.isfinite(q).all():
+        names = " ".join(model.joint_names)
+        raise DimensionError(f"{len(q)} positions", where="--at", valid=f"{model.n} finite ones: {names}")
+    return q
+
+
+def _show_posture(robot: RobotExpressions, q: FloatArray) -> None:
+    """What helps to choose a start: the pose there, how far from singular it is, how far from the limits."""
+    from thunder_dynamics.codegen.interpreted import interpreted_robot
+
+    arm: Any = interpreted_robot(robot)
+    arm.set_q(q)
+    T, J, G = (np.round(value, ROUNDED) for value in (arm.get_T_0_ee(), arm.get_J_ee(), arm.get_G()))
+    singular = [np.round(np.linalg.svd(part, compute_uv=False), ROUNDED) for part in (J[:3], J[3:], J)]
+    rows = [
+        ["end effector", "in the world"],
+        ["position [m]", _numbers(T[:3, 3].tolist())],
+        ["yaw, pitch, roll [rad]", _numbers(ypr_from_rotation(T[:3, :3]))],
+        ["singular values of J, linear part", _numbers(singular[0].tolist())],
+        ["angular part", _numbers(singular[1].tolist())],
+        ["both", _numbers(singular[2].tolist())],
+        ["manipulability, the product of these", _number(float(np.prod(singular[2])))],
+    ]
+    print_table(rows)
+    rows = [["joint", "position", "lower", "upper", "to the nearest limit", "effort to hold it", "effort limit"]]
+    for link, here, effort in zip(robot.model.links, q, G, strict=True):
+        limits = link.joint.limits
+        near = min(here - limits.lower, limits.upper - here)
+        rows.append([link.joint.name, *map(_number, (here, limits.lower, limits.upper, near, effort, limits.effort))])
+    print_table(rows)
+    click.echo("SI units; – where there is no limit; a distance below zero is beyond one")
 
 
 def _parameters(model: RobotModel) -> Rows:

@@ -40,7 +40,7 @@ def _descriptions() -> Iterable[str]:
 @click.option("--timestep", type=float, default=0.001, show_default=True, help="Of the integration [s].")
 @click.option("--viscous", type=float, help="Viscous friction of all joints [N·m·s/rad or N·s/m]. [the description's]")
 @click.option("--coulomb", type=float, help="Coulomb friction of all joints [N·m or N]. [the description's]")
-@reading_options(*XACRO)
+@reading_options("locked_joints", *XACRO)
 def mjcf(**options: Any) -> None:
     """Write the simulated ROBOT (URDF or xacro, file or name) as a MuJoCo model file, for the hardware MujocoSystem."""
     click.echo(str(write_model(**options).resolve()))
@@ -66,7 +66,7 @@ def write_model(
     Args:
         robot: URDF or xacro file, package:// URI, or name of a description that comes with the package.
         out: The .xml or .mjb file.
-        reading: Options of xacro files: `xacro_args`, `xacro_folders`, `packages`.
+        reading: `locked_joints`, and of xacro files `xacro_args`, `xacro_folders`, `packages`.
         q_start: Joint positions, separated by spaces [rad or m]; empty: zero, or the middle of a range without zero.
         payload_mass: Of a body fixed to a link [kg]; None for no payload.
         payload_com: Its centre of mass in the link's frame, 3 numbers [m].

@@ -1,14 +1,38 @@
-"""`thunder run`: a scenario to traces, metrics and a report."""
+"""`thunder run`: a scenario to traces, metrics and a report; `thunder export`: further files of its runs."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, ThunderError
+
+if TYPE_CHECKING:
+    from thunder_controllers.simulation.experiment import ScenarioResult
+    from thunder_controllers.view.arm import Arm
+
+EXPORTS = (
+    click.option("--csv", is_flag=True, help="Write <run>.csv, for PlotJuggler and others."),
+    click.option("--mcap", is_flag=True, help="Write <run>_bag, a bag of ROS 2 (MCAP), for Foxglove and others."),
+    click.option("--video", type=click.Path(dir_okay=False, path_type=Path), help="Video of the runs, .mp4 or .gif."),
+    click.option(
+        "--video-speed", type=click.FloatRange(0.05, 100.0), default=1.0, help="Seconds of the run a second of it. [1]"
+    ),
+)
+"""Options of both commands."""
+
+
+def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(EXPORTS):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -17,23 +41,9 @@ from thunder_dynamics.errors import ThunderError
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
-@click.option("--view", is_flag=True, help="Then watch the runs: in a window, or in the browser without a display.")
-@click.option("--video", type=click.Path(dir_okay=False, path_type=Path), help="Video of the runs, .mp4 or .gif.")
-@click.option(
-    "--video-speed", type=click.FloatRange(0.05, 100.0), default=1.0, help="Seconds of the run a second of it. [1]"
-)
-@click.option("--csv", is_flag=True, help="Also write <run>.csv, for PlotJuggler and others.")
-@click.option("--mcap", is_flag=True, help="Also write <run>_bag, a bag of ROS 2 (MCAP), for Foxglove and others.")
-def run(
-    scenario: Path,
-    out: Path | None,
-    seed: int | None,
-    view: bool,
-    video: Path | None,
-    video_speed: float,
-    csv: bool,
-    mcap: bool,
-) -> None:
+@click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
+@_with_exports
+def run(scenario: Path, out: Path | None, seed: int | None, view: bool, **exports: Any) -> None:
     """Run a simulation SCENARIO (YAML file or name) and write traces, metrics and a report.
 
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
@@ -42,44 +52,92 @@ def run(
     from thunder_controllers.report.summary import result_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
-    from thunder_controllers.view.arm import Arm
-    from thunder_controllers.view.export import write_bag, write_csv
+    from thunder_controllers.view.arm import arms_of
+    from thunder_controllers.view.live import View
 
     try:
         loaded = load_scenario(scenario, seed)
         folder = out or Path("results") / loaded.name
-        with show_progress() as progress:
-            result = run_scenario(loaded, folder, progress)
-            report = write_report(folder, loaded.description)
-            arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
-            for one in result.runs:
-                if csv:
-                    write_csv(one.trace, folder / f"{one.name}.csv")
-                if mcap:
-                    write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
-            if video is not None:
-                from thunder_controllers.view.video import write_video
-
-                write_video(arms, video, video_speed, lambda share: progress("video", share))
+        _check(exports["video"])
+        with View(click.echo) if view else nullcontext() as watch:
+            with show_progress() as progress:
+                result = run_scenario(loaded, folder, progress, watch)
+                arms = arms_of(result.runs)
+                report = write_report(result, loaded.description, arms)
+                _export(result, arms, progress, **exports)
+            for note in dict.fromkeys(note for one in result.runs for note in one.notes):
+                click.echo(f"note: {note}")
+            print_table(result_rows(result.metrics["runs"]))
+            sentence, failures = verdict(result.metrics["runs"])
+            if sentence:
+                click.echo(sentence)
+            click.echo(f"report: {report.resolve()}")
+            for line in failures:
+                click.secho(line, fg="red", err=True)
+            if watch is not None:
+                watch.replay(arms)
     except ThunderError as error:
         click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
-    for note in dict.fromkeys(note for one in result.runs for note in one.notes):
-        click.echo(f"note: {note}")
-    print_table(result_rows(result.metrics["runs"]))
-    sentence, failures = verdict(result.metrics["runs"])
-    if sentence:
-        click.echo(sentence)
-    click.echo(f"report: {report.resolve()}")
-    for line in failures:
-        click.secho(line, fg="red", err=True)
-    if view:
-        from thunder_controllers.view.live import watch
-
-        try:
-            watch(arms, click.echo)
-        except ThunderError as error:
-            click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
-            sys.exit(2)
     if failures:
         sys.exit(1)
+
+
+@click.command()
+@click.argument("results", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--run", "names", multiple=True, help="Of this run only; may be repeated. [all]")
+@_with_exports
+def export(results: Path, names: tuple[str, ...], **exports: Any) -> None:
+    """Write CSV files, bags or a video of the runs in RESULTS, a folder that `thunder run` wrote, into that folder.
+
+    Exits with 2 if the folder is incomplete, or something cannot be written.
+    """
+    from thunder_controllers.simulation.experiment import load_results
+    from thunder_controllers.view.arm import arms_of
+
+    try:
+        if not (exports["csv"] or exports["mcap"] or exports["video"]):
+            raise ScenarioError("nothing to write", where=str(results), valid="--csv, --mcap, --video FILE")
+        _check(exports["video"])
+        result = load_results(results)
+        known = [one.name for one in result.runs]
+        for name in names:
+            if name not in known:
+                raise NameNotFoundError(f"no run '{name}'", where=str(results), valid=", ".join(known))
+        chosen = replace(result, runs=tuple(one for one in result.runs if one.name in (names or known)))
+        with show_progress() as progress:
+            _export(chosen, arms_of(chosen.runs), progress, **exports)
+    except ThunderError as error:
+        click.echo(f"thunder export: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
+
+
+def _check(video: Path | None) -> None:
+    """Refuse what is no video before anything runs for it."""
+    if video is not None:
+        from thunder_controllers.view.video import check_suffix
+
+        check_suffix(video)
+
+
+def _export(
+    result: ScenarioResult,
+    arms: Sequence[Arm],
+    progress: Callable[[str, float], None],
+    csv: bool,
+    mcap: bool,
+    video: Path | None,
+    video_speed: float,
+) -> None:
+    """Write what is asked for."""
+    from thunder_controllers.view.export import write_bag, write_csv
+
+    for one in result.runs:
+        if csv:
+            write_csv(one.trace, result.folder / f"{one.name}.csv")
+        if mcap:
+            write_bag(one.trace, one.frames, result.folder / f"{one.name}_bag")
+    if video is not None:
+        from thunder_controllers.view.video import write_video
+
+        write_video(arms, video, video_speed, lambda share: progress("video", share))

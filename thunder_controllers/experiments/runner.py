@@ -45,7 +45,8 @@ def load_robot(config: RunConfig) -> Robot:
     keys = {"robot", "robot_options", "ee_link", "plant", "law"}
     text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
     shared = json.loads(text)
-    shared["plant"] = {key: shared["plant"][key] for key in ("engine", "urdf", "xacro_args", "packages")}
+    described = ("engine", "urdf", "xacro_args", "packages", "locked_joints")
+    shared["plant"] = {key: shared["plant"][key] for key in described}
     return _load_robot(json.dumps(shared, sort_keys=True))
 
 

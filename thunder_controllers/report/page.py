@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -21,9 +20,9 @@ from plotly.offline import get_plotlyjs
 from thunder_controllers.report import plots
 from thunder_controllers.report.replay import replay
 from thunder_controllers.report.summary import error_rows, estimate_table, result_rows, verdict
-from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
-from thunder_controllers.view.arm import Arm
-from thunder_dynamics.errors import ScenarioError
+from thunder_controllers.simulation.experiment import ScenarioResult
+from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.view.arm import Arm, arms_of
 
 REPORT = "report.html"
 DPI = 110
@@ -101,27 +100,19 @@ $body
 )
 
 
-def write_report(folder: Path, description: str = "") -> Path:
-    """Write `report.html` into a folder that `run_scenario` filled, and return its path.
+def write_report(result: ScenarioResult, description: str = "", arms: Sequence[Arm] | None = None) -> Path:
+    """Write `report.html` beside the results of a scenario, and return its path.
 
     The page holds the library that draws its plots, once, and opens without a network; some 5 MB are that library.
 
-    Raises:
-        ScenarioError: if the folder lacks a file of a run.
+    Args:
+        result: As `run_scenario` or `load_results` gives it.
+        description: Shown below the title.
+        arms: Those of the runs, if they are there already.
     """
-    try:
-        metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        scenario = (folder / "scenario.yaml").read_text(encoding="utf-8")
-        traces = {name: Trace.load(folder / f"{name}.npz") for name in metrics["runs"]}
-        timings = {name: Timing.load(folder / f"{name}_timing.npz") for name in metrics["runs"]}
-        frames = {name: Frames.load(folder / f"{name}_frames.npz") for name in metrics["runs"]}
-    except (OSError, KeyError, ValueError) as error:
-        what = f"the results are incomplete ({error})"
-        raise ScenarioError(what, where=str(folder), valid="a folder that `thunder run` wrote") from error
-    arms = [Arm.of(name, trace, frames[name]) for name, trace in traces.items()]
-    page = render_page(metrics, scenario, description, traces, timings, arms).encode()
-    write_atomically(folder / REPORT, lambda file: file.write(page))
-    return folder / REPORT
+    page = render_page(result, description, arms or arms_of(result.runs)).encode()
+    write_atomically(result.folder / REPORT, lambda file: file.write(page))
+    return result.folder / REPORT
 
 
 def render(figure: Figure) -> bytes:
@@ -131,20 +122,14 @@ def render(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def render_page(
-    metrics: Mapping[str, Any],
-    scenario: str,
-    description: str,
-    traces: Mapping[str, Trace],
-    timings: Mapping[str, Timing],
-    arms: Sequence[Arm],
-) -> str:
+def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -> str:
     """Fill the page of a scenario: what happened, seen at once; then the plots, the numbers and the scenario."""
-    runs = metrics["runs"]
+    metrics, runs = result.metrics, result.metrics["runs"]
+    traces = {run.name: run.trace for run in result.runs}
     text, failures = verdict(runs)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
-    drawn = make_plots(runs, traces, timings, arms)
+    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs}, arms)
     first = "".join(html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
     body = [
         f'<p class="verdict">{escape(text)}</p>' if text else "",
@@ -161,7 +146,7 @@ def render_page(
         "<h2>Numbers</h2>",
         html_table(result_rows(runs)),
         "<h2>Scenario</h2>",
-        f"<pre>{escape(scenario)}</pre>",
+        f"<pre>{escape(result.text)}</pre>",
         f'<p class="lead">{escape(source)}</p>',
         f"<script>{LINKED_TIME}</script>",
     ]

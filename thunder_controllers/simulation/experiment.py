@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from thunder_controllers.host import Guard, Library, Limits
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
-from thunder_controllers.simulation.preparation import Setup, build_library, prepare
+from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
 from thunder_dynamics.errors import ScenarioError
@@ -30,8 +32,11 @@ FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 """Called with a run's name and the fraction of it that is done."""
 
+Watch = Callable[[Setup, Run, Trace], object]
+"""Called with what runs and the latest row of its trace, `FRAME_RATE` times in a simulated second."""
+
 PROGRESS_STEPS = 50
-"""Progress reports, and checks that the plant has not diverged, per run."""
+"""Progress reports, and checks that the plant has not diverged, per run that nobody watches."""
 
 FRAME_RATE = 30.0
 """Of what is shown of the arm [Hz]."""
@@ -52,56 +57,91 @@ class RunResult:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What a scenario gave, and the folder it was written to."""
+    """What a scenario gave, the folder it was written to, and the text of its file."""
 
     folder: Path
     runs: tuple[RunResult, ...]
     metrics: dict[str, Any]
+    text: str
 
 
-def run_scenario(scenario: Scenario, folder: Path, progress: Progress | None = None) -> ScenarioResult:
-    """Run all runs and write their traces, times and frames, `scenario.yaml` and `metrics.json` into `folder`.
+def run_scenario(
+    scenario: Scenario, folder: Path, progress: Progress | None = None, watch: Watch | None = None
+) -> ScenarioResult:
+    """Run all runs, then write their traces, times and frames, `scenario.yaml` and `metrics.json` into `folder`.
 
     Args:
         scenario: See `load_scenario`.
-        folder: Made if need be; files of the same names are replaced.
-        progress: Called some fifty times per run.
+        folder: Made if need be; files of the same names are replaced when all runs are done, and not before.
+        progress: Called some fifty times per run, or as often as `watch`.
+        watch: Shows a run while it goes. How long it takes is in no time that is measured, and it changes no result.
 
     Raises:
         ScenarioError: if parts of the scenario do not fit each other, or the plant diverges.
         ThunderError: as reader, build, plant and host raise.
     """
-    with _written(folder):
-        results = []
-        for run in scenario.runs:
-            model, library = build_library(scenario, run)
-            results.append(run_prepared(prepare(scenario, run, model, library), run, progress))
-            _write_run(results[-1], folder)
-        return ScenarioResult(folder, tuple(results), _write_summary(scenario, results, folder))
+    with _written(folder):  # before the runs too: they may take long
+        setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
+        results = [run_prepared(setup, run, progress, watch) for setup, run in zip(setups, scenario.runs, strict=True)]
+    return write_results(scenario, results, folder)
 
 
-def run_prepared(setup: Setup, run: Run, progress: Progress | None = None) -> RunResult:
+def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None) -> RunResult:
     """Run what `prepare` set up, and measure it.
 
     Raises:
         ScenarioError: if the plant diverges.
     """
-    trace, timing = run_once(setup, run, progress)
+    trace, timing = run_once(setup, run, progress, watch)
     metrics = {**compute_metrics(trace, timing), **record_metrics(trace, setup.library)}
     frames = find_frames(setup.model, setup.library, trace)
     return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
 
 
-def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> None:
-    """Write what `run_scenario` writes of runs that were made elsewhere.
+def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> ScenarioResult:
+    """Write what `run_scenario` writes.
 
     Raises:
         ScenarioError: if the folder cannot be written.
     """
     with _written(folder):
         for result in results:
-            _write_run(result, folder)
-        _write_summary(scenario, results, folder)
+            result.trace.save(folder / f"{result.name}.npz")
+            result.timing.save(folder / f"{result.name}_timing.npz")
+            result.frames.save(folder / f"{result.name}_frames.npz")
+        hashes = {result.name: result.library_hash for result in results}
+        summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
+        write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
+        document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        write_atomically(folder / "metrics.json", lambda file: file.write(document))
+    return ScenarioResult(folder, tuple(results), summary, scenario.text)
+
+
+def load_results(folder: Path) -> ScenarioResult:
+    """Read what `write_results` wrote; notes are not kept there.
+
+    Raises:
+        ScenarioError: if the folder lacks a file of a run.
+    """
+    try:
+        metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        text = (folder / "scenario.yaml").read_text(encoding="utf-8")
+        runs = [
+            RunResult(
+                name,
+                Trace.load(folder / f"{name}.npz"),
+                Timing.load(folder / f"{name}_timing.npz"),
+                Frames.load(folder / f"{name}_frames.npz"),
+                run,
+                (),
+                run["library_hash"],
+            )
+            for name, run in metrics["runs"].items()
+        ]
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile) as error:
+        what = f"the results are incomplete ({error})"
+        raise ScenarioError(what, where=str(folder), valid="a folder that `thunder run` wrote") from error
+    return ScenarioResult(folder, tuple(runs), metrics, text)
 
 
 @contextmanager
@@ -109,32 +149,24 @@ def _written(folder: Path) -> Iterator[None]:
     """Make a folder; say in one line what the file system refuses there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # said now, not when all has been run
         yield
     except OSError as error:
         what = f"the results cannot be written ({error.strerror or error})"
         raise ScenarioError(what, where=str(error.filename or folder), valid="a writable folder with space") from error
 
 
-def _write_run(result: RunResult, folder: Path) -> None:
-    result.trace.save(folder / f"{result.name}.npz")
-    result.timing.save(folder / f"{result.name}_timing.npz")
-    result.frames.save(folder / f"{result.name}_frames.npz")
+def run_once(
+    setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None
+) -> tuple[Trace, Timing]:
+    """Run the loop: measure, set the reference, update, step; the host is active and the plant at its start.
 
-
-def _write_summary(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> dict[str, Any]:
-    hashes = {result.name: result.library_hash for result in results}
-    summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
-    write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
-    document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    write_atomically(folder / "metrics.json", lambda file: file.write(document))
-    return summary
-
-
-def run_once(setup: Setup, run: Run, progress: Progress | None = None) -> tuple[Trace, Timing]:
-    """Run the loop: measure, set the reference, update, step; the host is active and the plant at its start."""
+    The wall time is that of the loop: what `progress` and `watch` take is not in it.
+    """
     recorder = _Recorder(setup)
     steps = len(setup.samples)
-    bounds = np.linspace(0, steps, min(PROGRESS_STEPS, steps) + 1).astype(int)
+    parts = PROGRESS_STEPS if watch is None else max(round(FRAME_RATE * steps * setup.period), 1)
+    bounds = np.linspace(0, steps, min(parts, steps) + 1).astype(int)
     wall = 0.0
     for first, last in zip(bounds[:-1], bounds[1:], strict=True):
         started = time.perf_counter()
@@ -147,6 +179,8 @@ def run_once(setup: Setup, run: Run, progress: Progress | None = None) -> tuple[
             )
         if progress is not None:
             progress(run.name, last / steps)
+        if watch is not None:
+            watch(setup, run, recorder.finish(setup, slice(last - 1, last)))
     setup.host.deactivate()
     return recorder.finish(setup), Timing(recorder.step_ns, wall)
 
@@ -198,34 +232,34 @@ class _Recorder:
         self.truth_time.append(t)
         self.payload_changes = setup.plant.payload_changes
 
-    def finish(self, setup: Setup) -> Trace:
-        """Add what follows from the recorded motion."""
-        position, rotation = setup.plant.poses(self.q)
-        samples, library = setup.samples, setup.library
+    def finish(self, setup: Setup, rows: slice = slice(None)) -> Trace:
+        """Add what follows from the recorded motion, of some rows of it."""
+        position, rotation = setup.plant.poses(self.q[rows])
+        samples, library = setup.samples[rows], setup.library
         limits = Limits(library, setup.host.options)
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
-        error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q)
+        error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
         return Trace(
-            t=self.t,
-            q=self.q,
-            qd=self.qd,
-            q_measured=self.q_measured,
-            qd_measured=self.qd_measured,
+            t=self.t[rows],
+            q=self.q[rows],
+            qd=self.qd[rows],
+            q_measured=self.q_measured[rows],
+            qd_measured=self.qd_measured[rows],
             reference=samples,
-            effort=self.effort,
+            effort=self.effort[rows],
             position=position,
             rotation=rotation,
             error=error,
-            state=self.state,
-            telemetry=self.telemetry,
+            state=self.state[rows],
+            telemetry=self.telemetry[rows],
             telemetry_names=np.array([e.name for e in law.telemetry for _ in range(e.size)], dtype=np.str_),
-            estimates=self._estimates(setup),
+            estimates=self._estimates(setup)[rows],
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
-            guards=self.guards,
-            faults=setup.plant.faults.in_force(self.t),
+            guards=self.guards[rows],
+            faults=setup.plant.faults.in_force(self.t[rows]),
             fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
             adapted_links=np.array(setup.adapted_links, dtype=np.str_),

@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
 
 INTEGRATORS = {
@@ -58,9 +58,8 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
         raise ScenarioError(f"MuJoCo cannot read it: {_one_line(error)}", where=where, valid="a URDF") from error
     found = [joint.name for joint in spec.joints]
     if sorted(found) != sorted(joints):
-        raise ScenarioError(
-            f"the plant's joints are {', '.join(found)}", where=where, valid=f"the controller's: {', '.join(joints)}"
-        )
+        valid = f"the controller's: {', '.join(joints)}; others fixed, or locked by {option('locked_joints')}"
+        raise ScenarioError(f"the plant's joints are {', '.join(found)}", where=where, valid=valid)
     spec.compiler.fusestatic = False
     for name in joints:
         motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
@@ -97,8 +96,8 @@ def body_named(spec: Any, link: str, where: str) -> Any:
     """
     body = spec.body(link)
     if body is None:
-        names = ", ".join(b.name for b in spec.bodies if b.name != "world")
-        raise NameNotFoundError(f"the plant has no link '{link}'", where=where, valid=names)
+        names = [body.name for body in spec.bodies if body.name != "world"]
+        raise NameNotFoundError(f"the plant has no link '{link}'", where=where, valid=nearest(link, names))
     return body
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
-from thunder_controllers.simulation.reference_options import Follower
+from thunder_controllers.simulation.plants.untold import find_untold
+from thunder_controllers.simulation.reference_options import Follower, Trajectory
 from thunder_controllers.simulation.robot import urdf_text
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
-from thunder_controllers.simulation.start import solve_pose, velocity_of_twist
-from thunder_dynamics.errors import ScenarioError
+from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
 
@@ -31,14 +33,8 @@ FloatArray = NDArray[np.float64]
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
 
-MEASUREMENT_TIMEOUT = 0.01
-"""Default of the host [s]; two periods where that is longer."""
-
 MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
 """Further measurements that the plant can feed, and how."""
-
-GAP_LIMIT = 0.2
-"""Default of the host [s]; twenty periods where that is longer."""
 
 
 @dataclass
@@ -80,28 +76,39 @@ def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
     return model, compile_law(model, run.config.law)
 
 
-def compile_law(model: RobotModel, law: LawSection) -> Library:
+def compile_law(model: RobotModel, law: LawSection, check: Callable[[Any], None] | None = None) -> Library:
     """Compile a robot with a law unless the cache holds just that, and load it.
 
+    Args:
+        model: The robot.
+        law: Its name and options.
+        check: Is given the law's `thunder_dynamics.law.Law` before it is compiled, if it is.
+
     Raises:
-        ThunderError: as build and library raise.
+        ThunderError: as build, `check` and library raise.
     """
     from thunder_dynamics.build import build  # only here: running a library needs no code generator
 
-    folder = build(model, laws=[(law.name, law.options)], python=False)
+    requests = [(law.name, law.options)]
+    folder = build(model, requests, python=False, check=None if check is None else lambda laws: check(laws[0]))
     return Library(folder / f"lib{model.name}.so")
 
 
 def prepare(
-    scenario: Scenario, run: Run, model: RobotModel, library: Library, description: str | RobotModel | None = None
+    scenario: Scenario,
+    run: Run,
+    model: RobotModel | None = None,
+    library: Library | None = None,
+    description: str | RobotModel | None = None,
 ) -> Setup:
     """Set a run up.
 
     Args:
         scenario: What `run` is of.
         run: What to set up.
-        model: The controller's robot.
-        library: The same, compiled with the law.
+        model: The controller's robot; it is read if None.
+        library: The same, compiled with the law; if None it is compiled when all else has been looked at that does not
+            need it, and `notes` say what of the plant the law was not told of.
         description: The plant's, as `read_description` gives it; it is read if None.
 
     Raises:
@@ -110,25 +117,33 @@ def prepare(
     """
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
-    plant = _plant(scenario, config, library, description or read_description(scenario, config))
-    cartesian = library.law(config.law.name).reference_kind == "cartesian"
+    model = model or scenario.load_model(config.robot, config)
+    plant = _plant(scenario, config, model, description or read_description(scenario, config))
+    options = _check_sizes(config, model, where)
+    check = partial(_check_fit, model, config, where)
+    notes: list[str] = []
+    if library is None:
+        library = compile_law(model, config.law, check)
+        notes += find_untold(plant, model, config.law.name, config.law.options)
+    law = library.law(config.law.name)
+    check(law)
+    cartesian = law.reference_kind == "cartesian"
     reference = config.reference.build_for(Follower(library, cartesian, scenario.path.parent))
-    samples = _samples(reference, library, config, where)
+    samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
+    _check_samples(samples, law.reference_kind, config, model.n, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
-    law, options = library.law(config.law.name), _host_options(config, library.n_joints, where)
     _check_feeds(law, config, samples.shape[1], where)
-    notes: list[str] = []
     if config.check_reference:
-        notes = check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
-    links = adapted_links(model, library, config)
+        notes += check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
+    links = adapted_links(model, law, config)
     host = Controller()
     host.configure(
         library,
         law=config.law.name,
         gains={name: _gain(value) for name, value in config.law.gains.items()},
-        initial_state=_initial_state(library, config, links, where),
+        initial_state=_initial_state(library, config, links),
         options=options,
     )
     host.set_reference(samples[0])
@@ -142,20 +157,22 @@ def prepare(
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
-    """Read what the plant is made of: URDF text, expanded if it is a xacro file, or a model for the engine `model`."""
+    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`."""
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
-    reading = {"xacro_args": plant.xacro_args, "packages": scenario.packages(plant.packages)}
+    locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
+    packages = scenario.packages(plant.packages)
+    reading = {"xacro_args": plant.xacro_args, "packages": packages, "locked_joints": locked}
     return urdf_text(scenario.resolve(plant.urdf), reading)
 
 
-def _plant(scenario: Scenario, config: RunConfig, library: Library, description: str | RobotModel) -> Plant:
+def _plant(scenario: Scenario, config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
     options: PlantOptions = config.plant
     if isinstance(description, str) and options.ee_link is None:
         options = options.model_copy(update={"ee_link": config.ee_link})
     common: dict[str, Any] = {
-        "joints": library.joint_names,
+        "joints": model.joint_names,
         "period": 1.0 / config.rate,
         "options": options,
         "seed": config.seed,
@@ -165,10 +182,40 @@ def _plant(scenario: Scenario, config: RunConfig, library: Library, description:
     return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
 
 
-def _samples(reference: Reference, library: Library, config: RunConfig, where: str) -> FloatArray:
-    samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
-    kind = library.law(config.law.name).reference_kind
-    expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * library.n_joints
+def _check_sizes(config: RunConfig, model: RobotModel, where: str) -> Options:
+    """Raise unless the scenario has as many values as the robot has joints; the options of the host."""
+    if len(config.start.q) != model.n:
+        raise ScenarioError(f"{len(config.start.q)} joint positions", where=f"{where}: start.q", valid=f"{model.n}")
+    return _host_options(config, model.n, where)
+
+
+def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> None:
+    """Raise unless gains, estimates and reference fit a law, compiled (`host.Law`) or not yet (`law.Law`)."""
+    gains = {entry.name: entry.size for entry in law.gains}
+    for name, value in config.law.gains.items():
+        place = f"{where}: law.gains"
+        if name not in gains:
+            raise NameNotFoundError(
+                f"law {config.law.name} has no gain '{name}'", where=place, valid=nearest(name, gains)
+            )
+        if isinstance(value, tuple) and len(value) not in (1, gains[name]):
+            raise ScenarioError(f"{len(value)} values", where=f"{place}.{name}", valid=f"one, or {gains[name]}")
+    links = adapted_links(model, law, config)
+    for link in config.law.initial_estimates:
+        if link not in links:
+            raise ScenarioError(
+                f"link '{link}' is not adapted",
+                where=f"{where}: law.initial_estimates",
+                valid=", ".join(links) or "none, the law adapts nothing",
+            )
+    if isinstance(config.reference, Trajectory):  # the same for every robot: nothing compiled is asked
+        kind = str(getattr(law.reference_kind, "name", law.reference_kind)).lower()
+        _check_samples(config.reference.build().sample(np.zeros(1)), kind, config, model.n, where)
+
+
+def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, where: str) -> None:
+    """Raise unless samples of a reference are for laws of a kind, joint or cartesian, on n joints."""
+    expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * n
     stated = config.reference
     fits = stated.suits_both or stated.type.startswith("joint") == (kind == "joint")
     if not fits or samples.shape[1] != expected:
@@ -177,7 +224,6 @@ def _samples(reference: Reference, library: Library, config: RunConfig, where: s
             where=where,
             valid=f"a {kind} one with {expected} values, for law {config.law.name}",
         )
-    return samples
 
 
 def _check_feeds(law: Law, config: RunConfig, standard: int, where: str) -> None:
@@ -195,11 +241,11 @@ def _check_feeds(law: Law, config: RunConfig, standard: int, where: str) -> None
 
 def _start(library: Library, config: RunConfig, samples: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
     q, n = np.array(config.start.q), library.n_joints
-    if q.shape != (n,):
-        raise ScenarioError(f"{len(q)} joint positions", where=f"{where}: start.q", valid=f"{n}")
     cartesian = samples.shape[1] == CARTESIAN_SIZE and library.law(config.law.name).reference_kind == "cartesian"
     if config.start.on_reference:
         q = solve_pose(library, samples[0], q, f"{where}: start") if cartesian else samples[0, :n].copy()
+    else:
+        check_limits(library, q, f"{where}: start.q")
     if config.start.velocity == "rest":
         return q, np.zeros(n)
     return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()
@@ -219,9 +265,9 @@ def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str)
         )
 
 
-def adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tuple[str, ...]:
-    """Names of the links that the law estimates, from its option `adapted_links` and its metadata."""
-    sizes = [entry.size for entry in library.law(config.law.name).state if entry.name == ESTIMATE]
+def adapted_links(model: RobotModel, law: Any, config: RunConfig) -> tuple[str, ...]:
+    """Names of the links that a law, compiled or not, estimates: from its option `adapted_links` and its state."""
+    sizes = [entry.size for entry in law.state if entry.name == ESTIMATE]
     if not sizes:
         return ()
     wanted: Any = config.law.options.get("adapted_links")
@@ -232,16 +278,9 @@ def adapted_links(model: RobotModel, library: Library, config: RunConfig) -> tup
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
-def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...], where: str) -> dict[str, FloatArray]:
+def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) -> dict[str, FloatArray]:
     """First estimates: the robot's own parameters, but of the links that the scenario names."""
     wanted: Mapping[str, Body] = config.law.initial_estimates
-    unknown = [link for link in wanted if link not in links]
-    if unknown:
-        raise ScenarioError(
-            f"link '{unknown[0]}' is not adapted",
-            where=f"{where}: law.initial_estimates",
-            valid=", ".join(links) or "none, the law adapts nothing",
-        )
     if not links:
         return {}
     estimates = np.reshape(library.pi, (-1, N_PARAMETERS)).copy()
@@ -251,7 +290,7 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...], 
 
 
 def _host_options(config: RunConfig, n: int, where: str) -> Options:
-    host = config.host
+    host, default = config.host, Options()
 
     def limit(name: str) -> FloatArray | None:
         value = getattr(host, name)
@@ -259,7 +298,7 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
 
     return Options(
         gravity_compensated_by_robot=host.gravity_compensated_by_robot,
-        measurement_timeout=host.measurement_timeout or max(MEASUREMENT_TIMEOUT, 2.0 / config.rate),
+        measurement_timeout=host.measurement_timeout or max(default.measurement_timeout, 2.0 / config.rate),
         nominal_dt=1.0 / config.rate,
         reference_timeout=np.inf if host.reference_timeout is None else host.reference_timeout,
         saturation_freezes_adaptation=host.saturation_freezes_adaptation,
@@ -268,7 +307,7 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         velocity_limit=limit("velocity_limit"),
         velocity_patience=host.velocity_patience,
         velocity_limit_patience=host.velocity_limit_patience,
-        gap_limit=host.gap_limit or max(GAP_LIMIT, 20.0 / config.rate),
+        gap_limit=host.gap_limit or max(default.gap_limit, 20.0 / config.rate),
         approaches_jumps=host.approaches_jumps,
         approach_patience=np.inf if host.approach_patience is None else host.approach_patience,
         velocity_stop_ratio=host.velocity_stop_ratio,

@@ -59,7 +59,7 @@ class _Options(Strict):
         """Make the trajectory for a robot and its law."""
 
 
-class _Trajectory(_Options):
+class Trajectory(_Options):
     """A trajectory of `references`, the same for every robot."""
 
     suits_both: ClassVar[bool] = False
@@ -85,7 +85,7 @@ class PoseOptions(Strict):
         return np.array(rotation_from_ypr(*self.ypr))
 
 
-class LissajousOptions(_Trajectory):
+class LissajousOptions(Trajectory):
     """`trajectories.Lissajous`: centre and amplitude [m], frequency [Hz], phase, ypr and swing [rad]."""
 
     type: Literal["lissajous"]
@@ -105,7 +105,7 @@ class LissajousOptions(_Trajectory):
         return trajectories.Lissajous(*motion, rotation_from_ypr(*self.ypr), *swing)
 
 
-class HoldOptions(PoseOptions, _Trajectory):
+class HoldOptions(PoseOptions, Trajectory):
     """`trajectories.Hold`: a constant pose."""
 
     type: Literal["hold"]
@@ -115,7 +115,7 @@ class HoldOptions(PoseOptions, _Trajectory):
         return trajectories.Hold(self.position, self.rotation)
 
 
-class PosesOptions(_Trajectory):
+class PosesOptions(Trajectory):
     """`trajectories.PoseToPose`: bounds are [velocity, acceleration, jerk], dwell in [s]."""
 
     type: Literal["poses"]
@@ -136,7 +136,7 @@ class PoseStep(PoseOptions):
     time: NonNegative
 
 
-class StepsOptions(_Trajectory):
+class StepsOptions(Trajectory):
     """`trajectories.PoseSteps`: poses from a time on, the first from 0."""
 
     type: Literal["steps"]
@@ -148,7 +148,7 @@ class StepsOptions(_Trajectory):
         return trajectories.PoseSteps(times, positions, rotations)
 
 
-class ExcitationOptions(PoseOptions, _Trajectory):
+class ExcitationOptions(PoseOptions, Trajectory):
     """`excitation.Excitation` about a pose: amplitudes `linear` [m] and `angular` [rad], base frequency [Hz]."""
 
     type: Literal["excitation"]
@@ -164,7 +164,7 @@ class ExcitationOptions(PoseOptions, _Trajectory):
         return Excitation(*place, self.frequency, self.harmonics, self.seed)
 
 
-class JointLissajousOptions(_Trajectory):
+class JointLissajousOptions(Trajectory):
     """`trajectories.JointLissajous`: centre and amplitude [rad or m], frequency [Hz], phase [rad]."""
 
     type: Literal["joint_lissajous"]
@@ -178,7 +178,7 @@ class JointLissajousOptions(_Trajectory):
         return trajectories.JointLissajous(self.centre, self.amplitude, self.frequency, self.phase)
 
 
-class JointPathOptions(_Trajectory):
+class JointPathOptions(Trajectory):
     """`trajectories.JointPath`: positions [rad or m] with bounds per joint, dwell in [s]."""
 
     type: Literal["joint_path"]
@@ -200,7 +200,7 @@ class JointStep(Strict):
     q: JointPosition
 
 
-class JointStepsOptions(_Trajectory):
+class JointStepsOptions(Trajectory):
     """`trajectories.JointSteps`: positions from a time on, the first from 0."""
 
     type: Literal["joint_steps"]
@@ -211,7 +211,7 @@ class JointStepsOptions(_Trajectory):
         return trajectories.JointSteps([step.time for step in self.steps], [step.q for step in self.steps])
 
 
-class JointPolynomialOptions(_Trajectory):
+class JointPolynomialOptions(Trajectory):
     """`trajectories.JointPolynomial`: from `start` to `end` [rad or m] in `time` [s]."""
 
     type: Literal["joint_polynomial"]
@@ -225,7 +225,7 @@ class JointPolynomialOptions(_Trajectory):
         return trajectories.JointPolynomial(self.start, self.end, self.time, self.degree)
 
 
-class JointExcitationOptions(_Trajectory):
+class JointExcitationOptions(Trajectory):
     """`excitation.JointExcitation`: centre and amplitude [rad or m], base frequency [Hz]."""
 
     type: Literal["joint_excitation"]

@@ -14,12 +14,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
+from thunder_controllers.host import Options
 from thunder_controllers.resources import SCENARIOS, locate
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import RobotFileError, ScenarioError
+from thunder_dynamics.errors import RobotFileError, ScenarioError, files_beside
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.source import read_text
@@ -41,7 +42,8 @@ MAX_STEPS = 10_000_000
 class PlantSection(PlantOptions):
     """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
-    MuJoCo takes URDF or xacro; the engine `model` takes any robot file, read under `robot_options` as `robot` is.
+    MuJoCo takes URDF or xacro, and holds the `locked_joints` of `robot_options` unless the plant has its own; the
+    engine `model` takes any robot file, read under `robot_options` as `robot` is.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 
@@ -49,7 +51,14 @@ class PlantSection(PlantOptions):
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)
+    locked_joints: dict[str, Finite | tuple[Finite, ...]] | None = None
     velocity: VelocitySource = "differences"
+
+    @model_validator(mode="after")
+    def _has_what_its_engine_takes(self) -> PlantSection:
+        if self.engine == "model" and self.locked_joints is not None:
+            raise ValueError("locked_joints of a plant with the engine model (valid: those of robot_options)")
+        return self
 
 
 class LawSection(Strict):
@@ -69,22 +78,25 @@ class StartSection(Strict):
     velocity: Literal["rest", "reference"] = "rest"
 
 
-class HostSection(Strict):
-    """Options of the host; limits replace those of the robot's description."""
+_HOST = Options()
 
-    gravity_compensated_by_robot: bool = False
+
+class HostSection(Strict):
+    """Options of the host, its defaults where none are given; limits replace those of the robot's description."""
+
+    gravity_compensated_by_robot: bool = _HOST.gravity_compensated_by_robot
     measurement_timeout: Positive | None = None
     reference_timeout: Positive | None = None
-    saturation_freezes_adaptation: bool = True
+    saturation_freezes_adaptation: bool = _HOST.saturation_freezes_adaptation
     effort_limit: LimitValues | None = None
     effort_rate_limit: LimitValues | None = None
     velocity_limit: LimitValues | None = None
-    velocity_patience: Positive = 0.1
-    velocity_limit_patience: Positive = 0.5
+    velocity_patience: Positive = _HOST.velocity_patience
+    velocity_limit_patience: Positive = _HOST.velocity_limit_patience
     gap_limit: Positive | None = None
-    approaches_jumps: bool = True
-    approach_patience: Positive | None = 1.0
-    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = 3.0
+    approaches_jumps: bool = _HOST.approaches_jumps
+    approach_patience: Positive | None = _HOST.approach_patience
+    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = _HOST.velocity_stop_ratio
 
 
 class RunConfig(Strict):
@@ -320,5 +332,5 @@ def _check_files(file: Path, run: Run, document: YamlDocument) -> None:
     for key, relative in ((("robot",), run.config.robot), (("plant", "urdf"), run.config.plant.urdf)):
         place = (file.parent / relative).resolve()
         if not place.is_file():
-            valid = f"a file, seen from {file.parent}"
+            valid = f"a file, seen from {file.parent}; {files_beside(place)}"
             raise ScenarioError(f"no file {relative}", where=document.where(key), valid=valid)

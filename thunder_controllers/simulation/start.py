@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
 
-from thunder_controllers.references.feasibility import random_postures, way_from_pose
-from thunder_controllers.references.trajectories import TWIST
+from thunder_controllers.references.feasibility import random_postures
+from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ POSE_TOLERANCE = 1e-6
 RANDOM_GUESSES = 30
 """Tried after the given one. Of 200 random poses each, the hardest took 13 of them on a Panda and on a UR5."""
 
+FREE_GUESSES = 5
+"""Of these, tried without joint limits, to say which of them are in the way."""
+
 EVALUATIONS = 100
 """Most per random guess: one that takes longer crawls along a joint limit."""
 
@@ -30,40 +34,60 @@ EVALUATIONS = 100
 def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: str) -> FloatArray:
     """Find joint positions within their limits whose end effector has the pose of a Cartesian sample, shape (n,).
 
-    The residual is `way_from_pose`. Of the many solutions of a redundant arm, one near `guess` is found, unless
-    the way from there ends at a joint limit; then random guesses follow, the same ones every time.
+    The residual is [p − p_d ; Log(R R_dᵀ)] in the world [m, rad]. Of the many solutions of a redundant arm, one near
+    `guess` is found, unless the way from there ends at a joint limit; then random guesses follow, the same ones every
+    time.
 
     Raises:
         ScenarioError: if `guess` is outside the joint limits, or no solution is found; with the distance that was left.
     """
-    lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
-    if not ((lower <= guess) & (guess <= upper)).all():
-        joint = int(np.argmax((guess < lower) | (guess > upper)))
-        raise ScenarioError(
-            f"{library.joint_names[joint]} at {guess[joint]:g}",
-            where=where,
-            valid=f"{lower[joint]:g} to {upper[joint]:g}",
-        )
-    randoms = random_postures(lower, upper, RANDOM_GUESSES)
+    check_limits(library, guess, f"{where}.q")
+    limits = np.asarray(library.position_lower), np.asarray(library.position_upper)
+    randoms = random_postures(*limits, RANDOM_GUESSES)
     nearest = np.full(6, np.inf)
     for start, evaluations in ((guess, None), *((random, EVALUATIONS) for random in randoms)):
-        q, left = _descend(library, sample, start, evaluations)
+        q, left = _descend(library, sample, start, evaluations, limits)
         if np.abs(left).max() <= POSE_TOLERANCE:
             return q
         nearest = min(nearest, left, key=np.linalg.norm)
     distance, angle = np.linalg.norm(nearest[:3]), np.linalg.norm(nearest[3:])
     what = f"the pose at the start cannot be reached (off by {distance:.2g} m and {angle:.2g} rad at best)"
+    for start in (guess, *randoms[:FREE_GUESSES]):
+        q, left = _descend(library, sample, start, EVALUATIONS, (np.full(len(q), -np.inf), np.full(len(q), np.inf)))
+        if np.abs(left).max() <= POSE_TOLERANCE:
+            what += f"; beyond joint limits it can, with {', '.join(beyond_limits(library, q))}"
+            break
     raise ScenarioError(what, where=where, valid="a pose within reach and joint limits")
 
 
+def beyond_limits(library: Library, q: FloatArray) -> list[str]:
+    """Say which joints are beyond their position limits at q (n,), where, and what the limits are."""
+    rows = zip(library.joint_names, q, library.position_lower, library.position_upper, strict=True)
+    return [f"{name} at {at:.4g} ({low:.4g} to {high:.4g})" for name, at, low, high in rows if not low <= at <= high]
+
+
+def check_limits(library: Library, q: FloatArray, where: str) -> None:
+    """Raise `ScenarioError` unless joint positions (n,) are within their limits."""
+    found = beyond_limits(library, q)
+    if found:
+        what = f"{', '.join(found)}: beyond joint limits"
+        raise ScenarioError(what, where=where, valid="positions within these limits, thunder info shows all")
+
+
 def _descend(
-    library: Library, sample: FloatArray, start: FloatArray, evaluations: int | None
+    library: Library,
+    sample: FloatArray,
+    start: FloatArray,
+    evaluations: int | None,
+    limits: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
     """Least-squares solution from one guess: positions, shape (n,), and what is left of the residual, shape (6,)."""
-    lower, upper = library.position_lower, library.position_upper
+    lower, upper = limits
 
     def residual(q: FloatArray) -> FloatArray:
-        return way_from_pose(library, q, sample)
+        T = library.evaluate("T_0_ee", q)
+        turn = T[:3, :3] @ sample[ROTATION].reshape(3, 3)  # column-major, hence the transpose of R_d
+        return np.concatenate([T[:3, 3] - sample[POSITION], Rotation.from_matrix(turn).as_rotvec()])
 
     # The solver keeps strictly inside its bounds and refuses a start on one.
     inside = np.clip(start, lower + 1e-6, upper - 1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.references.trajectories import POSITION
 from thunder_dynamics.inertia import REG_NAMES
 
 FloatArray = NDArray[np.float64]
@@ -98,20 +99,42 @@ class Trace(_Archive):
         n = self.q.shape[1]
         return not (self.reference.shape[1] == 3 * n and self.error.shape[1] == n)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """All that has one row per step, by `<array>.<joint, axis or entry>`, (N,) each."""
-        joints = [str(name) for name in self.joint_names]
-        axes = ["x", "y", "z"]
-        parts = {name: (getattr(self, name), joints) for name in ("q", "qd", "q_measured", "qd_measured", "effort")}
-        parts["position"] = (self.position, axes)
-        parts["error"] = (self.error, [*axes, "about_x", "about_y", "about_z"] if self.is_cartesian else joints)
-        parts["telemetry"] = (self.telemetry, _numbered(self.telemetry_names))
-        names = [f"{link}.{parameter}" for link in self.adapted_links for parameter in REG_NAMES]
-        parts["estimate"] = (self.estimates.reshape(len(self.t), -1), names)
-        columns = {
-            f"{kind}.{name}": rows[:, k] for kind, (rows, names) in parts.items() for k, name in enumerate(names)
+    def held_effort(self) -> FloatArray:
+        """Efforts at the times of the samples, the mean of those before and after, (N, n)."""
+        return 0.5 * (self.effort + np.vstack([self.effort[:1], self.effort[:-1]]))
+
+    def columns(self) -> dict[str, FloatArray]:
+        """The trace as a table in SI units: names of columns and their values, (N,) each, `t` [s] first.
+
+        `<joint>.position` and `.velocity` are what was measured, `.true_position` and `.true_velocity` what was true;
+        `.effort` is `held_effort`, `.command` what is commanded from then on. `ee.x` … is the true position of the end
+        effector, `ee_desired.x` … what a law that follows a pose is asked for. `error.<axis or joint>`,
+        `telemetry.<entry>` and `<link>.estimate.<parameter>` are of the law. `guard.<name>`, of each guard that acted,
+        is 0 or 1.
+        """
+        joints, axes = [str(name) for name in self.joint_names], ["x", "y", "z"]
+        pose = [*axes, "about_x", "about_y", "about_z"]
+        table: dict[str, FloatArray] = {"t": self.t}
+        parts = {
+            "position": self.q_measured,
+            "velocity": self.qd_measured,
+            "true_position": self.q,
+            "true_velocity": self.qd,
+            "effort": self.held_effort(),
+            "command": self.effort,
         }
-        return columns | {"guards": self.guards}
+        table |= {f"{joint}.{what}": rows[:, k] for k, joint in enumerate(joints) for what, rows in parts.items()}
+        groups: list[tuple[str, Sequence[str], FloatArray]] = [
+            ("ee.", axes, self.position),
+            ("error.", pose if self.is_cartesian else joints, self.error),
+        ]
+        if self.is_cartesian:
+            groups.append(("ee_desired.", axes, self.reference[:, POSITION]))
+        groups.append(("telemetry.", _numbered(self.telemetry_names), self.telemetry))
+        groups += [(f"{k}.estimate.", REG_NAMES, self.estimates[:, i]) for i, k in enumerate(self.adapted_links)]
+        table |= {f"{of}{name}": rows[:, k] for of, names, rows in groups for k, name in enumerate(names)}
+        acted = {str(name): self.acted(str(name)) for name in self.guard_names}
+        return table | {f"guard.{name}": steps.astype(float) for name, steps in acted.items() if steps.any()}
 
     def guard_steps(self, name: str) -> int:
         """Number of steps in which a guard acted; 0 for a name that the host does not have."""

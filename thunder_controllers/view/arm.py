@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.references.trajectories import POSITION
+from thunder_controllers.simulation.experiment import RunResult
 from thunder_controllers.simulation.metrics import error_norms
 from thunder_controllers.simulation.trace import Frames, Trace
 
@@ -25,6 +26,9 @@ DENSITY = 2700.0
 
 LEAST_MASS = 1e-3
 """Of a body that is drawn [kg]."""
+
+PERIOD = 1.0 / 30.0
+"""Of pictures [s]."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Arm:
         desired: The same of the reference; none for laws that follow joints.
         times: [s], (N,).
         errors: What `error_norms` says in mm and mrad, by name, at the times of the frames.
+        reach: Largest distance between origins of frames [m], or a centimetre.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Arm:
     desired: FloatArray | None
     times: FloatArray
     errors: dict[str, tuple[str, FloatArray]]
+    reach: float
 
     @classmethod
     def of(cls, name: str, trace: Trace, frames: Frames) -> Arm:
@@ -74,18 +80,26 @@ class Arm:
         steps = np.minimum(np.searchsorted(trace.t, frames.t), len(trace.t) - 1)
         errors = {what: (f"m{unit}", 1e3 * norm[steps]) for what, (unit, norm) in error_norms(trace).items()}
         desired = trace.reference[:, POSITION] if trace.is_cartesian else None
-        return cls(name, frames, _carried(trace, frames), trace.position, desired, trace.t, errors)
+        reach = max(float(np.linalg.norm(np.ptp(frames.position.reshape(-1, 3), axis=0))), 0.01)
+        return cls(name, frames, _carried(trace, frames), trace.position, desired, trace.t, errors, reach)
 
-    @cached_property
-    def reach(self) -> float:
-        """Largest distance between origins of frames [m], or a centimetre."""
-        points = self.frames.position.reshape(-1, 3)
-        return max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.01)
+    def followed_by(self, now: Arm) -> Arm:
+        """The arm as it is `now`, of the path that it has gone since, and as large as before: for runs that go on."""
+        path, times = np.vstack([self.path, now.path]), np.append(self.times, now.times)
+        return replace(now, path=path, times=times, desired=self.desired, reach=self.reach)
 
     @property
     def radius(self) -> float:
         """Of the links [m]."""
         return THICKNESS * self.reach
+
+    def sample(self, t: float) -> int:
+        """Index of the last sample that is not later than `t`; times off by rounding count as equal."""
+        return max(int(np.searchsorted(self.frames.t, t + 1e-9)) - 1, 0)
+
+    def path_until(self, k: int) -> FloatArray:
+        """The path to sample `k` of the frames, (P, 3)."""
+        return self.path[: np.searchsorted(self.times, self.frames.t[k]) + 1]
 
     def links(self, k: int) -> FloatArray:
         """Both ends of every link that has a length at sample `k` of the frames, (L, 2, 3)."""
@@ -108,6 +122,25 @@ class Arm:
         """Name of the run and its errors at sample `k`."""
         errors = (f"{norm[k]:.{3 if norm[k] < 10.0 else 0}f} {unit}" for unit, norm in self.errors.values())
         return ", ".join([self.name, *errors])
+
+
+def arms_of(runs: Iterable[RunResult]) -> list[Arm]:
+    """The arms of runs that are done."""
+    return [Arm.of(run.name, run.trace, run.frames) for run in runs]
+
+
+Painted = tuple[Arm, str]
+"""An arm and its colour."""
+
+
+def caption(arms: Sequence[Painted], t: float) -> str:
+    """The time [s], and a line per arm."""
+    return "\n".join([f"t = {t:.1f} s", *(arm.caption(arm.sample(t)) for arm, _ in arms)])
+
+
+def thinned(path: FloatArray, most: int) -> FloatArray:
+    """A path of at most so many points and its last one."""
+    return np.vstack([path[:: -(-len(path) // most)], path[-1:]])
 
 
 def _carried(trace: Trace, frames: Frames) -> tuple[Carried, ...]:

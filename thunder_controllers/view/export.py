@@ -18,7 +18,6 @@ from thunder_controllers.host import about_com, estimate_topics
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.trace import Frames, Trace, write_atomically
 from thunder_dynamics.errors import MissingLibraryError
-from thunder_dynamics.inertia import REG_NAMES
 
 FloatArray = NDArray[np.float64]
 
@@ -30,36 +29,10 @@ MONITOR_RATE = 100.0
 
 WORLD = "world"
 
-AXES = "xyz"
-
 
 def write_csv(trace: Trace, path: Path) -> None:
-    """Write a row per control step: `t` [s], then named columns in SI units.
-
-    `<joint>.position`, `.velocity` as measured; `.effort` then, the mean of what was commanded before and after;
-    `.command`, what is commanded from then on. Then pose, error, estimates, and each guard that acted as 0 or 1.
-    """
-    columns = {"t": trace.t}
-    held = efforts_at_samples(trace)
-    for k, joint in enumerate(trace.joint_names):
-        for what, values in (
-            ("position", trace.q_measured),
-            ("velocity", trace.qd_measured),
-            ("effort", held),
-            ("command", trace.effort),
-        ):
-            columns[f"{joint}.{what}"] = values[:, k]
-    columns |= {f"ee.{axis}": trace.position[:, k] for k, axis in enumerate(AXES)}
-    if trace.is_cartesian:
-        columns |= {f"ee_desired.{axis}": trace.reference[:, POSITION][:, k] for k, axis in enumerate(AXES)}
-        names = [*AXES, *(f"about_{axis}" for axis in AXES)]
-    else:
-        names = [str(joint) for joint in trace.joint_names]
-    columns |= {f"error.{name}": trace.error[:, k] for k, name in enumerate(names)}
-    for index, link in enumerate(trace.adapted_links):
-        columns |= {f"{link}.estimate.{name}": trace.estimates[:, index, k] for k, name in enumerate(REG_NAMES)}
-    acted = {str(name): trace.acted(str(name)) for name in trace.guard_names}
-    columns |= {f"guard.{name}": steps.astype(float) for name, steps in acted.items() if steps.any()}
+    """Write a row per control step, with the columns of `Trace.columns`."""
+    columns = trace.columns()
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -67,15 +40,10 @@ def write_csv(trace: Trace, path: Path) -> None:
     write_atomically(path, lambda file: file.write(text.getvalue().encode()))
 
 
-def efforts_at_samples(trace: Trace) -> FloatArray:
-    """Efforts at the times of the samples, the mean of those before and after, (N, n)."""
-    return 0.5 * (trace.effort + np.vstack([trace.effort[:1], trace.effort[:-1]]))
-
-
 def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:
     """Write the folder of a bag in MCAP, with the topics and messages that the nodes have.
 
-    `/joint_states` as measured, with `efforts_at_samples`; of `/adaptive_controller`: `pose`, `reference_pose` and
+    `/joint_states` as measured, with `Trace.held_effort`; of `/adaptive_controller`: `pose`, `reference_pose` and
     `pose_error`, or `joint_error`, and `estimates/<link>`, with the inertia about the CoM; `/tf`, the arm.
 
     Raises:
@@ -141,7 +109,7 @@ class _Messages:
         return [self.joint_states(trace), errors, self.estimates(trace, seldom), self.transforms(frames)]
 
     def joint_states(self, trace: Trace) -> Stamped:
-        names, held = trace.joint_names.tolist(), efforts_at_samples(trace)
+        names, held = trace.joint_names.tolist(), trace.held_effort()
         for t, *rows in zip(_nanoseconds(trace.t), trace.q_measured, trace.qd_measured, held, strict=True):
             yield t, "/joint_states", self.joints(t, names, *rows)
 

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.arm import Arm, thinned
 
 FloatArray = NDArray[np.float64]
 
@@ -69,10 +69,9 @@ def add_arm(scene: Any, arm: Arm, k: int, colour: str) -> None:
         _ball(scene, point, 1.2 * arm.radius, JOINT_COLOUR)
     for centre, radius in arm.balls(k):
         _ball(scene, centre, radius, CARRIED_COLOUR)
-    done = arm.path[: np.searchsorted(arm.times, arm.frames.t[k]) + 1]
-    for points, paint in ((arm.desired, DESIRED_COLOUR), (done, rgba)):
+    for points, paint in ((arm.desired, DESIRED_COLOUR), (arm.path_until(k), rgba)):
         if points is not None:
-            thin = points[:: -(-len(points) // PATH_POINTS)]
+            thin = thinned(points, PATH_POINTS)
             for start, end in zip(thin[:-1], thin[1:], strict=True):
                 _connect(scene, start, end, PATH_WIDTH, paint, mujoco.mjtGeom.mjGEOM_LINE)
 

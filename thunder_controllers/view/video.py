@@ -54,8 +54,7 @@ def write_video(
         ViewError: if nothing draws here, saying what to install, or the file cannot be written.
         MissingLibraryError: if what writes .mp4 is not installed.
     """
-    if path.suffix not in RATES:
-        raise ViewError(f"a video ending in '{path.suffix}'", where=str(path), valid=" or ".join(RATES))
+    check_suffix(path)
     times = np.arange(0.0, max(float(arm.frames.t[-1]) for arm in arms) + 1e-9, speed / RATES[path.suffix])
     write = _write_mp4 if path.suffix == ".mp4" else _write_gif
     try:
@@ -63,6 +62,16 @@ def write_video(
         write(path, _pictures(arms, times, SIZES[path.suffix], progress))
     except OSError as error:
         raise ViewError(f"cannot write it ({error.strerror or error})", where=str(path), valid="a file") from error
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file that is no video by its name, before anything runs for it.
+
+    Raises:
+        ViewError: saying which suffixes there are.
+    """
+    if path.suffix not in RATES:
+        raise ViewError(f"a video ending in '{path.suffix}'", where=str(path), valid=" or ".join(RATES))
 
 
 def _write_mp4(path: Path, pictures: Iterator[Picture]) -> None:
@@ -117,7 +126,7 @@ class _Painter:
 
     def paint(self, arm: Arm, t: float, colour: str) -> Picture:
         """An arm at a time, with its caption."""
-        k = max(int(np.searchsorted(arm.frames.t, t + 1e-9)) - 1, 0)
+        k = arm.sample(t)
         look_at(self._camera, arm)
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(self._model, self._data, self._option, None, self._camera, every, self._scene)

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text, template
+from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import PARAMETER_GROUPS
 
 CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
 """Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
 
-_ORDERS = ("K", "D", "Dm")
-"""Of the elastic parameters of a joint."""
+FROM_ROBOT_FILE = " (those of a robot file: thunder_dynamics.robot(FILE).save_conf)"
+"""What messages of load_conf say of keys that it does not know: a robot file has one reader, which no class repeats."""
+
+REG_KEYS = tuple(f"m_{name}" if name.startswith("CoM") else name for name in DYN_NAMES)
+"""Keys of a link's parameters in files of par_REG; in files of par_DYN they are `DYN_NAMES`."""
 
 _LOAD_PAR_REG = """\
   const std::vector<double> values = read_inertial(file);
@@ -24,9 +28,8 @@ _LOAD_PAR_REG = """\
   return get_par_REG();
 """
 
-_NO_PAR_REG = """\
-  throw std::runtime_error(file + ": the inertial parameters of ROBOT are numbers; valid: a robot with symbolic ones");
-"""
+NO_PAR_REG = "the inertial parameters of {robot} are numbers; valid: a robot with symbolic ones"
+"""What load_par_REG says of a robot that it can set nothing of."""
 
 LARGEST_FIXED = 128 * 1024
 """Bytes that Eigen keeps in a fixed-size matrix by default: what is larger is on the heap."""
@@ -48,6 +51,29 @@ def established_names(package: Package) -> dict[str, str]:
     return {name.replace("_r", "r"): name for name in stored_arguments(package) if name.endswith("q_r")}
 
 
+def constants(package: Package) -> dict[str, int | bool | str | tuple[int, ...]]:
+    """Sizes and what else a class is asked for by the names of the established interface."""
+    model = package.model
+    elastic = list(model.elasticities())
+    orders = {f"{name}_order": max((len(getattr(e, name)) for e in elastic), default=0) for name in ("K", "D", "Dm")}
+    return {
+        **dict.fromkeys(("num_joints", "n_joints"), model.n),
+        **dict.fromkeys(("numParDYN", "numParREG"), len(model.pi)),
+        "numElasticJoints": len(elastic),
+        "Dl_order": model.friction_order,
+        **orders,
+        "isElasticJoint": tuple(int(i in model.elastic_joints) for i in range(model.n)),
+        "ELASTIC": bool(elastic),
+        "robotName": package.name,
+    }
+
+
+def numeric_groups(package: Package) -> dict[str, tuple[float, ...]]:
+    """Groups without run-time parameters, whose getters give the numbers of the robot file."""
+    groups = (group for group in PARAMETER_GROUPS if group not in package.groups)
+    return {group: package.model.parameters(group) for group in groups}
+
+
 def visible_functions(package: Package) -> list[GeneratedFunction]:
     """Functions that become get_<name>; the conversions of parameters serve get/set_par_REG."""
     return [f for f in package.functions if f.name not in CONVERSIONS]
@@ -60,7 +86,7 @@ def has_conversions(package: Package) -> bool:
 
 def header(package: Package) -> str:
     """Text of thunder_<robot>.h."""
-    model, setters, getters, members = package.model, [], [], []
+    setters, getters, members = [], [], []
     for name in stored_arguments(package):
         entry = package.arguments[name]
         note = f"  /** {comment_text(entry.description)} [{comment_text(entry.unit)}], {entry.size} values. */\n"
@@ -68,9 +94,7 @@ def header(package: Package) -> str:
         if name in package.groups:
             setters.append(f"  const {eigen_type(entry.size, 1)}& get_{name}() const {{ return {name}_; }}\n")
         members.append(f"  {eigen_type(entry.size, 1)} {name}_;\n")
-    setters += [
-        _constant_getter(group, model.parameters(group)) for group in PARAMETER_GROUPS if group not in package.groups
-    ]
+    setters += [_constant_getter(group, values) for group, values in numeric_groups(package).items()]
     for established, name in established_names(package).items():
         setters.append(
             f"  void set_{established}(const Eigen::Ref<const Eigen::VectorXd>& value) {{ set_{name}(value); }}\n"
@@ -86,12 +110,8 @@ def header(package: Package) -> str:
         getters.append(f"  {eigen_type(f.rows, f.cols)} get_{f.name}() const;\n")
     return template("class.h").substitute(
         robot=package.name,
-        n=model.n,
-        n_elastic=len(model.elastic_joints),
-        is_elastic=", ".join(str(int(i in model.elastic_joints)) for i in range(model.n)),
+        constants="".join(_constant(name, value) for name, value in constants(package).items()),
         par_REG_type=_par_REG_type(package),
-        **{f"{name}_order": max((len(getattr(e, name)) for e in model.elasticities()), default=0) for name in _ORDERS},
-        friction_order=model.friction_order,
         work=max([1, *package.core.work_sizes.values()]),
         setters="".join(setters),
         getters="".join(getters),
@@ -112,6 +132,7 @@ def source(package: Package) -> str:
             f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
         ),
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
+        from_robot_file=c_string(FROM_ROBOT_FILE),
         **_inertial_files(package),
         **saved_estimates_parts(package),
     )
@@ -126,10 +147,12 @@ def _inertial_files(package: Package) -> dict[str, str]:
         "link_names": ", ".join(c_string(name) for name in model.link_names),
         "n_symbolic": str(len(symbolic)),
         "symbolic": f"{{{', '.join(map(str, symbolic))}}}",
-        "inertial_files": template("inertial_files.cpp").substitute(file_DYN=file_DYN),
+        "inertial_files": template("inertial_files.cpp").substitute(
+            file_DYN=file_DYN, REG_keys=", ".join(map(c_string, REG_KEYS))
+        ),
         "par_DYN": "par_DYN_" if symbolic else "Eigen::VectorXd()",
         "par_REG_type": _par_REG_type(package),
-        "load_par_REG": _LOAD_PAR_REG if symbolic else _NO_PAR_REG.replace("ROBOT", model.name),
+        "load_par_REG": _LOAD_PAR_REG if symbolic else _refusal(NO_PAR_REG.format(robot=model.name)),
     }
 
 
@@ -147,6 +170,19 @@ def _par_REG_type(package: Package) -> str:
     """Of what get_par_REG returns: of fixed size, as memory that a library allocates may not be freed outside of it."""
     values = package.arguments["par_REG"].size if has_conversions(package) else len(package.model.pi)
     return eigen_type(values, 1)
+
+
+def _refusal(message: str) -> str:
+    return f"  throw std::runtime_error(file + {c_string(f': {message}')});\n"
+
+
+def _constant(name: str, value: int | bool | str | tuple[int, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"  static constexpr int {name}[] = {{{', '.join(map(str, value))}}};\n"
+    if isinstance(value, str):
+        return f"  static constexpr const char* {name} = {c_string(value)};\n"
+    kind = "bool" if isinstance(value, bool) else "int"
+    return f"  static constexpr {kind} {name} = {str(value).lower()};\n"
 
 
 def _constant_getter(group: str, values: Sequence[float]) -> str:

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
+import yaml
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_dynamics.codegen.cpp_class import CONVERSIONS, established_names, has_conversions, stored_arguments
+from thunder_dynamics.codegen.cpp_class import (
+    CONVERSIONS,
+    FROM_ROBOT_FILE,
+    NO_PAR_REG,
+    REG_KEYS,
+    constants,
+    established_names,
+    has_conversions,
+    numeric_groups,
+    stored_arguments,
+)
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.package_files import group_line
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS, reg_from_dyn
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 FloatArray = NDArray[np.float64]
@@ -38,14 +50,15 @@ class InterpretedRobot:
         names = stored_arguments(self._package)
         self._values = {name: self._package.arguments[name].default.ravel(order="F").copy() for name in names}
 
-    @property
-    def num_joints(self) -> int:
+    def get_numJoints(self) -> int:
         """Number of joints."""
         return self._package.model.n
 
-    def get_numJoints(self) -> int:
-        """Number of joints."""
-        return self.num_joints
+    def get_numParDYN(self) -> int:
+        """Number of inertial parameters of all links."""
+        return len(self._package.model.pi)
+
+    get_numParREG = get_numParDYN
 
     def setArguments(self, q: ArrayLike, dq: ArrayLike, dq_r: ArrayLike, ddq_r: ArrayLike) -> None:
         """Set q, dq, dq_r and ddq_r at once."""
@@ -58,24 +71,63 @@ class InterpretedRobot:
         Raises:
             RuntimeError: naming file and line; nothing is set then.
         """
-        before = dict(self._values)
-        try:
-            document = parse_yaml(Path(file).read_text(encoding="utf-8"), file)
+        with self._reading(file) as document:
             self._load(document)
-        except (OSError, UnicodeError, ValueError, RobotFileError) as error:
-            self._values = before
-            raise RuntimeError(str(error)) from error
 
     def save_conf(self, file: str) -> None:
         """Write all run-time parameters; the file appears whole or not at all."""
         lines = [f"robot: {self._package.name}", *(group_line(g, self._values[g]) for g in self._package.groups)]
-        partial = Path(f"{file}.part")
+        _write(file, "\n".join(lines) + "\n")
+
+    def save_par(self, file: str) -> int:
+        """save_conf; returns 1."""
+        self.save_conf(file)
+        return 1
+
+    def load_par_REG(self, file: str) -> FloatArray:
+        """Read par_REG of all links from a file as save_par_REG writes it, set the symbolic entries; returns par_REG.
+
+        Raises:
+            RuntimeError: naming file and line; nothing is set then.
+        """
+        model = self._package.model
+        if not has_conversions(self._package):
+            raise RuntimeError(f"{file}: {NO_PAR_REG.format(robot=model.name)}")
+        with self._reading(file) as document:
+            values = np.array([_inertial(document, link) for link in _linked(document, model.n)]).ravel()
+            self._set_par_REG(values[list(model.symbolic["par_DYN"])])
+        return self._par_REG()
+
+    def save_par_REG(self, file: str) -> None:
+        """Write par_REG of all links, symbolic and numeric entries alike, in the order of the robot."""
+        self._save_inertial(file, REG_KEYS, [reg_from_dyn(body) for body in self._bodies()])
+
+    def save_par_DYN(self, file: str) -> None:
+        """The same of par_DYN: inertias about the centres of mass."""
+        self._save_inertial(file, DYN_NAMES, self._bodies())
+
+    def _bodies(self) -> FloatArray:
+        """par_DYN of all links (n, 10), as it is now."""
+        model = self._package.model
+        values = np.array(model.parameters("par_DYN"))
+        if "par_DYN" in self._values:
+            values[list(model.symbolic["par_DYN"])] = self._values["par_DYN"]
+        return values.reshape(-1, N_PARAMETERS)
+
+    def _save_inertial(self, file: str, keys: Sequence[str], bodies: ArrayLike) -> None:
+        rows = np.asarray(bodies, dtype=float).tolist()
+        links = zip(self._package.model.link_names, rows, strict=True)
+        entries = {link: {"inertial": dict(zip(keys, row, strict=True))} for link, row in links}
+        _write(file, yaml.safe_dump({"dynamics": entries}, sort_keys=False))
+
+    @contextmanager
+    def _reading(self, file: str) -> Iterator[YamlDocument]:
+        before = dict(self._values)
         try:
-            partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            os.replace(partial, file)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise RuntimeError(f"{file}: cannot be written") from error
+            yield parse_yaml(Path(file).read_text(encoding="utf-8"), file)
+        except (OSError, UnicodeError, ValueError, RobotFileError) as error:
+            self._values = before
+            raise RuntimeError(str(error)) from error
 
     def _set(self, name: str, value: ArrayLike) -> None:
         self._values[name] = self._checked(name, value)
@@ -121,7 +173,8 @@ class InterpretedRobot:
                 except (TypeError, ValueError) as error:
                     raise RobotFileError(f"{value} is no list of numbers for it: {error}", where=where) from error
             elif key != "robot" and not is_law:
-                raise RobotFileError(f"no group '{key}'", where=where, valid=", ".join(["robot", *groups]))
+                valid = ", ".join(["robot", *groups]) + FROM_ROBOT_FILE
+                raise RobotFileError(f"no group '{key}'", where=where, valid=valid)
         if is_law and has_conversions(self._package) and "pi_hat" in document.data:
             self._put_estimates(document)
 
@@ -151,6 +204,38 @@ class InterpretedRobot:
             raise RobotFileError(str(error), where=where) from error
 
 
+def _linked(document: YamlDocument, count: int) -> list[str]:
+    """Keys of the links in a file of inertial parameters, which has as many as the robot."""
+    links = document.data.get("dynamics")
+    if not isinstance(links, dict) or len(links) != count:
+        found = len(links) if isinstance(links, dict) else 0
+        raise RobotFileError(f"{found} links", where=document.where(("dynamics",)), valid=str(count))
+    return list(links)
+
+
+def _inertial(document: YamlDocument, link: str) -> list[float]:
+    """The ten parameters of a link in a file of par_REG."""
+    entry = document.data["dynamics"][link]
+    given = entry.get("inertial") if isinstance(entry, dict) else None
+    values = given if isinstance(given, dict) else {}
+    for key in REG_KEYS:
+        if not isinstance(values.get(key), (int, float)) or not np.isfinite(values[key]):
+            where = document.where(("dynamics", link, "inertial", key))
+            raise RobotFileError(f"no finite number of '{key}'", where=where, valid=", ".join(REG_KEYS))
+    return [float(values[key]) for key in REG_KEYS]
+
+
+def _write(file: str, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    partial = Path(f"{file}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RuntimeError(f"{file}: cannot be written") from error
+
+
 def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) -> InterpretedRobot:
     """An instance with the methods that the class thunder_<robot> of a generated module has.
 
@@ -158,8 +243,8 @@ def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) ->
         robot: Expressions, user functions included.
         functions: Functions on request, as for `build`.
     """
-    methods: dict[str, Any] = {}
     package = Package(robot, functions=functions)
+    methods: dict[str, Any] = dict(constants(package))
     for name in stored_arguments(package):
         entry = package.arguments[name]
         methods[f"set_{name}"] = _setter(name, f"{entry.description} {entry.size} values [{entry.unit}].")
@@ -167,6 +252,8 @@ def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) ->
         methods[f"set_{established}"] = methods[f"set_{argument}"]
     for group in package.groups:
         methods[f"get_{group}"] = _group_getter(group)
+    for group, values in numeric_groups(package).items():
+        methods[f"get_{group}"] = _constant_getter(values)
     if has_conversions(package):
         methods["set_par_REG"] = InterpretedRobot._set_par_REG
         methods["get_par_REG"] = InterpretedRobot._par_REG
@@ -189,6 +276,13 @@ def _setter(name: str, doc: str) -> Callable[[InterpretedRobot, ArrayLike], None
 def _group_getter(group: str) -> Callable[[InterpretedRobot], FloatArray]:
     def method(self: InterpretedRobot) -> FloatArray:
         return self._values[group].copy()
+
+    return method
+
+
+def _constant_getter(values: Sequence[float]) -> Callable[[InterpretedRobot], FloatArray]:
+    def method(self: InterpretedRobot) -> FloatArray:
+        return np.array(values)
 
     return method
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from thunder_dynamics.codegen.cpp_class import established_names, has_conversions, stored_arguments, visible_functions
+from thunder_dynamics.codegen.cpp_class import (
+    constants,
+    established_names,
+    has_conversions,
+    numeric_groups,
+    stored_arguments,
+    visible_functions,
+)
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import c_string, comment_text, template
 
@@ -17,6 +24,7 @@ def source(package: Package) -> str:
         rows.append(f'    .def("set_{argument}", writing(&{name}::set_{argument}), {doc})')
         if argument in package.groups:
             rows.append(f'    .def("get_{argument}", reading(&{name}::get_{argument}))')
+    rows += [f'    .def("get_{group}", reading(&{name}::get_{group}))' for group in numeric_groups(package)]
     for established, argument in established_names(package).items():
         rows.append(f'    .def("set_{established}", writing(&{name}::set_{argument}), "The same as set_{argument}.")')
     if has_conversions(package):
@@ -26,7 +34,8 @@ def source(package: Package) -> str:
         doc = c_string(f"{f.description} Function of {', '.join(f.arguments) or 'nothing'}.")
         reader = "reading" if f.is_vector else "reading_matrix"
         rows.append(f'    .def("get_{f.name}", {reader}(&{name}::get_{f.name}), {doc})')
-    return template("module.cpp").substitute(robot=package.name, methods="\n".join(rows))
+    values = [f'  robot.attr("{key}") = {_python_object(value)};' for key, value in constants(package).items()]
+    return template("module.cpp").substitute(robot=package.name, constants="\n".join(values), methods="\n".join(rows))
 
 
 def stub(package: Package) -> str:
@@ -38,7 +47,7 @@ def stub(package: Package) -> str:
         lines += [f'        """{comment_text(entry.description)} {entry.size} values [{comment_text(entry.unit)}]."""']
     for established in established_names(package):
         lines += [f"    def set_{established}(self, value: ArrayLike) -> None: ..."]
-    groups = [*package.groups, *(["par_REG"] if has_conversions(package) else [])]
+    groups = [*package.groups, *numeric_groups(package), *(["par_REG"] if has_conversions(package) else [])]
     for group in groups:
         lines += [f"    def get_{group}(self) -> NDArray[np.float64]: ..."]
     if has_conversions(package):
@@ -47,4 +56,18 @@ def stub(package: Package) -> str:
         shape = f"({f.rows},)" if f.is_vector else f"({f.rows}, {f.cols})"
         lines += [f"    def get_{f.name}(self) -> NDArray[np.float64]:"]
         lines += [f'        """{comment_text(f.description)} Shape {shape}."""']
-    return template("module_pyi.txt").substitute(robot=package.name, n=package.model.n, methods="\n".join(lines))
+    values = [f"    {key}: {_annotation(value)}" for key, value in constants(package).items()]
+    return template("module_pyi.txt").substitute(
+        robot=package.name, constants="\n".join(values), methods="\n".join(lines)
+    )
+
+
+def _python_object(value: int | bool | str | tuple[int, ...]) -> str:
+    """C++ that makes a Python object of a constant."""
+    if isinstance(value, tuple):
+        return f"py::make_tuple({', '.join(map(str, value))})"
+    return c_string(value) if isinstance(value, str) else str(value).lower()
+
+
+def _annotation(value: int | bool | str | tuple[int, ...]) -> str:
+    return "tuple[int, ...]" if isinstance(value, tuple) else f"{type(value).__name__} = {value!r}"

@@ -38,9 +38,9 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
 
     Args:
         path: The file, whose suffix selects the reader; or the name of a robot that an installed package brings along.
-        options: `name` (of the robot) and `allow_inconsistent` for all of ours; for URDF and xacro also `base`,
-            `base_link`, `ee_link`, `tree`, `locked_joints`, `gravity`; for xacro `xacro_args`, `xacro_folders`,
-            `packages`. See `UrdfOptions` and `XacroOptions`.
+        options: `name` (of the robot), `allow_inconsistent` and `locked_joints` for all of ours; for URDF and xacro
+            also `base`, `base_link`, `ee_link`, `tree`, `gravity`, `zero_limits`; for xacro `xacro_args`,
+            `xacro_folders`, `packages`. See `ReaderOptions`, `UrdfOptions` and `XacroOptions`.
 
     Raises:
         RobotFileError: if the file cannot be read or says what no robot can be; with file, line or key.

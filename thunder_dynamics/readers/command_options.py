@@ -28,7 +28,7 @@ OPTIONS = {
         "locked_joints",
         multiple=True,
         metavar="JOINT=VALUE[,…]",
-        help="URDF: hold a joint at a value, or at several.",
+        help="Hold a joint at a value, or at several.",
     ),
     "zero_limits": click.option(
         "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
+from thunder_dynamics.locking import lock_joints
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
 from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
 from thunder_dynamics.readers.source import (
@@ -47,13 +48,22 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     Raises:
         RobotFileError: with file, line and key path, for anything the schema does not allow.
         InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`.
+        NameNotFoundError: for a joint to lock that there is not.
         ModelError: for a robot name that is no C identifier.
     """
     chosen = take_options(ReaderOptions, options, where=str(path))
     document = parse_yaml(read_text(path), str(path))
-    return _Builder(document, validate(document), chosen.allow_inconsistent).model(
-        robot_identifier(path.stem) if chosen.name is None else chosen.name
-    )
+    name = robot_identifier(path.stem) if chosen.name is None else chosen.name
+    whole = _Builder(document, validate(document)).model(name)
+    try:
+        model = lock_joints(whole, chosen.locked_joints)
+    except ModelError as error:
+        raise relocated(error, str(path)) from error
+    places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
+    # What the model holds is judged, as in other files: a link together with what is locked to it.
+    bodies = ((x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in model.links)
+    check_bodies(bodies, chosen.allow_inconsistent)
+    return model
 
 
 def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
@@ -116,10 +126,9 @@ def _schema_error(document: YamlDocument, kind: str, path: KeyPath, value: Any, 
 class _Builder:
     """A validated document → RobotModel; what depends on the number of joints is checked here."""
 
-    def __init__(self, document: YamlDocument, entry: RobotEntry, allow_inconsistent: bool) -> None:
+    def __init__(self, document: YamlDocument, entry: RobotEntry) -> None:
         self.document = document
         self.entry = entry
-        self.allow_inconsistent = allow_inconsistent
         self.n = entry.num_joints
         self.symbolic: dict[str, tuple[bool, ...]] = {}
 
@@ -132,11 +141,6 @@ class _Builder:
         self._mark("par_Ln2EE", entry.Ln_to_EE.symb)
         names, elastic = self._names(), self._elasticities()
         links = tuple(self._link(i, names[i][0], names[i][1], elastic[i]) for i in range(self.n))
-        places = (self.document.where(("dynamics", key, "inertial")) for key in entry.dynamics)
-        check_bodies(
-            ((link.name, place, link.inertia) for link, place in zip(links, places, strict=True)),
-            self.allow_inconsistent,
-        )
         self._mark_links()
         return RobotModel(
             name=name,

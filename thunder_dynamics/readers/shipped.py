@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 
-from thunder_dynamics.errors import NameNotFoundError, loaded, nearest
+from thunder_dynamics.errors import NameNotFoundError, files_beside, loaded, nearest
 
 GROUP = "thunder.robots"
 
@@ -23,13 +23,17 @@ def locate(robot: str | PathLike[str]) -> Path:
     """Find the file of a robot: a path as it is, or the name of a robot, which has neither folder nor suffix.
 
     Raises:
-        NameNotFoundError: for a name that no robot has.
+        NameNotFoundError: for a name that no robot has, or a missing file of a name that one has.
     """
     file = Path(robot)
-    if file.suffix or len(file.parts) != 1:
+    if file.exists() and (file.suffix or len(file.parts) != 1):
         return file
-    known = named_robots()
-    if file.name not in known:
-        valid = f"a file, or one of {nearest(file.name, sorted(known))}"
+    known, name = named_robots(), file.name.partition(".")[0]
+    if file.suffix or len(file.parts) != 1:
+        if name not in known:
+            return file
+        raise NameNotFoundError(f"no file '{robot}'", valid=f"{name}, the name of a robot, or {files_beside(file)}")
+    if name not in known:
+        valid = f"a file, or one of {nearest(name, sorted(known))}"
         raise NameNotFoundError(f"no robot '{robot}'", valid=valid)
-    return known[file.name]
+    return known[name]

@@ -7,13 +7,22 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, listed, option
+from thunder_dynamics.errors import (
+    InertiaError,
+    ModelError,
+    NameNotFoundError,
+    RobotFileError,
+    files_beside,
+    listed,
+    nearest,
+    option,
+)
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER
 
@@ -26,6 +35,13 @@ LARGEST = 1e15
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 """A finite number; integers count, texts and booleans do not."""
 
+Position = Annotated[
+    tuple[Finite, ...],
+    BeforeValidator(lambda at: at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)),
+    Field(strict=False),
+]
+"""Of a joint: one number, or all of its configuration."""
+
 
 class InconsistentInertiaWarning(UserWarning):
     """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
@@ -37,12 +53,15 @@ class ReaderOptions(BaseModel):
     Args:
         name: Name of the robot, instead of the one that the file gives.
         allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
+        locked_joints: Joints to hold at a position [rad] or [m], by name, those with several values at a list of them
+            (`joints`); what follows one is held with it. See `locking`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
     name: str | None = None
     allow_inconsistent: bool = False
+    locked_joints: Mapping[str, Position] = Field(default_factory=dict)
 
 
 Options = TypeVar("Options", bound=ReaderOptions)
@@ -57,7 +76,7 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
     """
     unknown = [key for key in options if key not in kind.model_fields]
     if unknown:
-        valid = ", ".join(option(name) for name in kind.model_fields)
+        valid = nearest(option(unknown[0]), [option(name) for name in kind.model_fields])
         raise NameNotFoundError(f"no option '{option(unknown[0])}'", where=where, valid=valid)
     try:
         return kind(**options)
@@ -82,6 +101,7 @@ def read_text(path: Path) -> str:
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        valid = files_beside(path) if isinstance(error, FileNotFoundError) else valid
         raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
     if len(data) > MAX_FILE_BYTES:
         raise RobotFileError("the file is too large", where=str(path), valid=valid)

@@ -54,7 +54,10 @@ class UrdfLink:
 
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
-    """A joint: pose of the child frame in the parent frame at zero, unit axis in the child frame, and its limits."""
+    """A joint: pose of the child frame in the parent frame at zero, unit axis in the child frame, and its limits.
+
+    `is_held` says that it does not move, though it could: it is locked, or mimics one that is.
+    """
 
     name: str
     kind: str
@@ -67,11 +70,12 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Coupling | None = None
+    is_held: bool = False
 
     @property
     def is_movable(self) -> bool:
         """Whether the joint moves."""
-        return self.kind in MOVABLE
+        return self.kind in MOVABLE and not self.is_held
 
 
 @dataclass(frozen=True, eq=False)

@@ -408,7 +408,11 @@ def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
         ({"locked_joints": {"slide": 9.0}}, RobotFileError, "'slide' cannot be locked at 9; valid: 0 to 0.4"),
         ({"locked_joints": {"slide": math.nan}}, RobotFileError, "option 'locked_joints.slide.0' is nan"),
         ({"gravity": [0, 1]}, RobotFileError, "option 'gravity"),
-        ({"xacro_args": {}}, NameNotFoundError, "no option 'xacro_args'; valid: name, allow_inconsistent, base_link"),
+        (
+            {"xacro_args": {}},
+            NameNotFoundError,
+            "no option 'xacro_args'; valid: name, allow_inconsistent, locked",
+        ),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], kind: type[ThunderError], what: str) -> None:

@@ -102,7 +102,7 @@ def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
         ({"left_knee": (0.3, 0.1)}, "joint 'left_knee' cannot be locked at 0.3, 0.1; valid: 0 to 2"),
         (
             {"string": (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)},
-            "valid: 7 values, of which the last four are no zero quaternion",
+            "valid: 7 values, a configuration of a free joint",
         ),
         ({"neck": (0.3, 0.1, "x")}, "option 'locked_joints.neck.2' is 'x'"),
     ],

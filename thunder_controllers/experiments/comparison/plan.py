@@ -13,7 +13,7 @@ from thunder_controllers.experiments.runner import load_robot, prepare_case
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import adapted_links
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 
 LawRequest = tuple[str, Mapping[str, Any]]
 """A law's name and options."""
@@ -108,7 +108,8 @@ def make_plan(run: Run, laws: Sequence[LawRequest], grid: Grid, seeds: int) -> P
             one = config.model_copy(update={"law": law})
             cases += _seeded(Case(" ".join(parts), one, FINAL_SECONDS, run.adaptation, measure_run), seeds)
     if unused:
-        raise NameNotFoundError(f"no law has a gain '{min(unused)}'", where="--gains", valid=", ".join(sorted(known)))
+        name = min(unused)
+        raise NameNotFoundError(f"no law has a gain '{name}'", where="--gains", valid=nearest(name, sorted(known)))
     for case in cases[::seeds]:
         prepare_case(case)
     return Plan(tuple(cases), tuple(notes))
@@ -124,7 +125,7 @@ def _under(config: RunConfig, request: LawRequest, label: str) -> tuple[RunConfi
     config = config.model_copy(update={"law": law})
     robot = load_robot(config)
     known = {entry.name for entry in robot.library.law(name).gains}
-    links = adapted_links(robot.model, robot.library, config)
+    links = adapted_links(robot.model, robot.library.law(config.law.name), config)
     kept: dict[str, dict[str, Any]] = {
         "gains": {key: value for key, value in scenario.gains.items() if key in known},
         "initial_estimates": {key: value for key, value in scenario.initial_estimates.items() if key in links},

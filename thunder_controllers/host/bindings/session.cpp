@@ -142,8 +142,8 @@ void bind_updates(py::class_<ControlSession>& bound) {
            py::arg("max_error") = std::numeric_limits<double>::infinity(),
            "Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].\n\n"
            "That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.\n"
-           "A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise\n"
-           "the place is held. Raises LawError if reference, measurement or law speak against it.")
+           "A stream that is still fresh is followed, from at most max_error away (the farthest joint [rad or\n"
+           "m], or way [m] or angle [rad] of the pose); otherwise the place is held. Raises LawError if reference, measurement or law speak against it.")
       .def("begin_stop", &ControlSession::begin_stop,
            "Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.")
       .def("advance_stop", &ControlSession::advance_stop,
@@ -194,16 +194,18 @@ void bind_references(py::class_<ControlSession>& bound) {
       .def(
           "move_to_pose",
           [](ControlSession& s, const ArrayLike& position, const ArrayLike& orientation) {
-            s.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
-                           array_from<4>(orientation, "move_to_pose: orientation").data());
+            const auto place = array_from<3>(position, "move_to_pose: position");
+            const auto turn = array_from<4>(orientation, "move_to_pose: orientation");
+            const py::gil_scoped_release released;  // the thread that updates must not wait for a rehearsal
+            s.move_to_pose(place.data(), turn.data());
           },
           py::arg("position"), py::arg("orientation"),
           "To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.\n\n"
           "Raises LawError unless active, and while a reference is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedPose>&>(&ControlSession::follow), py::arg("points"),
-           "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
+           py::call_guard<py::gil_scoped_release>(), "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"),
-           "Through timed positions of joints, likewise.")
+           py::call_guard<py::gil_scoped_release>(), "Through timed positions of joints, likewise.")
       .def("stop_motion", &ControlSession::stop_motion,
            "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
       .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),

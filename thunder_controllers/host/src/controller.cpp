@@ -31,11 +31,11 @@ void check_finite(const double* values, int count, const std::string& where) {
 }
 
 void check_range(const double* values, const double* lower, const double* upper, const thunder_library& library,
-                 const std::string& where) {
+                 const std::string& verb, const std::string& where) {
   for (int i = 0; i < library.n_joints; ++i) {
     if (lower[i] <= values[i] && values[i] <= upper[i]) continue;
-    throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + " is at " + format(values[i]),
-                    where, "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
+    throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + verb + format(values[i]), where,
+                    "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
   }
 }
 
@@ -107,13 +107,14 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
 void Controller::check_start(const double* q, const double* qd, const double* held_effort) const {
   const thunder_library& data = parts_->library->data();
   check_finite(q, data.n_joints, "activate: q");
-  check_range(q, data.position_lower, data.position_upper, data, "activate: q");
+  check_range(q, data.position_lower, data.position_upper, data, " is at ", "activate: q");
   if (qd) check_finite(qd, data.n_joints, "activate: qd");
   if (!held_effort) return;
   std::vector<double> lower = parts_->limiter.limit();
   for (double& value : lower) value = -value;
   check_finite(held_effort, data.n_joints, "activate: held_effort");
-  check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, "activate: held_effort");
+  check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, " needs an effort of ",
+              "activate: held_effort");
 }
 
 /// What the arm is held with: as given, as commanded last, or safely.
@@ -208,19 +209,31 @@ void Controller::set_motion_limits(const MotionLimits& limits) {
   parts("set_motion_limits").reference.set_limits(limits);
 }
 
-void Controller::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+MotionPlan Controller::plan_move_to_pose(const double position[3], const double orientation_xyzw[4]) {
   require(Lifecycle::active, "move_to_pose");
-  parts_->reference.go_to(position, orientation_xyzw);
+  return parts_->reference.plan(position, orientation_xyzw);
 }
 
-void Controller::follow(const std::vector<TimedPose>& points) {
+MotionPlan Controller::plan_follow(const std::vector<TimedPose>& points) {
   require(Lifecycle::active, "follow");
-  parts_->reference.follow(points);
+  return parts_->reference.plan(points);
 }
 
-void Controller::follow(const std::vector<TimedJoints>& points) {
+MotionPlan Controller::plan_follow(const std::vector<TimedJoints>& points) {
   require(Lifecycle::active, "follow");
-  parts_->reference.follow(points);
+  return parts_->reference.plan(points);
+}
+
+void Controller::rehearse(const MotionPlan& plan) { parts_->reference.rehearse(plan); }
+
+void Controller::begin(MotionPlan plan) {
+  require(Lifecycle::active, "motion");
+  parts_->reference.begin(std::move(plan));
+}
+
+void Controller::start(MotionPlan plan) {
+  rehearse(plan);
+  begin(std::move(plan));
 }
 
 void Controller::stop_motion() {
@@ -265,7 +278,7 @@ GuardBits Controller::update(double t, const double* q, const double* qd, double
 double Controller::elapsed(double dt, Clock::time_point now) noexcept {
   const std::function<double()>& clock = parts_->options.clock;
   const double time = clock ? clock() : std::chrono::duration<double>(now.time_since_epoch()).count();
-  const double measured = last_update_ ? time - *last_update_ : 0.0;
+  const double measured = last_update_ ? std::max(0.0, time - *last_update_) : 0.0;  // not back, whatever the clock says
   last_update_ = time;
   return parts_->monitor.is_valid_dt(dt) ? dt : measured;
 }

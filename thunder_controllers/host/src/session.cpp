@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNanoseconds = 1e9;
+constexpr double kLongestJitter = 1e15;  // [ns] beyond, a period is nonsense that no integer may hold
 
 /// Updates after which the ramp to the safe effort ends at the latest, ten periods each: ten seconds of 1 kHz.
 constexpr int kLongestRamp = 1000;
@@ -64,7 +65,7 @@ ControlSession::ControlSession(Configuration configuration, const Options& optio
 GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, const double* qd, double dt,
                                  double* effort) noexcept {
   const double late = std::abs(dt - host_.options().nominal_dt) * kNanoseconds;
-  if (std::isfinite(late)) step_.jitter.record(static_cast<std::uint64_t>(late));
+  if (late < kLongestJitter) step_.jitter.record(static_cast<std::uint64_t>(late));
   const GuardBits guards = host_.update(t, q, qd, dt, effort);
   step_.stamp = stamp;
   step_.time = t;
@@ -235,27 +236,38 @@ void ControlSession::require_active(const char* what) const {
   if (!is_active()) throw HostError(ErrorKind::law, "the controller is not active", what, "activate it first");
 }
 
-template <class Start>
-void ControlSession::move(Start start) {
-  const Lock lock(mutex_);
+void ControlSession::require_motion() const {
   require_active("motion");
-  if (follows_stream()) {
-    throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
-  }
-  start();
+  if (!follows_stream()) return;
+  throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
+}
+
+template <class Plan>
+void ControlSession::move(Plan plan) {
+  const Lock alone(motions_);
+  const auto planned = [&] {
+    const Lock lock(mutex_);
+    require_motion();
+    return plan();
+  };
+  MotionPlan motion = planned();
+  host_.rehearse(motion);
+  const Lock lock(mutex_);
+  require_motion();
+  host_.begin(std::move(motion));
   has_stream_ = false;
 }
 
 void ControlSession::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
-  move([&] { host_.move_to_pose(position, orientation_xyzw); });
+  move([&] { return host_.plan_move_to_pose(position, orientation_xyzw); });
 }
 
 void ControlSession::follow(const std::vector<TimedPose>& points) {
-  move([&] { host_.follow(points); });
+  move([&] { return host_.plan_follow(points); });
 }
 
 void ControlSession::follow(const std::vector<TimedJoints>& points) {
-  move([&] { host_.follow(points); });
+  move([&] { return host_.plan_follow(points); });
 }
 
 void ControlSession::stop_motion() {

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, nearest
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.model import JointKind, RobotModel
@@ -59,7 +59,7 @@ def fastest_of(profile: str) -> float:
         LawError: if there is no such profile.
     """
     if profile not in FASTEST:
-        raise LawError(f"profile '{profile}'", valid=", ".join(FASTEST))
+        raise LawError(f"profile '{profile}'", valid=nearest(str(profile), FASTEST))
     return FASTEST[profile]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.errors import LawError, NameNotFoundError, nearest
 from thunder_dynamics.model import RobotModel
 
 
@@ -30,7 +30,7 @@ def check_options(law: str, options: Mapping[str, Any], known: Sequence[str]) ->
     """Raise `NameNotFoundError` for an option that a law does not have."""
     for option in options:
         if option not in known:
-            raise NameNotFoundError(f"no option '{option}'", where=f"law {law}", valid=", ".join(known))
+            raise NameNotFoundError(f"no option '{option}'", where=f"law {law}", valid=nearest(option, known))
 
 
 def choose(law: str, options: Mapping[str, Any], name: str, *choices: str) -> str:
@@ -41,5 +41,5 @@ def choose(law: str, options: Mapping[str, Any], name: str, *choices: str) -> st
     """
     value = options.get(name, choices[0])
     if value not in choices:
-        raise LawError(f"{name} '{value}'", where=f"law {law}", valid=", ".join(choices))
+        raise LawError(f"{name} '{value}'", where=f"law {law}", valid=nearest(str(value), choices))
     return str(value)

@@ -3,6 +3,8 @@
 rqt restores a perspective right after it has made its node, and rqt_plot drops every topic that this node does not know
 by then: without waiting, the plots of a perspective come up empty. So the topics of the controller are waited for, the
 perspective is written for them (any namespace, any adapted links), and rqt's node is handed over once it knows them.
+rqt_plot also takes its own wall clock from stamps, so that it labels simulated time, which begins at 0, with large
+negative numbers: it is made to count from the first error that the controller publishes.
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 import rclpy
+from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
+from rclpy.wait_for_message import wait_for_message
+from sensor_msgs.msg import JointState
 
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.tools.requirements import TOOLS, NotInstalledError
 
 INTERVAL = 0.1
 """Between two looks at the graph [s]."""
@@ -30,10 +38,11 @@ SETTLED = 10
 """Looks at the graph that show the same before all topics of the controller count as discovered."""
 
 PATIENCE = 10.0
-"""How long rqt's own node may take to discover what was seen already [s]; after that, plots lack topics."""
+"""How long rqt's own node may take to discover what was seen already [s], after that plots lack topics; and how long
+a configured controller may take to publish an error, after that it is not active."""
 
-ERRORS = (*(f"pose_error/twist/linear/{axis}" for axis in "xyz"), "joint_error/position")
-"""Fields to plot of the topics that only an active controller has, one by kind of law."""
+ERRORS = {"pose_error": TwistStamped, "joint_error": JointState}
+"""Topics that a controller has once it is configured, one by kind of law."""
 
 ESTIMATE = ("inertia/m", "inertia/com/x", "inertia/com/y", "inertia/com/z")
 """Fields of an estimate to plot."""
@@ -42,19 +51,27 @@ PLUGINS = {"error": "plugin__rqt_plot__Plot__1", "estimates": "plugin__rqt_plot_
 RECONFIGURE = "plugin__rqt_reconfigure__Param__1"
 
 
-def plotted_fields(topics: Sequence[str], controller: str) -> dict[str, list[str]]:
+def plotted_fields(topics: Sequence[str], controller: str, joints: int = 1) -> dict[str, list[str]]:
     """What there is to plot of a controller.
 
     Args:
         topics: Absolute names of all topics.
         controller: Absolute name of its node.
+        joints: How many it moves; rqt_plot wants each entry of an array named.
 
     Returns:
         Fields by plot, `error` and `estimates`; both empty while the controller is not there.
     """
-    errors = [f"{controller}/{field}" for field in ERRORS if f"{controller}/{field.partition('/')[0]}" in topics]
+    parts = {
+        "pose_error": [f"twist/linear/{axis}" for axis in "xyz"],
+        "joint_error": [f"position[{joint}]" for joint in range(joints)],
+    }
+    errors = [f"{controller}/{name}" for name in ERRORS if f"{controller}/{name}" in topics]
     estimates = sorted(topic for topic in topics if topic.startswith(f"{controller}/estimates/"))
-    return {"error": errors, "estimates": [f"{topic}/{field}" for topic in estimates for field in ESTIMATE]}
+    return {
+        "error": [f"{topic}/{part}" for topic in errors for part in parts[topic.rpartition("/")[2]]],
+        "estimates": [f"{topic}/{field}" for topic in estimates for field in ESTIMATE],
+    }
 
 
 def fill_perspective(template: str, fields: Mapping[str, Sequence[str]], controller: str) -> str:
@@ -79,16 +96,33 @@ def topic_names(node: Node) -> list[str]:
     return [name for name, _ in node.get_topic_names_and_types() if node.count_publishers(name)]
 
 
-def wait_for_controller(node: Node, controller: str) -> dict[str, list[str]]:
-    """Wait until the controller is configured, however long a library takes to compile, and all is discovered."""
+def wait_for_controller(node: Node, controller: str) -> list[str]:
+    """Wait until the controller is configured, however long a library takes to compile, and all is discovered.
+
+    Returns:
+        Its topics.
+    """
     node.get_logger().info(f"rqt opens as soon as {controller} is configured")
-    fields: dict[str, list[str]] = {"error": []}
+    topics: list[str] = []
     seen = 0
     while seen < SETTLED:
         time.sleep(INTERVAL)
-        before, fields = fields, plotted_fields(topic_names(node), controller)
-        seen = seen + 1 if fields == before and fields["error"] else 0
-    return fields
+        before, topics = topics, [name for name in topic_names(node) if name.startswith(f"{controller}/")]
+        seen = seen + 1 if topics == before and plotted_fields(topics, controller)["error"] else 0
+    return topics
+
+
+def next_error(node: Node, controller: str, topics: Sequence[str]) -> TwistStamped | JointState | None:
+    """The next error that a controller with these topics publishes; None while it is not active."""
+    name = next(name for name in ERRORS if f"{controller}/{name}" in topics)
+    return wait_for_message(ERRORS[name], node, f"{controller}/{name}", qos_profile=MONITOR, time_to_wait=PATIENCE)[1]
+
+
+def count_from(stamp: float) -> None:
+    """Let rqt_plot count time from a stamp [s] instead of its own wall clock."""
+    widget: Any = importlib.import_module("rqt_plot.plot_widget")
+    curve = widget.ROSData
+    widget.ROSData = lambda node, topic, _: curve(node, topic, stamp)
 
 
 def patient(create: Callable[..., Node], topics: Sequence[str]) -> Callable[..., Node]:
@@ -105,13 +139,23 @@ def patient(create: Callable[..., Node], topics: Sequence[str]) -> Callable[...,
 
 
 def open_rqt(template: Path, namespace: str) -> int:
-    """Wait for the controller, then run rqt until its window is closed; its exit status."""
+    """Wait for the controller, then run rqt until its window is closed; its exit status.
+
+    Raises:
+        NotInstalledError: if rqt, or its plot, is not installed.
+    """
+    missing = [name for name in ("rqt_gui", "rqt_plot") if find_spec(name) is None]
+    if missing:
+        raise NotInstalledError(f"{', '.join(missing)} not installed", valid=f"apt install {TOOLS['use_rqt'].origin}")
     controller = f"{'/' + namespace.strip('/') if namespace else ''}/{names.CONTROLLER}"
     rclpy.init()
     node = rclpy.create_node("thunder_rqt")
-    fields = wait_for_controller(node, controller)
-    topics = [topic for topic in topic_names(node) if topic.startswith(f"{controller}/")]
+    topics = wait_for_controller(node, controller)
+    error = next_error(node, controller, topics)
     node.destroy_node()
+    fields = plotted_fields(topics, controller, len(error.position) if isinstance(error, JointState) else 1)
+    if error is not None:
+        count_from(error.header.stamp.sec + 1e-9 * error.header.stamp.nanosec)
     rclpy.create_node = patient(rclpy.create_node, topics)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / template.name
@@ -126,7 +170,10 @@ def open_rqt(template: Path, namespace: str) -> int:
 def main(perspective: Path, namespace: str) -> None:
     """Open rqt on the controller's estimates, error and parameters."""
     with contextlib.suppress(KeyboardInterrupt):
-        sys.exit(open_rqt(perspective, namespace))
+        try:
+            sys.exit(open_rqt(perspective, namespace))
+        except NotInstalledError as error:
+            raise click.ClickException(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from thunder_controllers.simulation.faults.sensor import (
     SensorFault,
 )
 from thunder_controllers.simulation.faults.wrench import Wrench
-from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.errors import ScenarioError, nearest
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +66,9 @@ class Faults:
             unknown = [name for name in getattr(fault, "joints", ()) if name not in joints]
             if unknown:
                 place = f"{where}: faults.{index}"
-                raise ScenarioError(f"the plant has no joint '{unknown[0]}'", where=place, valid=", ".join(joints))
+                raise ScenarioError(
+                    f"the plant has no joint '{unknown[0]}'", where=place, valid=nearest(unknown[0], joints)
+                )
         self.faults = tuple(faults)
         self._at = {f: f.indices(joints) for f in faults if isinstance(f, JointFault)}
         self._slack = 0.5 * timestep

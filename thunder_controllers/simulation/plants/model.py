@@ -142,6 +142,10 @@ class ModelPlant(Plant):
         self.robot.index_of(link)
         return Inertia.from_dyn(self._dyn_of(self._dyn, link))
 
+    def true_friction(self) -> FloatArray:
+        """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
+        return joint_friction(self.robot)
+
     def acceleration(self, q: FloatArray, qd: FloatArray, effort: FloatArray) -> FloatArray:
         """q̈ under joint torques, shape (n,), at any state.
 
@@ -222,6 +226,11 @@ class _Mechanics:
 
     def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
         return np.asarray(self.plant.jacobian(link, self.q).T @ wrench)
+
+
+def joint_friction(model: RobotModel) -> FloatArray:
+    """Friction that a model states, linear viscous [N·m·s/rad or N·s/m] and Coulomb [N·m or N], shape (2, n)."""
+    return np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links]).T
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:

@@ -141,6 +141,10 @@ class MujocoPlant(Plant):
         body_named(self._spec, link, self.where)
         return link_inertia(self.model, self.model.body(link).id)
 
+    def true_friction(self) -> FloatArray:
+        """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
+        return np.array([self.model.dof_damping[self._order], self.model.dof_frictionloss[self._order]])
+
     def read(self, q: FloatArray, qd: FloatArray) -> None:
         """Write the true state into `q` and `qd`, shape (n,) each."""
         self._qpos.take(self._order, out=q, mode="clip")  # clip: the default mode buffers `out`

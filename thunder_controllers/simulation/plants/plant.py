@@ -209,6 +209,10 @@ class Plant(ABC):
         """Inertia of a link now, with all that is fixed to it, in the link frame."""
 
     @abstractmethod
+    def true_friction(self) -> FloatArray:
+        """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
+
+    @abstractmethod
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
 

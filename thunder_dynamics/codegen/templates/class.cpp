@@ -94,6 +94,7 @@ void write_file(const std::string& file, const std::string& text) {
   }
 }
 
+constexpr const char* from_robot_file = $from_robot_file;
 constexpr const char* link_names[] = {$link_names};
 const std::array<std::size_t, $n_symbolic> symbolic_entries = {$symbolic};
 
@@ -142,7 +143,7 @@ $estimates_declared  for (int line = 1; std::getline(stream, text); ++line) {
       if (candidate.first == key) group = &candidate;
     }
 $estimates_read    if (!group && has_law) continue;
-    if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid));
+    if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid) + from_robot_file);
     if (groups.count(key)) fail(file, line, "group '" + key + "' stands twice");
     groups[key] = numbers(value, file, line);
     if (groups[key].size() != group->second)

@@ -15,16 +15,8 @@
  */
 class thunder_$robot {
  public:
-  static constexpr int num_joints = $n;
-
-  /** Sizes by the names of the established interface. */
-  static constexpr int n_joints = $n, numParDYN = 10 * $n, numParREG = 10 * $n;
-  static constexpr int numElasticJoints = $n_elastic, Dl_order = $friction_order;
-  static constexpr int K_order = $K_order, D_order = $D_order, Dm_order = $Dm_order;
-  static constexpr int isElasticJoint[] = {$is_elastic};
-  static constexpr bool ELASTIC = numElasticJoints > 0;
-  static constexpr const char* robotName = "$robot";
-
+  /** Sizes, by the names of the established interface. */
+$constants
   thunder_$robot();
 
   int get_numJoints() const { return num_joints; }

@@ -20,7 +20,7 @@ std::vector<double> all_REG(std::vector<double> values) {
   return values;
 }
 
-constexpr const char* REG_keys[] = {"mass", "m_CoM_x", "m_CoM_y", "m_CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"};
+constexpr const char* REG_keys[] = {$REG_keys};
 
 std::string inertial_text(const std::vector<double>& values, std::size_t prefix) {
   std::string text = "dynamics:\n";

@@ -48,14 +48,23 @@ auto reading_matrix(Result (Robot::*method)() const) {
 
 PYBIND11_MODULE(thunder_$robot, module) {
   module.doc() = "Kinematics, dynamics and regressors of robot $robot.";
-  py::class_<Robot>(module, "thunder_$robot", py::module_local(), "Set the arguments, then get what is needed of them. SI units.")
-    .def(py::init<>())
-    .def_property_readonly_static("num_joints", [](const py::object&) { return int{Robot::num_joints}; })
+  py::class_<Robot> robot(module, "thunder_$robot", py::module_local(), "Set the arguments, then get what is needed of them. SI units.");
+$constants
+  robot.def(py::init<>())
     .def("get_numJoints", &Robot::get_numJoints)
+    .def("get_numParDYN", &Robot::get_numParDYN)
+    .def("get_numParREG", &Robot::get_numParREG)
     .def("setArguments", [](Robot& self, const Input& q, const Input& dq, const Input& dq_r, const Input& ddq_r) {
       self.setArguments(vector(q), vector(dq), vector(dq_r), vector(ddq_r));
     }, py::arg("q"), py::arg("dq"), py::arg("dq_r"), py::arg("ddq_r"), "Set q, dq, dq_r and ddq_r at once.")
     .def("load_conf", &Robot::load_conf, py::arg("file"), "Read run-time parameters from a file that save_conf wrote, or a controller's estimates.")
     .def("save_conf", &Robot::save_conf, py::arg("file"), "Write all run-time parameters.")
+    .def("save_par", &Robot::save_par, py::arg("file"), "save_conf; returns 1.")
+    .def("load_par_REG", [](Robot& self, const std::string& file) {
+      const auto par_REG = self.load_par_REG(file);
+      return to_numpy(par_REG.data(), par_REG.rows(), 1, false);
+    }, py::arg("file"), "Read par_REG of all links from a file as save_par_REG writes it, and set the symbolic entries; returns par_REG.")
+    .def("save_par_REG", &Robot::save_par_REG, py::arg("file"), "Write par_REG of all links, symbolic and numeric entries alike.")
+    .def("save_par_DYN", &Robot::save_par_DYN, py::arg("file"), "Write par_DYN of all links, symbolic and numeric entries alike.")
 $methods;
 }

@@ -1,23 +1,9 @@
-"""The contract of a control law: a fully explicit discrete-time system over named, bounded, documented signals.
-
-    (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
-    state = initial(q, qd, gains)
-
-in this order everywhere; docs/writing-a-law.md says what each is. A law is written as a builder
-`(robot: RobotExpressions, options) -> Law`. It declares what it needs on a `Signals` object and receives symbols;
-`Signals.law` closes it. Builders are found by entry points of the group `thunder.laws`.
-"""
+"""Signals: what a law is written with. It declares entries, hands out their symbols, and closes the law."""
 
 from __future__ import annotations
 
-import re
-import traceback
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from importlib.metadata import EntryPoint
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -26,15 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thunder_dynamics.entries import Entry, EntryFlag, broadcast, make_entry
-from thunder_dynamics.errors import LawError, ThunderError, listed, loaded
+from thunder_dynamics.errors import LawError, listed
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law.contract import SIGNALS, Law, ReferenceKind
 from thunder_dynamics.model import IDENTIFIER, SINGLE_JOINTS
 from thunder_dynamics.spatial import skew
 
 SX = ca.SX
-
-SIGNALS = ("measurements", "reference", "state", "gains", "telemetry")
-"""Attributes of `Law` that hold entries, in the order of the step."""
 
 
 @dataclass(frozen=True)
@@ -55,90 +39,6 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     }
 )
 """Measurements and further references that hosts may know how to feed; a law may declare others."""
-
-
-class ReferenceKind(Enum):
-    """What the reference of a law is; the values are those of thunder_abi.h."""
-
-    JOINT = 0
-    CARTESIAN = 1
-
-
-@dataclass(frozen=True)
-class Law:
-    """A closed law: its step function and the entries of its signals.
-
-    `step` maps (q, qd, applied_effort, measurements, reference, state, gains, dt) to (effort, next_state, telemetry),
-    `initial` (q, qd, gains) to the state, all flat dense columns; it is None where no state starts from these.
-    """
-
-    name: str
-    description: str
-    reference_kind: ReferenceKind
-    measurements: tuple[Entry, ...]
-    reference: tuple[Entry, ...]
-    state: tuple[Entry, ...]
-    gains: tuple[Entry, ...]
-    telemetry: tuple[Entry, ...]
-    step: ca.Function
-    initial: ca.Function | None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-LawBuilder = Callable[[RobotExpressions, Mapping[str, Any]], Law]
-
-
-def build_law(entry: EntryPoint, robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
-    """Call the builder of an installed law; whatever is wrong with it is one line that names the law and the place.
-
-    Raises:
-        LawError: if it raises, or returns anything but a law.
-        ThunderError: as the builder raises of options and robots.
-    """
-    builder: Callable[..., Any] = loaded(entry)
-    try:
-        with warnings.catch_warnings():  # CasADi's own of NumPy's functions, which do what they should here
-            warnings.filterwarnings("ignore", "(?s).*numpy function was called on a casadi value", FutureWarning)
-            law = builder(robot, options)
-    except Exception as error:
-        names_its_law = isinstance(error, ThunderError) and (error.where or "").startswith("law ")
-        if names_its_law or (isinstance(error, ThunderError) and not isinstance(error, LawError)):
-            raise
-        raise _law_error(entry, error) from error
-    if not isinstance(law, Law):
-        valid = "the result of signals.law(…): is the return missing?"
-        raise LawError(f"the builder returns {type(law).__name__}", where=_place(entry, None), valid=valid)
-    return law
-
-
-MENDS = (
-    ("truth value", "if_else(condition, a, b), fmin or fmax of CasADi: no if, min or max on symbols"),
-    ("imension", "shapes that fit: signals are columns, (n, 1)"),
-    ("numpy", "functions of CasADi, such as casadi.fmin and casadi.vertcat"),
-    ("keyword", "name, default, bounds, unit and doc"),
-    ("CasADi developers", "functions of CasADi, such as casadi.tanh"),
-    ("NameError", "a name that the module has"),
-)
-"""What is valid instead, by a word of the message."""
-
-
-def _law_error(entry: EntryPoint, error: Exception) -> LawError:
-    """The same in one line: CasADi's own messages begin with places in its source."""
-    if isinstance(error, LawError):
-        where = ": ".join(filter(None, (_place(entry, error), error.where)))
-        return LawError(error.what, where=where, valid=error.valid)
-    text = re.sub(r"(?s)^.*?/casadi/core/\S+:\d+: (Assertion .*? failed:\s*)?", "", str(error))
-    kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
-    valid = next((mend for word, mend in MENDS if word in kind + text), "an expression of the signals' symbols")
-    return LawError(kind + " ".join(text.split()), where=_place(entry, error), valid=valid)
-
-
-def _place(entry: EntryPoint, error: Exception | None) -> str:
-    """Name of a law, and the last line that is neither ours nor a library's."""
-    foreign = (str(Path(__file__).parent), str(Path(ca.__file__).parent), str(Path(np.__file__).parent))
-    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    own = [frame for frame in frames if not frame.filename.startswith((*foreign, "<"))]
-    return f"law {entry.name}" + (f" ({own[-1].filename}:{own[-1].lineno})" if own else "")
 
 
 class _Reference(SimpleNamespace):

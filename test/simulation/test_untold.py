@@ -1,0 +1,71 @@
+"""What the plant has and the law was not told of is said, with what mends it; and nothing where all is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plant_arms import ARM, ARM_JOINTS
+
+from thunder_controllers import simulate
+from thunder_controllers.simulation.options import PlantOptions
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.untold import find_untold
+from thunder_dynamics.readers.urdf import read_urdf_text
+
+RUBBING = ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics damping="0.5" friction="0.2"/>')
+SMOOTH = read_urdf_text(ARM, "arm")
+PERIOD = 1e-3
+
+
+def _notes(law: str, urdf: str = RUBBING, known: str = ARM, options: Any = None, **plant: Any) -> list[str]:
+    true = MujocoPlant(urdf, ARM_JOINTS, PERIOD, PlantOptions(**plant))
+    return find_untold(true, read_urdf_text(known, "arm"), law, options or {})
+
+
+def test_friction_that_a_law_could_estimate_names_the_option() -> None:
+    (note,) = _notes("slotine_li")
+    assert "viscous up to 0.5, Coulomb up to 0.2: j2) that slotine_li was not told of" in note
+    assert "law.options: {friction: adapted}" in note
+    assert _notes("slotine_li", urdf=ARM) == []
+    assert _notes("slotine_li", options={"friction": "adapted"}) == []
+    assert _notes("slotine_li", options={"friction": "none"}) == []
+
+
+def test_friction_of_the_options_counts_as_that_of_the_description() -> None:
+    (note,) = _notes("slotine_li", urdf=ARM, friction={"viscous": 0.1, "coulomb": [0.0, 0.0, 0.3]})
+    assert "viscous up to 0.1, Coulomb up to 0.3: j1, j2, j3" in note
+
+
+def test_a_law_that_compensates_the_files_friction_needs_it_there() -> None:
+    (note,) = _notes("pd_plus")
+    assert "not in the controller's robot file, whose friction pd_plus compensates" in note
+    assert _notes("pd_plus", known=RUBBING) == []
+
+
+def test_a_law_that_can_be_told_nothing_is_told_nothing() -> None:
+    assert _notes("gravity_compensation") == []
+
+
+def test_a_delay_that_the_host_does_not_look_at_is_said() -> None:
+    assert _notes("slotine_li", urdf=ARM, torque_delay=0.002) == []
+    (note,) = _notes("slotine_li", urdf=ARM, torque_delay=0.005)
+    assert "act 5 periods late (plant.torque_delay)" in note and "thunder gains --delay 0.005" in note
+
+
+def test_another_gravity_is_said() -> None:
+    (note,) = _notes("slotine_li", urdf=ARM, gravity=(9.81, 0.0, 0.0))
+    assert "the plant's gravity is [9.81, 0.0, 0.0] m/s², that of the controller's robot [0.0, 0.0, -9.81]" in note
+
+
+@pytest.mark.slow
+def test_a_run_hands_them_on(tmp_path: Path) -> None:
+    """For a plant of either engine."""
+    (tmp_path / "arm.urdf").write_text(RUBBING)
+    motion = {"type": "joint_steps", "steps": [{"time": 0.0, "q": [0.1, -0.2, 0.05]}]}
+    result = simulate(tmp_path / "arm.urdf", reference=motion, law="slotine_li", duration=0.01)
+    assert result.notes[0].startswith("the plant has joint friction")
+    true = ModelPlant(read_urdf_text(RUBBING, "arm"), ARM_JOINTS, PERIOD)
+    assert find_untold(true, SMOOTH, "slotine_li", {}) == _notes("slotine_li")

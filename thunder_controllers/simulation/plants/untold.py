@@ -1,0 +1,73 @@
+"""What a plant does that nobody told its law: what silently spoils a first run, with the option that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from thunder_controllers.simulation.plants.model import joint_friction
+from thunder_controllers.simulation.plants.plant import Plant
+from thunder_dynamics.errors import LawError, NameNotFoundError, listed
+from thunder_dynamics.model import RobotModel
+
+KNOWN_DELAY = 2
+"""Periods of delay that the host itself looks at the gains with."""
+
+GRAVITY_TOLERANCE = 1e-3
+"""Largest difference of gravity that is no more than rounding in a file [m/s²]."""
+
+
+def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
+    """Say what of friction, delay and gravity the plant has and the law does not know, a line each.
+
+    Args:
+        plant: The true robot.
+        model: The controller's.
+        law: Name of the law.
+        options: It is built with; one that names friction has been told.
+    """
+    notes = [] if "friction" in options else _friction(plant, model, law, options)
+    delay = plant.options.torque_delay
+    if delay > KNOWN_DELAY * plant.period:
+        notes.append(
+            f"the plant's efforts act {delay / plant.period:g} periods late (plant.torque_delay), the margin of the "
+            f"gains is looked at with {KNOWN_DELAY}: thunder gains --delay {delay:g} finds gains that bear it"
+        )
+    known, true = np.array(model.gravity), np.array(plant.options.gravity)
+    if np.abs(known - true).max() > GRAVITY_TOLERANCE:
+        notes.append(
+            f"the plant's gravity is {true.tolist()} m/s², that of the controller's robot {known.tolist()}: "
+            "plant.gravity, or that of the robot file, mends it"
+        )
+    return notes
+
+
+def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
+    true = plant.true_friction()
+    rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
+    if not rubbing:
+        return []
+    viscous, coulomb = true.max(axis=1)
+    what = f"the plant has joint friction (viscous up to {viscous:g}, Coulomb up to {coulomb:g}: {listed(rubbing)})"
+    if _takes(model, law, {**options, "friction": "model"}):
+        if np.allclose(joint_friction(model), true):
+            return []
+        return [f"{what} that is not in the controller's robot file, whose friction {law} compensates"]
+    if _takes(model, law, {**options, "friction": "adapted"}):
+        return [f"{what} that {law} was not told of: law.options: {{friction: adapted}} lets it estimate that"]
+    return []
+
+
+def _takes(model: RobotModel, law: str, options: Mapping[str, Any]) -> bool:
+    """Whether a law can be built with these options: only its builder knows."""
+    from thunder_dynamics.build import law_builders  # only here: a plant needs no code generator
+    from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.law import build_law
+
+    try:
+        build_law(law_builders()[law], RobotExpressions(model), options)
+    except (LawError, NameNotFoundError):
+        return False
+    return True

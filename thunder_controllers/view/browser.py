@@ -1,0 +1,173 @@
+"""The arms on a page that this machine alone can open."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.view.arm import PERIOD, Arm, Painted, caption, thinned
+from thunder_dynamics.errors import MissingLibraryError
+
+FloatArray = NDArray[np.float64]
+
+HOST = "127.0.0.1"
+"""The only address that is listened at."""
+
+PORT = 8080
+"""The first one tried."""
+
+PATH_POINTS = 500
+"""Of a path that is drawn."""
+
+PATH_WIDTH = 0.004
+"""[m]."""
+
+GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (20, 20, 20)
+
+
+class Browser:
+    """A page with arms; for runs that are done, with a slider of time, a speed, and a box per run that shows it.
+
+    Args:
+        arm: What the camera looks at.
+        port: The first one tried.
+
+    Raises:
+        MissingLibraryError: if viser is not installed.
+    """
+
+    is_open = True
+    """The page may be closed and opened again."""
+
+    def __init__(self, arm: Arm, port: int = PORT) -> None:
+        try:
+            import viser
+        except ImportError as error:
+            raise MissingLibraryError("viser") from error
+        with redirect_stdout(io.StringIO()):  # who opens it says where it is
+            self._server: Any = viser.ViserServer(host=HOST, port=port, label="thunder", verbose=False)
+        self.port: int = self._server.get_port()
+        self._server.scene.add_grid("/floor", 4.0, 4.0, cell_size=0.25)
+        centre = arm.frames.position.reshape(-1, 3).mean(axis=0)
+        self._server.initial_camera.position = tuple(centre + arm.reach * np.array([0.9, -0.9, 0.5]))
+        self._server.initial_camera.look_at = tuple(centre)
+        self._text = self._server.gui.add_markdown("")
+        self._bodies: dict[str, _Bodies] = {}
+
+    def wait_for_reader(self) -> None:
+        """Return when somebody has opened the page."""
+        while not self._server.get_clients():
+            time.sleep(PERIOD)
+
+    def show(self, arms: Sequence[Painted], t: float) -> None:
+        """Show these arms at a time [s], and no others."""
+        with self._server.atomic():
+            for bodies in self._bodies.values():
+                bodies.hide()
+            for arm, colour in arms:
+                if arm.name not in self._bodies:
+                    self._bodies[arm.name] = _Bodies(self._server.scene, arm, colour)
+                self._bodies[arm.name].place(arm, arm.sample(t))
+        self._text.content = caption(arms, t).replace("\n", "  \n")
+
+    def replay(self, arms: Sequence[Painted]) -> None:
+        """Play runs again and again."""
+        controls = Controls(self._server.gui, arms)
+        while True:
+            self.show(*controls.advance(PERIOD))
+            time.sleep(PERIOD)
+
+    def close(self) -> None:
+        """Stop serving the page."""
+        with redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+
+class Controls:
+    """What chooses the time and the runs on the page.
+
+    Args:
+        gui: Of the page.
+        arms: The runs.
+    """
+
+    def __init__(self, gui: Any, arms: Sequence[Painted]) -> None:
+        self._arms = arms
+        self._end = max(PERIOD, *(float(arm.frames.t[-1]) for arm, _ in arms))
+        self._playing = gui.add_checkbox("play", True)
+        self._time = gui.add_slider("t [s]", 0.0, self._end, PERIOD, 0.0)
+        self._speed = gui.add_slider("speed", 0.1, 4.0, 0.1, 1.0)
+        self._boxes = [gui.add_checkbox(arm.name, True) for arm, _ in arms]
+
+    def advance(self, seconds: float) -> tuple[list[Painted], float]:
+        """What is to be seen next, and at which time [s]: some seconds on while it plays, over the end to the start."""
+        t = float(self._time.value)
+        if self._playing.value:
+            t = (t + seconds * float(self._speed.value)) % self._end
+            self._time.value = t
+        return [arm for arm, box in zip(self._arms, self._boxes, strict=True) if box.value], t
+
+
+class _Bodies:
+    """The bodies of one run on the page: a cylinder a link, a ball a joint, one for what is carried, two paths."""
+
+    def __init__(self, scene: Any, arm: Arm, colour: str) -> None:
+        paint = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+        self._scene, self._name = scene, f"/{arm.name}"
+        self._root = scene.add_frame(self._name, show_axes=False)
+        links, joints = range(len(arm.frames.parents) - 1), range(len(arm.joints(0)))
+        self._links = [scene.add_cylinder(f"{self._name}/link{i}", arm.radius, 1.0, paint) for i in links]
+        self._joints = [scene.add_icosphere(f"{self._name}/joint{i}", 1.2 * arm.radius, GREY) for i in joints]
+        self._carried: list[Any] = []
+        self._path = self._line("path", arm.path[:1], paint)
+        if arm.desired is not None:
+            self._line("desired", arm.desired, BLACK)
+
+    def hide(self) -> None:
+        """Show none of them."""
+        self._root.visible = False
+
+    def place(self, arm: Arm, k: int) -> None:
+        """Show them where they are at sample `k`."""
+        self._root.visible = True
+        links, balls = arm.links(k), arm.balls(k)
+        for number, handle in enumerate(self._links):
+            handle.visible = number < len(links)
+            if handle.visible:
+                start, end = links[number]
+                handle.position, handle.wxyz = 0.5 * (start + end), _upright(end - start)
+                handle.scale = (1.0, 1.0, float(np.linalg.norm(end - start)))
+        for handle, point in zip(self._joints, arm.joints(k), strict=True):
+            handle.position = point
+        for number in range(len(self._carried), len(balls)):
+            self._carried.append(self._scene.add_icosphere(f"{self._name}/body{number}", 1.0, GOLD))
+        for number, handle in enumerate(self._carried):
+            handle.visible = number < len(balls)
+            if handle.visible:
+                handle.position, handle.scale = balls[number]
+        self._path.points = _segments(arm.path_until(k))
+
+    def _line(self, name: str, points: FloatArray, colour: tuple[int, ...]) -> Any:
+        segments = _segments(points)
+        return self._scene.add_line_segments(f"{self._name}/{name}", segments, colour, thickness=PATH_WIDTH)
+
+
+def _segments(points: FloatArray) -> NDArray[np.float32]:
+    """Pieces of a path, (P, 2, 3)."""
+    thin = thinned(points, PATH_POINTS).astype(np.float32)
+    return np.stack([thin[:-1], thin[1:]], 1)
+
+
+def _upright(direction: FloatArray) -> FloatArray:
+    """The shortest turn that brings z into a direction, as quaternion w, x, y, z."""
+    x, y, z = direction / np.linalg.norm(direction)
+    if z < -1.0 + 1e-9:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    quaternion = np.array([1.0 + z, -y, x, 0.0])
+    return np.asarray(quaternion / np.linalg.norm(quaternion))

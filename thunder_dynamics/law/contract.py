@@ -1,0 +1,54 @@
+"""The contract of a control law: a fully explicit discrete-time system over named, bounded, documented signals.
+
+    (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
+    state = initial(q, qd, gains)
+
+in this order everywhere; docs/writing-a-law.md says what each is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import casadi as ca
+
+from thunder_dynamics.entries import Entry
+from thunder_dynamics.expressions import RobotExpressions
+
+SIGNALS = ("measurements", "reference", "state", "gains", "telemetry")
+"""Attributes of `Law` that hold entries, in the order of the step."""
+
+
+class ReferenceKind(Enum):
+    """What the reference of a law is; the values are those of thunder_abi.h."""
+
+    JOINT = 0
+    CARTESIAN = 1
+
+
+@dataclass(frozen=True)
+class Law:
+    """A closed law: its step function and the entries of its signals.
+
+    `step` maps (q, qd, applied_effort, measurements, reference, state, gains, dt) to (effort, next_state, telemetry),
+    `initial` (q, qd, gains) to the state, all flat dense columns; it is None where no state starts from these.
+    """
+
+    name: str
+    description: str
+    reference_kind: ReferenceKind
+    measurements: tuple[Entry, ...]
+    reference: tuple[Entry, ...]
+    state: tuple[Entry, ...]
+    gains: tuple[Entry, ...]
+    telemetry: tuple[Entry, ...]
+    step: ca.Function
+    initial: ca.Function | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+LawBuilder = Callable[[RobotExpressions, Mapping[str, Any]], Law]
+"""A law as it is written: from the robot and options."""
