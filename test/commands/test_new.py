@@ -1,0 +1,71 @@
+"""`thunder new DIR --robot FILE`: a scenario for one's own arm, which runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from documentation import ROOT, blocks
+
+from thunder_controllers.commands.start import begin_scenario, new
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.experiment import run_scenario
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers.xacro import expand_xacro
+
+XACRO = share("urdf/panda.urdf.xacro")
+
+CART = """<robot name="cart"><link name="floor"/><joint name="roll" type="planar">
+<parent link="floor"/><child link="cart"/><axis xyz="0 0 1"/></joint><link name="cart"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>"""
+
+
+@pytest.mark.slow
+def test_an_arm_follows_with_its_unknown_payload_when_it_adapts(build_cache: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(new, [str(tmp_path / "arm"), "--robot", str(share("config/robots/planar3r.yaml"))])
+    assert result.exit_code == 0 and result.output.startswith("Next: thunder run ")
+    scenario = load_scenario(result.output.split()[-1])
+    assert scenario.name == "arm" and [run.adaptation for run in scenario.runs] == [False, True]
+    fixed, adaptive = run_scenario(scenario, tmp_path / "results").runs
+    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is None
+    # 167 mrad and 0.96 mrad were seen; a law that did not adapt would leave both alike.
+    assert adaptive.metrics["final_error_norm"] < 2e-3 < 0.1 < fixed.metrics["final_error_norm"]
+    assert adaptive.trace.estimates[-1, 0, 0] == pytest.approx(1.45, abs=0.02)  # [kg]: link3, and a tenth of the arm
+
+
+def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> None:
+    reading = {"ee_link": "my_flange", "xacro_args": {"prefix": "my_"}}
+    document = yaml.safe_load(begin_scenario(tmp_path / "arm", str(XACRO), reading).read_text())
+    assert document["ee_link"] == "my_flange" and document["robot_options"] == {"xacro_args": {"prefix": "my_"}}
+    assert document["plant"]["engine"] == "mujoco" and document["plant"]["xacro_args"] == {"prefix": "my_"}
+    assert (tmp_path / "arm" / document["robot"]).resolve() == XACRO.resolve()
+    elbow = document["reference"]["centre"][3]
+    assert -3.0718 < elbow - document["reference"]["amplitude"][3] < elbow < -0.0698
+    assert load_scenario(tmp_path / "arm/scenario.yaml").runs[1].config.ee_link == "my_flange"
+
+
+def test_the_page_shows_what_is_written_for_a_panda(tmp_path: Path) -> None:
+    (tmp_path / "my_arm.urdf").write_text(expand_xacro(XACRO))
+    written = yaml.safe_load(begin_scenario(tmp_path / "my_arm", str(tmp_path / "my_arm.urdf"), {}).read_text())
+    shown = [block.text for block in blocks(ROOT / "docs/add-a-robot.md") if block.language == "yaml"]
+    assert yaml.safe_load(shown[0]) == written
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--robot", "{cart}"], "the joints 'roll' .planar.; valid: "),
+        (["--robot", "nowhere.urdf"], "nowhere.urdf"),
+        (["--ee-link", "hand"], "--robot FILE"),
+    ],
+)
+def test_what_cannot_be_is_one_error_and_leaves_nothing(words: list[str], message: str, tmp_path: Path) -> None:
+    cart = tmp_path / "cart.urdf"
+    cart.write_text(CART)
+    arguments = [str(tmp_path / "arm"), *(word.format(cart=cart) for word in words)]
+    with pytest.raises(ThunderError, match=message):
+        CliRunner().invoke(new, arguments, catch_exceptions=False)
+    assert not (tmp_path / "arm").exists()
