@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pendulum2 import compile_pendulum2, gravity
+from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import (
     Configuration,
@@ -24,6 +26,7 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
 STEP = 1e-3
 START = np.array([0.1, 0.2])
 REST = np.zeros(2)
+HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
 TIMEOUT = 0.05
 SAMPLE = np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
 AWAY = np.array([0.15, 0.25, 0.0, 0.0, 0.0, 0.0])
@@ -127,6 +130,20 @@ def test_a_stream_too_far_away_keeps_the_session_inactive(loop: Loop) -> None:
         loop.session.activate(START, REST, max_error=0.01)
     assert not loop.session.is_active and not loop.session.is_commanding
     loop.session.activate(START, REST, max_error=0.06)
+
+
+@pytest.mark.parametrize("angle", [0.3, 2.0, math.pi])
+def test_a_pose_is_as_far_away_as_its_way_or_its_angle(panda_folder: Path, angle: float) -> None:
+    library = Library(panda_folder / "libpanda.so")
+    pose = np.asarray(library.evaluate("T_0_ee", HOME))
+    turned = pose[:3, :3] @ Rotation.from_rotvec(angle * np.array([0.0, 0.6, 0.8])).as_matrix()
+    for way, distance in ((np.zeros(3), angle), (np.array([0.0, 3.0, 4.0]), 5.0)):
+        session = ControlSession(Configuration(library), Options(rehearses_motions=False, reference_timeout=60.0))
+        session.stream(np.concatenate([pose[:3, 3] + way, turned.ravel(order="F"), np.zeros(12)]))
+        # The angle's resolution near π is the square root of the rounding of a matrix.
+        with pytest.raises(LawError, match=f"is {distance:.3g}.* away"):
+            session.activate(HOME, np.zeros(7), max_error=distance - 1e-7)
+        session.activate(HOME, np.zeros(7), max_error=distance + 1e-7)
 
 
 def test_a_lost_stream_is_noticed_once_and_frees_the_way_for_motions(loop: Loop) -> None:
