@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
-from thunder_dynamics.errors import ThunderError
 
 
 @click.command()
@@ -45,25 +44,21 @@ def run(
     from thunder_controllers.view.arm import Arm
     from thunder_controllers.view.export import write_bag, write_csv
 
-    try:
-        loaded = load_scenario(scenario, seed)
-        folder = out or Path("results") / loaded.name
-        with show_progress() as progress:
-            result = run_scenario(loaded, folder, progress)
-            report = write_report(folder, loaded.description)
-            arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
-            for one in result.runs:
-                if csv:
-                    write_csv(one.trace, folder / f"{one.name}.csv")
-                if mcap:
-                    write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
-            if video is not None:
-                from thunder_controllers.view.video import write_video
+    loaded = load_scenario(scenario, seed)
+    folder = out or Path("results") / loaded.name
+    with show_progress() as progress:
+        result = run_scenario(loaded, folder, progress)
+        report = write_report(folder, loaded.description)
+        arms = [Arm.of(one.name, one.trace, one.frames) for one in result.runs]
+        for one in result.runs:
+            if csv:
+                write_csv(one.trace, folder / f"{one.name}.csv")
+            if mcap:
+                write_bag(one.trace, one.frames, folder / f"{one.name}_bag")
+        if video is not None:
+            from thunder_controllers.view.video import write_video
 
-                write_video(arms, video, video_speed, lambda share: progress("video", share))
-    except ThunderError as error:
-        click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+            write_video(arms, video, video_speed, lambda share: progress("video", share))
     for note in dict.fromkeys(note for one in result.runs for note in one.notes):
         click.echo(f"note: {note}")
     print_table(result_rows(result.metrics["runs"]))
@@ -76,10 +71,6 @@ def run(
     if view:
         from thunder_controllers.view.live import watch
 
-        try:
-            watch(arms, click.echo)
-        except ThunderError as error:
-            click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
-            sys.exit(2)
+        watch(arms, click.echo)
     if failures:
         sys.exit(1)
