@@ -288,6 +288,11 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["gains", "planar3r", "--law", "pd_plus", "--gain", "K_dd"], "(did you mean K_d?)"),
         (["mjcf", "pandas", "--out", "x.xml"], "(did you mean panda?)"),
         (["gen", "planar3r", "--law", "slotine_lee"], "(did you mean slotine_li?)"),
+        (["info"], "Missing argument 'ROBOT'; see thunder info --help"),
+        (["run", "x.yaml", "--sed", "5"], "see thunder run --help"),
+        (["compare", "no_such.yaml"], "no_such.yaml: the file cannot be read"),
+        (["experiment", "bad_dya"], "no experiment 'bad_dya'"),
+        (["ros", "panda_adaptive", "lew:=pd_plus"], "lew"),
         (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),
         (["new", "/proc/x"], "/proc/x: No such file or directory"),
         (["gains", "planar3r", "--law", "pd_plus", "--gains", "K_d=fast"], "'fast' is no number"),
@@ -299,6 +304,12 @@ def test_a_name_that_nothing_has_is_one_line(
 ) -> None:
     status, out, err = run(capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err
+    assert err.startswith("thunder: error: ")
+
+
+def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys)
+    assert status == 2 and "Compile robots and control laws" in out + err
 
 
 @pytest.mark.parametrize(
