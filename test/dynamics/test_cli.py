@@ -274,7 +274,7 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["rnu", "panda_payload_noise"], "no command 'rnu'; valid: run"),
         (["expriment"], "(did you mean experiment?)"),
         (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
-        (["run", "panda_payload"], "config/scenarios: no file 'panda_payload'"),
+        (["run", "panda_payload"], "no scenario 'panda_payload'; valid: a file, or one of "),
         (["mjcf", "pandas", "--out", "x.xml"], "(did you mean panda?)"),
         (["gen", "planar3r", "--law", "slotine_lee"], "(did you mean slotine_li?)"),
         (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),

@@ -5,6 +5,7 @@ The value of an entry point of the group `thunder.robots` is a function `() -> {
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
@@ -19,17 +20,23 @@ def named_robots() -> dict[str, Path]:
     return {name: file for entry in entry_points(group=GROUP) for name, file in loaded(entry)().items()}
 
 
-def locate(robot: str | PathLike[str]) -> Path:
-    """Find the file of a robot: a path as it is, or the name of a robot, which has neither folder nor suffix.
+def locate(
+    path: str | PathLike[str], known: Callable[[], Mapping[str, Path]] = named_robots, kind: str = "robot"
+) -> Path:
+    """Find a file: a path as it is, or a name, which has neither folder nor suffix and is that of no file here.
+
+    Args:
+        path: Or name.
+        known: Gives the files that have a name, by that name.
+        kind: What they are, for messages.
 
     Raises:
-        NameNotFoundError: for a name that no robot has.
+        NameNotFoundError: for a name that none of them has.
     """
-    file = Path(robot)
-    if file.suffix or len(file.parts) != 1:
+    file = Path(path)
+    if file.suffix or len(file.parts) != 1 or file.is_file():
         return file
-    known = named_robots()
-    if file.name not in known:
-        valid = f"a file, or one of {nearest(file.name, sorted(known))}"
-        raise NameNotFoundError(f"no robot '{robot}'", valid=valid)
-    return known[file.name]
+    files = known()
+    if file.name not in files:
+        raise NameNotFoundError(f"no {kind} '{path}'", valid=f"a file, or one of {nearest(file.name, sorted(files))}")
+    return files[file.name]
