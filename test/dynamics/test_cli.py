@@ -274,11 +274,11 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["rnu", "panda_payload_noise"], "no command 'rnu'; valid: run"),
         (["expriment"], "(did you mean experiment?)"),
         (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
-        (["run", "panda_payload"], "config/scenarios: no file 'panda_payload'"),
+        (["run", "panda_payload"], "no scenario 'panda_payload'; valid: a file, or one of "),
         (["info", "panda.yml"], "no file 'panda.yml'; valid: panda, the name of a robot, or a file of "),
         (
             ["run", "mine/panda_payload_noise.yaml"],
-            "valid: panda_payload_noise, a name of config/scenarios, or a file of",
+            "valid: panda_payload_noise, the name of a scenario, or a file of",
         ),
         (["info", str(ROOT / "config/robots/planar4r.yaml")], "(did you mean planar3r.yaml?)"),
         (["run", str(ROOT / "config/scenarios/panda_excitaton.yaml")], "(did you mean panda_excitation.yaml?)"),
