@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PosePoint', 'ReferenceDistance', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -984,8 +984,8 @@ class ControlSession:
         Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].
         
         That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.
-        A stream that is still fresh is followed, from at most max_error away, see `ReferenceDistance`; otherwise
-        the place is held. Raises LawError if reference, measurement or law speak against it.
+        A stream that is still fresh is followed, from at most max_error away (the farthest joint [rad or
+        m], or way [m] or angle [rad] of the pose); otherwise the place is held. Raises LawError if reference, measurement or law speak against it.
         """
     def advance_stop(self) -> bool:
         """
@@ -1251,22 +1251,31 @@ class ReferenceReader:
         """
         A wrench [N, N·m], linear part first, shape (6,); `frame` must be the base's.
         """
-class ReferenceDistance:
+class PoseFollower:
     """
-    How far a robot is from a reference of a law.
+    Takes joints to the poses of a cartesian law's reference, within their limits.
     
-    Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the
-    angle of RᵀR_d [rad].
+    By damped least squares, Δq = Jᵀ(JJᵀ + λ²)⁻¹ x (Buss & Kim, Selectively damped least
+    squares, 2005, section 1), as motions are rehearsed. A law resolves redundancy in
+    another way.
     """
-    def __init__(self, library: Library, law: str) -> None:
+    REACHED: typing.ClassVar[float] = 0.001
+    SLACK: typing.ClassVar[float] = 1.01
+    def __init__(self, law: Law, limits: Limits) -> None:
         """
-        Raises NameNotFoundError for a law that is not there, BuildError for a cartesian one without T_0_ee.
+        Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee.
         """
-    def evaluate(self, q: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], reference: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> float:
+    def follow(self, q: numpy.typing.ArrayLike, samples: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
-        Distance at q, shape (n,), from a flat reference; infinite if the pose there is not finite.
+        From q [rad or m], shape (n,), to the poses of samples, shape (k, 24), one after the other.
         
-        Raises DimensionError for a wrong number of values.
+        Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), and the smallest
+        joint velocities that make its twist there [rad/s or m/s], shape (k, n). Raises DimensionError.
+        """
+    @property
+    def rows(self) -> int:
+        """
+        Of the task: 6, or 3 where the law leaves the orientation free.
         """
 def about_com(pi: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
     """

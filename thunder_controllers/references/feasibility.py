@@ -1,49 +1,27 @@
 """Whether an arm can follow a reference at all: reach, joint limits and speeds, before anything moves.
 
-A reference of joints is compared with their limits, sample by sample. A reference of a pose is followed by damped least
-squares from where the arm starts, Δq = Jᵀ(JJᵀ + λ²)⁻¹ x (Buss & Kim, Selectively damped least squares, 2005, section
-1), joints at a limit held. A law resolves redundancy in another way, so what only this posture violates is a note;
-what no posture can mend is an error.
+A reference of joints is compared with their limits, sample by sample. A reference of a pose is followed by the host's
+`PoseFollower` from where the arm starts. A law resolves redundancy in another way, so what only this posture violates
+is a note; what no posture can mend is an error.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from thunder_controllers.host import Law, Library, Limits
-from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
+from thunder_controllers.host import Law, Library, Limits, PoseFollower
+from thunder_controllers.references.trajectories import TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
 FOLLOWED = 400
-"""Most samples of a pose that the joints follow; a Panda takes some 0.2 ms for each."""
+"""Most samples of a pose that the joints follow."""
 
 SPACING = 0.02
 """[s] between them, where the run is short."""
-
-REACHED = 1e-3
-"""[m, rad] from a pose."""
-
-CONVERGED = 1e-5
-"""[m, rad]: no further step."""
-
-STEPS = 50
-"""Most for one sample."""
-
-LONGEST_STEP = 0.2
-"""Of a joint [rad or m]."""
-
-DAMPING = 1e-6
-"""λ² [m²]."""
-
-SLACK = 1.01
-"""Of speeds, as the host's rehearsals have it."""
 
 GUESSES = 60
 """Random postures from which a pose that was not reached is tried again, the same ones every time."""
@@ -77,20 +55,22 @@ def check_reference(
         return []
     if "position" not in used:
         return []
-    arm = _Arm(library, limits, 6 if "rotation" in used else 3)
-    if not arm.moves_along_all(q):  # it follows a part of the pose, and its law decides which
+    follower = PoseFollower(law, limits)
+    if not _moves_along_all(library, follower, q):  # it follows a part of the pose, and its law decides which
         return []
-    _check_speeds(arm, samples, t, q, where)
+    _check_speeds(library, limits, follower.rows, samples, t, q, where)
     count = int(np.clip(t[-1] / SPACING, 1, FOLLOWED - 1)) + 1
     chosen = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
-    return _follow(arm, samples[chosen], t[chosen], q, where)
+    left, velocities = follower.follow(q, samples[chosen])
+    notes = _judge_way(follower, limits, samples[chosen], t[chosen], left, where)
+    return notes + _judge_velocities(library, limits, t[chosen], left, velocities)
 
 
 def _check_joints(
     library: Library, limits: Limits, samples: FloatArray, t: FloatArray, used: set[str], where: str
 ) -> None:
     n = library.n_joints
-    speed = SLACK * limits.velocity
+    speed = PoseFollower.SLACK * limits.velocity
     for name, what, values, lower, upper in (
         ("q", "position", samples[:, :n], limits.position_lower - 1e-9, limits.position_upper + 1e-9),
         ("qd", "velocity", samples[:, n : 2 * n], -speed, speed),
@@ -105,67 +85,16 @@ def _check_joints(
             )
 
 
-@dataclass(frozen=True)
-class _Arm:
-    """Kinematics of the end effector, for a task of the whole pose (6 rows) or of the position (3)."""
-
-    library: Library
-    limits: Limits
-    rows: int
-
-    def jacobian(self, q: FloatArray) -> FloatArray:
-        return np.asarray(self.library.evaluate("J_ee", q)[: self.rows])
-
-    def left(self, q: FloatArray, sample: FloatArray) -> FloatArray:
-        """The way from q to the pose."""
-        return -way_from_pose(self.library, q, sample, self.rows)
-
-    def step(self, q: FloatArray, x: FloatArray) -> FloatArray:
-        """Joint step along x, those held that are at a limit and would leave it."""
-        J = self.jacobian(q)
-        while True:
-            step = J.T @ np.linalg.solve(J @ J.T + DAMPING * np.eye(self.rows), x)
-            leaves = ((step > 0.0) & (q >= self.limits.position_upper)) | (
-                (step < 0.0) & (q <= self.limits.position_lower)
-            )
-            if not leaves.any():
-                return np.asarray(step)
-            J = np.where(leaves, 0.0, J)
-
-    def approach(self, q: FloatArray, sample: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Where the joints come to on the way from q to a pose, and what is left of the way there."""
-        left = self.left(q, sample)
-        for _ in range(STEPS):
-            if np.abs(left).max() <= CONVERGED:
-                break
-            step = self.step(q, left)
-            furthest = np.abs(step).max()
-            if furthest <= CONVERGED:
-                break
-            q = q + min(1.0, LONGEST_STEP / furthest) * step
-            q = np.clip(q, self.limits.position_lower, self.limits.position_upper)
-            left = self.left(q, sample)
-        return q, left
-
-    def moves_along_all(self, q: FloatArray) -> bool:
-        """Whether it has the joints, and near q the axes, for the whole task: a planar arm has not."""
-        axes = np.hstack([self.jacobian(q + turn) for turn in (0.0, 0.1, 0.3)])
-        return len(q) >= self.rows <= int(np.linalg.matrix_rank(axes, tol=1e-6))
-
-    def reaches(self, sample: FloatArray) -> bool:
-        """Whether the pose is reached from some other posture."""
-        guesses = random_postures(self.limits.position_lower, self.limits.position_upper, GUESSES)
-        return any(_size(self.approach(guess, sample)[1]) <= REACHED for guess in guesses)
+def _moves_along_all(library: Library, follower: PoseFollower, q: FloatArray) -> bool:
+    """Whether it has the joints, and near q the axes, for the whole task: a planar arm has not."""
+    axes = np.hstack([library.evaluate("J_ee", q + turn)[: follower.rows] for turn in (0.0, 0.1, 0.3)])
+    return len(q) >= follower.rows <= int(np.linalg.matrix_rank(axes, tol=1e-6))
 
 
-def way_from_pose(library: Library, q: FloatArray, sample: FloatArray, rows: int = 6) -> FloatArray:
-    """The way from the pose of a sample to that at q, [p − p_d ; Log(R R_dᵀ)] in the world [m, rad], or its 3 rows."""
-    T = library.evaluate("T_0_ee", q)
-    way = T[:3, 3] - sample[POSITION]
-    if rows == 3:
-        return np.asarray(way)
-    turn = T[:3, :3] @ sample[ROTATION].reshape(3, 3)  # column-major, hence the transpose of R_d
-    return np.concatenate([way, Rotation.from_matrix(turn).as_rotvec()])
+def _is_reachable(follower: PoseFollower, limits: Limits, sample: FloatArray) -> bool:
+    """Whether the pose is reached from some other posture."""
+    guesses = random_postures(limits.position_lower, limits.position_upper, GUESSES)
+    return any(_sizes(follower.follow(guess, sample[None])[0])[0] <= PoseFollower.REACHED for guess in guesses)
 
 
 def random_postures(lower: FloatArray, upper: FloatArray, count: int) -> FloatArray:
@@ -174,59 +103,66 @@ def random_postures(lower: FloatArray, upper: FloatArray, count: int) -> FloatAr
     return np.random.default_rng(0).uniform(low, high, (count, len(low)))
 
 
-def _size(left: FloatArray) -> float:
-    return max(float(np.linalg.norm(left[:3])), float(np.linalg.norm(left[3:])))
+def _sizes(left: FloatArray) -> FloatArray:
+    """The greater of way and angle, of each row."""
+    return np.fmax(np.linalg.norm(left[:, :3], axis=1), np.linalg.norm(left[:, 3:], axis=1))
 
 
-def _check_speeds(arm: _Arm, samples: FloatArray, t: FloatArray, q: FloatArray, where: str) -> None:
+def _check_speeds(
+    library: Library, limits: Limits, rows: int, samples: FloatArray, t: FloatArray, q: FloatArray, where: str
+) -> None:
     """Raise if the pose moves faster than the joints could move it in any posture.
 
     |v| ≤ Σ v_i r_i, r_i the length of the chain from joint i on, if all its joints turn; |ω| ≤ Σ v_i over those.
     """
-    J = arm.library.evaluate("J_ee", q)
+    J = library.evaluate("J_ee", q)
     carries, turns = (np.linalg.norm(part, axis=0) > 1e-9 for part in (J, J[3:]))
-    speed = np.where(carries, arm.limits.velocity, 0.0)
+    speed = np.where(carries, limits.velocity, 0.0)
     frames = [f"T_0_{joint + 1}" for joint in np.flatnonzero(carries)] + ["T_0_ee"]
-    points = np.array([arm.library.evaluate(frame, q)[:3, 3] for frame in frames])
+    points = np.array([library.evaluate(frame, q)[:3, 3] for frame in frames])
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)[::-1].cumsum()[::-1]
     bounds = {
         "the linear speed": (samples[:, TWIST][:, :3], speed[carries] @ lengths if turns[carries].all() else np.inf),
-        "the angular speed": (samples[:, TWIST][:, 3:], speed[turns].sum() if arm.rows == 6 else np.inf),
+        "the angular speed": (samples[:, TWIST][:, 3:], speed[turns].sum() if rows == 6 else np.inf),
     }
     for what, (values, bound) in bounds.items():
         found = np.linalg.norm(values, axis=1)
         k = int(np.argmax(found))
-        if found[k] > SLACK * bound:
+        if found[k] > PoseFollower.SLACK * bound:
             text = f"{what} of the reference is {found[k]:.3g} at t = {t[k]:g} s"
             raise ScenarioError(
                 text, where=where, valid=f"{bound:.3g} [m/s, rad/s] at most, all joints at their fastest"
             )
 
 
-def _follow(arm: _Arm, samples: FloatArray, t: FloatArray, q: FloatArray, where: str) -> list[str]:
-    """Follow the poses, and judge what was left of the way and how fast the joints were."""
-    left, speeds = np.zeros((len(t), 6)), np.zeros((len(t), len(q)))
-    postures = np.zeros((len(t), len(q)))
-    for k, sample in enumerate(samples):
-        q, left[k, : arm.rows] = arm.approach(q, sample)
-        postures[k], speeds[k] = q, np.abs(arm.step(q, sample[TWIST][: arm.rows]))
-    sizes = np.array([_size(one) for one in left])
-    notes = []
-    if sizes.max() > REACHED:
-        worst, missed = int(np.argmax(sizes)), np.flatnonzero(sizes > REACHED)
-        distance, angle = np.linalg.norm(left[worst, :3]), np.linalg.norm(left[worst, 3:])
-        by = f"by {distance:.2g} m and {angle:.2g} rad" if arm.rows == 6 else f"by {distance:.2g} m"
-        when = f"from t = {t[missed[0]]:.4g} s on, at {t[worst]:.4g} s {by}"
-        if not arm.reaches(samples[worst]):
-            valid = "poses within reach and joint limits"
-            raise ScenarioError(f"the reference is out of reach {when}", where=where, valid=valid)
-        notes.append(f"the reference is out of reach of the posture that the arm starts in, {when}; others reach it")
-    share = np.where(sizes[:, None] <= REACHED, speeds, 0.0) / arm.limits.velocity
+def _judge_way(
+    follower: PoseFollower, limits: Limits, samples: FloatArray, t: FloatArray, left: FloatArray, where: str
+) -> list[str]:
+    """A note where a pose was not reached, an error where it is not from other postures either."""
+    sizes = _sizes(left)
+    missed = np.flatnonzero(sizes > PoseFollower.REACHED)
+    if not len(missed):
+        return []
+    worst = int(np.argmax(sizes))
+    distance, angle = np.linalg.norm(left[worst, :3]), np.linalg.norm(left[worst, 3:])
+    by = f"by {distance:.2g} m and {angle:.2g} rad" if follower.rows == 6 else f"by {distance:.2g} m"
+    when = f"from t = {t[missed[0]]:.4g} s on, at {t[worst]:.4g} s {by}"
+    if not _is_reachable(follower, limits, samples[worst]):
+        valid = "poses within reach and joint limits"
+        raise ScenarioError(f"the reference is out of reach {when}", where=where, valid=valid)
+    return [f"the reference is out of reach of the posture that the arm starts in, {when}; others reach it"]
+
+
+def _judge_velocities(
+    library: Library, limits: Limits, t: FloatArray, left: FloatArray, velocities: FloatArray
+) -> list[str]:
+    """A note where a joint would be too fast at a pose that was reached."""
+    reached = _sizes(left)[:, None] <= PoseFollower.REACHED
+    share = np.where(reached, np.abs(velocities), 0.0) / limits.velocity
     k, joint = map(int, np.unravel_index(int(np.argmax(share)), share.shape))
-    if share[k, joint] > SLACK:
-        name, limit = arm.library.joint_names[joint], arm.limits.velocity[joint]
-        notes.append(
-            f"following the reference with the smallest joint velocities, {name} needs {speeds[k, joint]:.3g} "
-            f"at t = {t[k]:.4g} s; its limit is {limit:.3g}"
-        )
-    return notes
+    if share[k, joint] <= PoseFollower.SLACK:
+        return []
+    return [
+        f"following the reference with the smallest joint velocities, {library.joint_names[joint]} needs "
+        f"{abs(velocities[k, joint]):.3g} at t = {t[k]:.4g} s; its limit is {limits.velocity[joint]:.3g}"
+    ]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
 
-from thunder_controllers.references.feasibility import random_postures, way_from_pose
-from thunder_controllers.references.trajectories import TWIST
+from thunder_controllers.references.feasibility import random_postures
+from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ EVALUATIONS = 100
 def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: str) -> FloatArray:
     """Find joint positions within their limits whose end effector has the pose of a Cartesian sample, shape (n,).
 
-    The residual is `way_from_pose`. Of the many solutions of a redundant arm, one near `guess` is found, unless
-    the way from there ends at a joint limit; then random guesses follow, the same ones every time.
+    The residual is [p − p_d ; Log(R R_dᵀ)] in the world [m, rad]. Of the many solutions of a redundant arm, one near
+    `guess` is found, unless the way from there ends at a joint limit; then random guesses follow, the same ones every
+    time.
 
     Raises:
         ScenarioError: if `guess` is outside the joint limits, or no solution is found; with the distance that was left.
@@ -63,7 +65,9 @@ def _descend(
     lower, upper = library.position_lower, library.position_upper
 
     def residual(q: FloatArray) -> FloatArray:
-        return way_from_pose(library, q, sample)
+        T = library.evaluate("T_0_ee", q)
+        turn = T[:3, :3] @ sample[ROTATION].reshape(3, 3)  # column-major, hence the transpose of R_d
+        return np.concatenate([T[:3, 3] - sample[POSITION], Rotation.from_matrix(turn).as_rotvec()])
 
     # The solver keeps strictly inside its bounds and refuses a start on one.
     inside = np.clip(start, lower + 1e-6, upper - 1e-6)

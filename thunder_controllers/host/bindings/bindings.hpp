@@ -156,6 +156,7 @@ void bind_motion(py::module_& module);
 void bind_session(py::module_& module);
 void bind_reports(py::module_& module);
 void bind_reading(py::module_& module);
+void bind_pose_follower(py::module_& module);
 /// The controller's methods that begin and end motions.
 void bind_motions_of(py::class_<Controller>& controller);
 

@@ -5,7 +5,6 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
 #include "thunder/host/law/estimates_file.hpp"
-#include "thunder/host/reference/distance.hpp"
 
 namespace thunder::python {
 namespace {
@@ -15,22 +14,6 @@ const double* checked(const Numbers& values, int size, const char* where) {
   throw HostError(ErrorKind::dimension, "has " + std::to_string(values.size()) + " values", where,
                   std::to_string(size));
 }
-
-/// Distance of a robot from a reference, with the sizes that its arguments are checked against.
-class Distance {
- public:
-  Distance(const PyLibrary& library, const std::string& law)
-      : library_(library.get()), size_(library_->law(law).reference.size), distance_(library_, law) {}
-
-  double evaluate(const Numbers& q, const Numbers& reference) {
-    return distance_.evaluate(checked(q, library_->n_joints(), "q"), checked(reference, size_, "reference"));
-  }
-
- private:
-  std::shared_ptr<const Library> library_;
-  int size_;
-  ReferenceDistance distance_;
-};
 
 py::array_t<double> about_com_of(const Numbers& pi) {
   py::array_t<double> dyn(kInertialParameters);
@@ -120,14 +103,6 @@ void bind_estimates(py::module_& module) {
              "Write the estimates of a snapshot, in SI units; the file is replaced in one step.\n\n"
              "Raises LawError if it cannot be written; what was there before is left then.");
   module.attr("SMALLEST_MASS") = kSmallestMass;
-  py::class_<Distance>(module, "ReferenceDistance", "How far a robot is from a reference of a law.\n\n"
-                       "Joint laws: max |q_d − q| [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the\n"
-                       "angle of RᵀR_d [rad].")
-      .def(py::init<const PyLibrary&, const std::string&>(), py::arg("library"), py::arg("law"),
-           "Raises NameNotFoundError for a law that is not there, BuildError for a cartesian one without T_0_ee.")
-      .def("evaluate", &Distance::evaluate, py::arg("q"), py::arg("reference"),
-           "Distance at q, shape (n,), from a flat reference; infinite if the pose there is not finite.\n\n"
-           "Raises DimensionError for a wrong number of values.");
 }
 
 }  // namespace thunder::python

@@ -140,5 +140,6 @@ PYBIND11_MODULE(_host, module) {
   thunder::python::bind_session(module);
   thunder::python::bind_reports(module);
   thunder::python::bind_reading(module);
+  thunder::python::bind_pose_follower(module);
   thunder::python::bind_estimates(module);
 }

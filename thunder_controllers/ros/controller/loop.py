@@ -120,7 +120,7 @@ class ControlLoop:
 
         Args:
             zero_start: Start from effort zero, not from the effort that is measured, or was commanded last.
-            max_error: How far a streamed reference may be from the robot, see `ReferenceDistance` [rad or m].
+            max_error: How far a streamed reference may be from the robot [rad or m].
 
         Raises:
             LawError: if there is no fresh measurement, or the host refuses.

@@ -16,12 +16,7 @@ constexpr double kPeriod = 0.01;            // [s] between samples
 constexpr double kFewestSamples = 8.0;      // from one timed point to the next
 constexpr double kMostSamples = 20000.0;    // of timed points; longer ones are sampled more rarely
 constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose that is rehearsed
-constexpr double kSlack = 1.01;             // of velocity and acceleration, for what lies between samples
-constexpr double kReached = 1e-3;           // [m, rad]
-constexpr double kConverged = 1e-6;         // [m, rad]
-constexpr int kMostSteps = 50;              // of one sample
-constexpr double kLongestStep = 0.2;        // [rad or m] of a joint
-constexpr double kDamping = 1e-6;           // [m²]
+constexpr double kSlack = PoseFollower::kSlack;
 
 [[noreturn]] void refuse(const char* where, double time, const std::string& wrong, const std::string& valid) {
   throw HostError(ErrorKind::law, "after " + format(time) + " s " + wrong, where, valid);
@@ -34,17 +29,16 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
     : library_(std::move(library)),
       layout_(layout),
       limits_(limits),
-      distance_(library_, law.name),
       player_(layout),
       sample_(static_cast<std::size_t>(layout.size)),
       q_(static_cast<std::size_t>(layout.n_joints)) {
-  if (layout.is_cartesian) ik_.emplace(library_, law, limits);
+  if (layout.is_cartesian) follower_.emplace(library_, law, limits);
 }
 
 void Rehearsal::begin(const double* q, const double* reference) {
   std::copy_n(reference, sample_.size(), sample_.begin());
   std::copy_n(q, q_.size(), q_.begin());
-  for (int i = 0; layout_.is_cartesian && i < kMostSteps && distance() > kConverged; ++i) step_towards();
+  if (follower_) follower_->approach(q_.data(), reference);
 }
 
 void Rehearsal::go(const double* q, const double* reference, const PoseTarget& target, const MotionLimits& limits) {
@@ -95,28 +89,10 @@ void Rehearsal::check_joints(double time, const char* where) const {
   }
 }
 
-/// One step of damped least squares, with the joints in their limits. How far the fastest joint moves [rad or m].
-double Rehearsal::step_towards() {
-  if (!ik_->find_jacobian(q_.data())) return 0.0;
-  ik_->solve_within_limits(distance_.error(), kDamping, 0.0);
-  double furthest = kConverged;
-  for (const double step : ik_->step()) furthest = std::max(furthest, std::abs(step));
-  const double share = std::min(1.0, kLongestStep / furthest);
-  for (std::size_t i = 0; i < q_.size(); ++i) {
-    q_[i] = std::clamp(q_[i] + share * ik_->step()[i], limits_.position_lower[i], limits_.position_upper[i]);
-  }
-  return share * furthest;
-}
-
 void Rehearsal::check_pose(double time, double period, const char* where) {
   const std::vector<double> before = q_;
-  double left = distance();
-  for (int i = 0; i < kMostSteps && left > kConverged; ++i) {
-    const bool is_stuck = step_towards() <= kConverged;
-    left = distance();
-    if (is_stuck) break;
-  }
-  if (!(left <= kReached)) {
+  const double left = follower_->approach(q_.data(), sample_.data());
+  if (!(left <= PoseFollower::kReached)) {
     refuse(where, time, "the pose is out of reach by " + format(left),
            "poses that the joints can reach from here [m, rad]");
   }

@@ -7,8 +7,7 @@
 
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/motion/player.hpp"
-#include "thunder/host/reference/differential_ik.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/pose_follower.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -16,8 +15,7 @@ namespace thunder {
 /// Plays a motion before it begins, and finds out whether the joints can make it within their limits.
 ///
 /// Joint motions are compared with the limits of position, velocity and acceleration, sample by sample. Cartesian ones
-/// are followed by the joints from where they are, in their ranges, see DifferentialIk: a law resolves redundancy in
-/// another way, so this tells that there is a way near the present posture, or that there is none.
+/// are followed by the joints from where they are, see PoseFollower.
 /// Configuring thread; allocates.
 class Rehearsal {
  public:
@@ -35,14 +33,11 @@ class Rehearsal {
   void play(const SplineKnots* knots, double time, double period, const char* where);
   void check_joints(double time, const char* where) const;
   void check_pose(double time, double period, const char* where);
-  double distance() noexcept { return distance_.evaluate(q_.data(), sample_.data()); }
-  double step_towards();
 
   std::shared_ptr<const Library> library_;
   SampleLayout layout_;
   Limits limits_;
-  ReferenceDistance distance_;
-  std::optional<DifferentialIk> ik_;  ///< cartesian laws
+  std::optional<PoseFollower> follower_;  ///< cartesian laws
   MotionPlayer player_;
   std::vector<double> sample_;
   std::vector<double> q_;
