@@ -88,7 +88,7 @@ def _check_joints(
 def _moves_along_all(library: Library, follower: PoseFollower, q: FloatArray) -> bool:
     """Whether it has the joints, and near q the axes, for the whole task: a planar arm has not."""
     axes = np.hstack([library.evaluate("J_ee", q + turn)[: follower.rows] for turn in (0.0, 0.1, 0.3)])
-    return len(q) >= follower.rows <= int(np.linalg.matrix_rank(axes, tol=1e-6))
+    return bool(len(q) >= follower.rows <= np.linalg.matrix_rank(axes, tol=1e-6))
 
 
 def _is_reachable(follower: PoseFollower, limits: Limits, sample: FloatArray) -> bool:
@@ -105,7 +105,7 @@ def random_postures(lower: FloatArray, upper: FloatArray, count: int) -> FloatAr
 
 def _sizes(left: FloatArray) -> FloatArray:
     """The greater of way and angle, of each row."""
-    return np.fmax(np.linalg.norm(left[:, :3], axis=1), np.linalg.norm(left[:, 3:], axis=1))
+    return np.asarray(np.fmax(np.linalg.norm(left[:, :3], axis=1), np.linalg.norm(left[:, 3:], axis=1)))
 
 
 def _check_speeds(

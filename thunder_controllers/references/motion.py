@@ -25,6 +25,15 @@ NEAR = 1e-9
 POSE = slice(0, 12)
 """Where the pose is in a Cartesian sample."""
 
+STEP = 0.01
+"""[s] between the samples of a preview, of a short motion."""
+
+MOST_SAMPLES = 6000
+"""Of a preview."""
+
+LONGEST_PERIOD = 60.0
+"""[s] of a path that never ends, that a preview shows."""
+
 Kind = Literal["cartesian", "joint"]
 """Of a sample, see `trajectories`; the same words as `Law.reference_kind`."""
 
@@ -120,6 +129,17 @@ class Motion:
         elif has_ended:
             self.state = "holding"
         return self._sample
+
+
+def preview(legs: Sequence[Leg]) -> tuple[FloatArray, float]:
+    """Samples of all legs one after the other, shape (N, 24) or (N, 3·n), and the time between them [s].
+
+    Of a path that never ends it is a period, or the first minute; clocks go as fast as they ever do.
+    """
+    ends = [min(leg.path.period or 0.0, LONGEST_PERIOD) if leg.duration is None else leg.duration for leg in legs]
+    step = max(STEP, sum(ends) / MOST_SAMPLES)
+    times = [np.minimum(np.arange(0.0, end + step, step), end) for end in ends]
+    return np.vstack([leg.path.sample(t) for leg, t in zip(legs, times, strict=True)]), step
 
 
 def through(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thunder_controllers.references.motion import Leg, Motion
+from thunder_controllers.references.motion import LONGEST_PERIOD, MOST_SAMPLES, STEP, Leg, Motion, preview
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
@@ -121,3 +121,22 @@ def test_nothing_is_sent_before_a_start() -> None:
 def test_parameters_that_make_no_motion_are_refused(changes: dict[str, Any], where: str) -> None:
     with pytest.raises(ScenarioError, match=where):
         _legs(**changes)
+
+
+@pytest.mark.parametrize("name", MOTIONS)
+def test_a_preview_shows_the_whole_motion(name: str) -> None:
+    """It begins where the robot is, and its largest step is what velocities make of the time between samples."""
+    legs = _legs(**MOTIONS[name])
+    samples, step = preview(legs)
+    np.testing.assert_allclose(samples[0, POSITION], START[POSITION], atol=1e-12)
+    assert step == STEP and len(samples) >= sum(leg.duration or leg.path.period or 0.0 for leg in legs) / step
+    speed = np.linalg.norm(samples[:, TWIST][:, :3], axis=1).max()
+    assert np.linalg.norm(np.diff(samples[:, POSITION], axis=0), axis=1).max(initial=0.0) <= speed * step + 1e-9
+
+
+def test_a_preview_of_hours_has_as_many_samples_as_one_of_a_minute() -> None:
+    poses = {"pose_to_pose.positions": (0.4, 0.0, 0.4, 0.5, 0.1, 0.5), "pose_to_pose.dwell": 3600.0}
+    samples, step = preview(_legs(type="pose_to_pose", **poses))
+    assert len(samples) <= MOST_SAMPLES + 2 and step > STEP
+    endless = preview(_legs(type="lissajous", **{"lissajous.frequency": (0.2, 0.201, 0.0)}))[0]
+    assert len(endless) <= LONGEST_PERIOD / STEP + 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from controller_robot import Q, build_panda
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from nodes import Inbox, NodeProcess, Probe
 from sensor_msgs.msg import JointState
@@ -39,9 +41,9 @@ class World:
         message.pose.orientation.x, message.pose.orientation.w = 1.0, 0.0
         self.poses.publish(message)
 
-    def state(self, step: int = PERIOD_NS) -> None:
+    def state(self, step: int = PERIOD_NS, **joints: list[Any]) -> None:
         self.time_ns += step
-        message = JointState()
+        message = JointState(**joints)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time_ns, 10**9)
         self.states.publish(message)
 
@@ -141,6 +143,21 @@ def test_autostart_waits_for_a_pose_of_the_right_frame_and_for_an_active_control
     probe.wait_until(lambda: (world.errors.publish(TwistStamped()), "motion: hold" in process.output)[1], "start")
     point = world.next_reference(references)
     np.testing.assert_allclose(_position(point), POSITION, atol=1e-12)
+
+
+def test_a_motion_out_of_reach_is_refused_and_nothing_is_sent(
+    probe: Probe, start_node: StartNode, references: Inbox
+) -> None:
+    library = build_panda()
+    far = {"type": "pose_to_pose", "library": library.path, "pose_to_pose.positions": [1.5, 0.0, 0.4]}
+    start_node("reference", far)
+    world = World(probe)
+    world.pose()
+    world.state(name=list(library.joint_names), position=Q.tolist())
+    refusal = "start: the reference is out of reach from t = "
+    probe.wait_until(lambda: refusal in world.trigger("start").message, "refusal")
+    assert probe.set_parameters(NODE, {"pose_to_pose.positions": [0.45, 0.0, 0.5]})[0].successful
+    assert world.trigger("start").success and not len(references)
 
 
 def test_parameters_of_the_next_motion_may_change(probe: Probe, start_node: StartNode, references: Inbox) -> None:

@@ -17,8 +17,9 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from thunder_controllers.host import Configuration, Library
-from thunder_controllers.references.motion import Kind, Motion
+from thunder_controllers.host import Configuration, Library, Limits, Options
+from thunder_controllers.references.feasibility import check_reference
+from thunder_controllers.references.motion import Kind, Leg, Motion, preview
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
@@ -112,8 +113,19 @@ class ReferenceNode(Node):
             legs = joint_legs_of(kind, self._settings, self._start_joints(robot), space)
         else:
             legs = legs_of(kind, self._settings, self._start_pose())
+            self._check(legs)
         self._motion.start(legs, self._settings["ramp_time"], "joint" if kind.startswith("joint_") else "cartesian")
         self.get_logger().info(f"motion: {kind}")
+
+    def _check(self, legs: list[Leg]) -> None:
+        """Refuse a motion of poses that the robot cannot make; of a robot that nobody names, nothing can be said."""
+        robot = self._robot
+        if robot is None:
+            self.get_logger().warning("reach and speeds of the motion are not checked: nobody says what the robot is")
+        elif robot.is_cartesian:
+            q, limits = self._measured_joints(robot), Limits(robot.library, Options())
+            for note in check_reference(robot.library, robot.law, limits, *preview(legs), q, "start"):
+                self.get_logger().warning(plain(note))
 
     def _start_pose(self) -> FloatArray:
         held = self._motion.held("cartesian")
@@ -130,6 +142,9 @@ class ReferenceNode(Node):
         held = self._motion.held("joint")
         if held is not None:
             return held
+        return self._measured_joints(robot)
+
+    def _measured_joints(self, robot: Configuration) -> FloatArray:
         state = next((state for state in reversed(self._recent) if not is_foreign(state.name, robot.joints)), None)
         if state is None:
             raise NotReadyError("nobody says where the robot is", where="topic joint_states", valid="a robot")
