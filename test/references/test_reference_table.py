@@ -143,13 +143,14 @@ GOOD = "t,q1,q2\n0,0,0\n1,0,1\n2,0,0\n3,0,1\n"
     [
         ("q2", "q3", ":1: no column q2; valid: t, q1, q2"),
         ("q2", "qd1", ":1: no column q2, qd2, qdd1, qdd2; valid: t, q1, q2, qd1, qd2, qdd1, qdd2"),
-        ("1,0,1", "1,0,one", ":3: could not convert string to float: 'one'; valid: numbers between commas"),
+        ("1,0,1", "1,0,one", ":3: 'one' in column q2; valid: a number"),
         ("1,0,1", "1,0", ":3: 2 cells; valid: 3, as line 1 has"),
         ("1,0,1", "1,0,nan", ": times of shape (4,) and values of shape (4, 2); valid: finite"),
         ("0,0,0\n", "5,0,0\n", ": time 5 s in row 0; valid: times from 0 on that rise"),
         ("2,0,0", "1,0,0", ": time 1 s in row 2; valid: times from 0 on that rise"),
         ("3,0,1\n", "", ": 3 rows; valid: 4 or more"),
-        (GOOD, "", ": cannot read it (no text with a line of names); valid: a CSV file"),
+        ("t,q1,q2", "t,q1,q1", ": no rows, or two columns of one name; valid: a line of names, then numbers"),
+        (GOOD, "", ": no rows, or two columns of one name; valid: a line of names, then numbers"),
     ],
 )
 def test_a_bad_file_is_told_by_line(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.identification.motion import Record
+from thunder_controllers.references.columns import read_columns
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
 
 FloatArray = NDArray[np.float64]
@@ -68,19 +68,10 @@ def _read_trace(path: Path, joints: Sequence[str]) -> Record:
 
 
 def _read_csv(path: Path, joints: Sequence[str]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    wanted = ["t", *(f"{joint}.{what}" for what in ("position", "effort") for joint in joints)]
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            header, *rows = csv.reader(file)
-        missing = [name for name in wanted if name not in header]
-        if missing:
-            raise RecordError(f"no column {', '.join(missing)}", where=str(path), valid=", ".join(wanted))
-        places = [header.index(name) for name in wanted]
-        values = np.array([[float(row[place]) for place in places] for row in rows])
-    except (OSError, ValueError, IndexError, csv.Error) as error:
-        raise RecordError(f"{error}", where=str(path), valid="a header, and a number in every column") from error
-    t, q, effort = np.split(values.reshape(-1, len(wanted)), [1, 1 + len(joints)], axis=1)
-    return t[:, 0], q, effort
+    names = [[f"{joint}.{what}" for joint in joints] for what in ("position", "effort")]
+    columns = read_columns(path, RecordError, ["t", *names[0], *names[1]])
+    q, effort = (np.column_stack([columns[name] for name in group]) for group in names)
+    return columns["t"], q, effort
 
 
 def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.references.columns import read_columns
 from thunder_controllers.references.table import JointTable, PoseTable
 from thunder_dynamics.errors import DimensionError, ScenarioError, listed
 
@@ -34,35 +34,12 @@ def read_table(path: Path, joints: Sequence[str], cartesian: bool) -> JointTable
         ScenarioError: if the file cannot be read, a column is missing or unknown, or a cell is no number.
         ThunderError: as the tables raise.
     """
-    columns = _read(path)
+    columns = read_columns(path, ScenarioError)
     try:
         return _poses(columns, path) if cartesian else _joints(columns, joints, path)
     except (ScenarioError, DimensionError) as error:
         where = str(path) if error.where == "reference" else error.where
         raise ScenarioError(error.what, where=where, valid=error.valid) from error
-
-
-def _read(path: Path) -> dict[str, FloatArray]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            head, *lines = csv.reader(file)
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or "no text with a line of names"
-        raise ScenarioError(f"cannot read it ({reason})", where=str(path), valid="a CSV file") from error
-    names = [name.strip() for name in head]
-    if len(set(names)) != len(names) or not any(lines):
-        raise ScenarioError("no rows, or two columns of one name", where=str(path), valid="columns of their own")
-    rows = [_numbers(cells, len(names), f"{path}:{line}") for line, cells in enumerate(lines, start=2) if cells]
-    return dict(zip(names, np.array(rows).T, strict=True))
-
-
-def _numbers(cells: Sequence[str], size: int, where: str) -> list[float]:
-    if len(cells) != size:
-        raise ScenarioError(f"{len(cells)} cells", where=where, valid=f"{size}, as line 1 has")
-    try:
-        return [float(cell) for cell in cells]
-    except ValueError as error:
-        raise ScenarioError(str(error), where=where, valid="numbers between commas") from error
 
 
 def _joints(columns: dict[str, FloatArray], joints: Sequence[str], path: Path) -> JointTable:

@@ -1,0 +1,56 @@
+"""Columns of numbers in CSV files: a header with their names, then rows; references and records are read from them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_dynamics.errors import ThunderError, listed
+
+FloatArray = NDArray[np.float64]
+
+
+def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = ()) -> dict[str, FloatArray]:
+    """Read columns by name, shape (N,) each; empty lines are passed over.
+
+    Args:
+        path: The file.
+        error: To raise.
+        wanted: Columns that must be there, the others are not looked at; none: all that are there.
+
+    Raises:
+        ThunderError: of the type `error`, with line and column, if the file cannot be read, lacks a column or has
+            two of one name, has no rows or one of another length, or a cell is no number.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            header = [name.strip() for name in next(reader, [])]
+            rows = [(f"{path}:{reader.line_num}", cells) for cells in reader if cells]
+    except (OSError, ValueError, csv.Error) as failure:
+        reason = getattr(failure, "strerror", None) or "no text"
+        raise error(f"cannot read it ({reason})", where=str(path), valid="a CSV file") from failure
+    names = list(wanted) or header
+    if missing := [name for name in names if name not in header]:
+        raise error(f"no column {listed(missing)}", where=f"{path}:1", valid=", ".join(names))
+    if not rows or any(header.count(name) > 1 for name in names):
+        raise error("no rows, or two columns of one name", where=str(path), valid="a line of names, then numbers")
+    for where, cells in rows:
+        if len(cells) != len(header):
+            raise error(f"{len(cells)} cells", where=where, valid=f"{len(header)}, as line 1 has")
+    places = {name: header.index(name) for name in names}
+    return {
+        name: np.array([_number(cells[place], error, where, name) for where, cells in rows])
+        for name, place in places.items()
+    }
+
+
+def _number(cell: str, error: type[ThunderError], where: str, name: str) -> float:
+    try:
+        return float(cell)
+    except ValueError as failure:
+        raise error(f"'{cell}' in column {name}", where=where, valid="a number") from failure
