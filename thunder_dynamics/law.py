@@ -85,9 +85,6 @@ class Law:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-LawBuilder = Callable[[RobotExpressions, Mapping[str, Any]], Law]
-
-
 def build_law(entry: EntryPoint, robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     """Call the builder of an installed law; whatever is wrong with it is one line that names the law and the place.
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
@@ -80,11 +79,6 @@ def _estimate(**changes: Any) -> Options:
     return {"initial_estimates": {LAST_LINK: {**_right_link(), **changes}}}
 
 
-def _pose(T: FloatArray) -> dict[str, Any]:
-    ypr = Rotation.from_matrix(T[:3, :3]).as_euler("ZYX")
-    return {"position": tuple(map(float, T[:3, 3])), "ypr": tuple(map(float, ypr))}
-
-
 def _from(q: FloatArray, reference: Options, duration: float) -> RunConfig:
     """From rest at `q`, with a right last link."""
     start = {"q": tuple(map(float, q)), "on_reference": False}
@@ -106,7 +100,7 @@ def starts(settings: Settings) -> Group:
         rng = _generator(settings, row)
         for q_d, q in draws.pairs(rng, library, count, (0.05, 0.5), tuple(np.deg2rad(angle))):
             (T,) = draws.poses(library, q_d[None])
-            cases.append(Case(row, _from(q, {"type": "hold", **_pose(T)}, 10.0), 0.1))
+            cases.append(Case(row, _from(q, {"type": "hold", **draws.stated(T)}, 10.0), 0.1))
     return Group("Starts away from the reference", tuple(cases), (*NO_FAULT, Criterion("success", 0.9, at_least=True)))
 
 
@@ -122,7 +116,7 @@ def references(settings: Settings) -> Group:
     for (row, draw), count in zip(WAYS.items(), counts, strict=True):
         for q, there in draw(_generator(settings, row), library, count):
             (T,) = draws.poses(library, q[None])
-            ways = [_pose(T), _pose(there), _pose(T)]
+            ways = [draws.stated(pose) for pose in (T, there, T)]
             reference = {"type": "poses", "poses": ways, "linear": SLOWLY, "dwell": 1.0}
             line = PoseToPose([T[:3, 3], there[:3, 3]], [T[:3, :3], there[:3, :3]], SLOWLY)
             cases.append(Case(row, _from(q, reference, 2.0 * line.duration + 3.0), 0.1))

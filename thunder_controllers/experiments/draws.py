@@ -42,6 +42,12 @@ def poses(library: Library, q: FloatArray) -> FloatArray:
     return np.array([library.evaluate("T_0_ee", one) for one in q])
 
 
+def stated(T: FloatArray) -> dict[str, Any]:
+    """A pose (4, 4) as a scenario says it."""
+    ypr = Rotation.from_matrix(T[:3, :3]).as_euler("ZYX")
+    return {"position": tuple(T[:3, 3].tolist()), "ypr": tuple(ypr.tolist())}
+
+
 def apart(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Distance [m] and angle [rad] between poses (N, 4, 4)."""
     relative = np.swapaxes(a[:, :3, :3], 1, 2) @ b[:, :3, :3]

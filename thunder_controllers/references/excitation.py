@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_controllers.references.trajectories import (
-    ACCELERATION,
-    CARTESIAN_SIZE,
-    POSITION,
-    ROTATION,
-    TWIST,
-    as_rotation,
-    as_vector,
-)
+from thunder_controllers.references.trajectories import POSITION, Values, as_rotation, as_vector, moving_pose
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +44,7 @@ class FourierSums:
         """Bound of |ẋ|, reached if all phases agree, shape (n,)."""
         return np.asarray(np.abs(self._amplitude) @ self._omega)
 
-    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: FloatArray) -> Values:
         """Values and two derivatives at times `t`, shape (N,) [s]; shape (N, n) each."""
         angle = np.multiply.outer(t, np.broadcast_to(self._omega, self._phase.shape)) + self._phase
         sine, cosine = self._amplitude * np.sin(angle), self._amplitude * np.cos(angle)
@@ -61,8 +53,6 @@ class FourierSums:
 
 class Excitation:
     """p_d = p₀ + x(t), R_d = R₀ Rz(a(t)) Ry(b(t)) Rx(c(t)), each of x, a, b, c one of `FourierSums`.
-
-    With ω and ω̇ in closed form, ω = R₀ (ȧ e_z + ḃ Rz e_y + ċ Rz Ry e_x).
 
     Args:
         position: p₀ [m], world frame, shape (3,).
@@ -96,15 +86,9 @@ class Excitation:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; see `trajectories`."""
-        x, x_dot, x_ddot = self._sums(t)
-        rows = np.zeros((len(t), CARTESIAN_SIZE))
-        rows[:, POSITION] = self._position + x[:, :3]
-        rows[:, TWIST.start : TWIST.start + 3] = x_dot[:, :3]
-        rows[:, ACCELERATION.start : ACCELERATION.start + 3] = x_ddot[:, :3]
-        rotation, omega, omega_dot = _turn(x[:, 3:], x_dot[:, 3:], x_ddot[:, 3:])
-        rows[:, ROTATION] = (self._rotation @ rotation).transpose(0, 2, 1).reshape(-1, 9)
-        rows[:, TWIST.start + 3 : TWIST.stop] = omega @ self._rotation.T
-        rows[:, ACCELERATION.start + 3 : ACCELERATION.stop] = omega_dot @ self._rotation.T
+        line, turn = zip(*((values[:, :3], values[:, 3:]) for values in self._sums(t)), strict=True)
+        rows = moving_pose(self._rotation, line, turn)
+        rows[:, POSITION] += self._position
         return rows
 
 
@@ -139,22 +123,3 @@ class JointExcitation:
         """Sample at times `t`, shape (N,), as rows of 3·n; see `trajectories`."""
         offset, velocity, acceleration = self._sums(t)
         return np.hstack([self._centre + offset, velocity, acceleration])
-
-
-def _turn(angle: FloatArray, rate: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rz(a) Ry(b) Rx(c), its angular velocity and acceleration in the frame it turns from; angles are (N, 3)."""
-    (sa, sb, sc), (ca, cb, cc) = np.sin(angle).T, np.cos(angle).T
-    rotation = np.empty((len(angle), 3, 3))
-    rotation[:, 0] = np.stack([ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc], axis=1)
-    rotation[:, 1] = np.stack([sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc], axis=1)
-    rotation[:, 2] = np.stack([-sb, cb * sc, cb * cc], axis=1)
-    zero = np.zeros_like(sa)
-    e_z = np.stack([zero, zero, zero + 1.0], axis=1)  # axes of the three turns, each moved by those before it
-    e_y = np.stack([-sa, ca, zero], axis=1)
-    e_x = rotation[:, :, 0]
-    yaw, pitch, roll = (rate[:, k : k + 1] for k in range(3))
-    first, second = yaw * e_z, pitch * e_y
-    omega = first + second + roll * e_x
-    omega_dot = change[:, 0:1] * e_z + change[:, 1:2] * e_y + change[:, 2:3] * e_x
-    omega_dot += np.cross(first, second) + np.cross(first + second, roll * e_x)
-    return rotation, omega, omega_dot

@@ -87,6 +87,25 @@ def common_period(frequency: ArrayLike) -> float | None:
     return denominator / numerator
 
 
+Values = tuple[FloatArray, FloatArray, FloatArray]
+"""Numbers and their first two derivatives, shape (N, size) each."""
+
+
+def moving_pose(rotation: FloatArray, position: Values, angles: Values) -> FloatArray:
+    """Rows of 24 of p_d and R Rz(ψ) Ry(θ) Rx(φ): three numbers each; every angle turns about its axis, once moved."""
+    angle, rate, change = (values[:, :, None] for values in angles)
+    yaw = rotation @ Rotation.from_euler("Z", angle[:, 0]).as_matrix()
+    turned = rotation @ Rotation.from_euler("ZYX", angle[:, :, 0]).as_matrix()
+    z, y, x = yaw[:, :, 2], yaw[:, :, 1], turned[:, :, 0]
+    first = rate[:, 0] * z
+    second = first + rate[:, 1] * y
+    omega_dot = change[:, 0] * z + change[:, 1] * y + change[:, 2] * x
+    omega_dot += rate[:, 1] * np.cross(first, y) + rate[:, 2] * np.cross(second, x)
+    omega = second + rate[:, 2] * x
+    columns = turned.transpose(0, 2, 1).reshape(-1, 9)
+    return np.hstack([position[0], columns, position[1], omega, position[2], omega_dot])
+
+
 class _Sinusoids:
     """x(t) = centre + A sin(2πft + φ) of `size` numbers, with its first two derivatives."""
 
@@ -107,7 +126,7 @@ class _Sinusoids:
         """Common period of the numbers that move [s]."""
         return common_period(self._moving)
 
-    def _values(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _values(self, t: FloatArray) -> Values:
         """x, ẋ and ẍ at times `t`, shape (N,); shape (N, size) each."""
         omega = 2.0 * np.pi * self._frequency
         angle = np.multiply.outer(t, omega) + self._phase
@@ -151,22 +170,7 @@ class Lissajous(_Sinusoids):
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24."""
-        position, velocity, acceleration = self._values(t)
-        rotation, omega, omega_dot = self._turn(t)
-        turn = rotation.transpose(0, 2, 1).reshape(-1, 9)
-        return np.hstack([position, turn, velocity, omega, acceleration, omega_dot])
-
-    def _turn(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """R_d (N, 3, 3), ω and its derivative (N, 3): what yaw, pitch and roll turn adds, each about its axis."""
-        angle, rate, acceleration = (values[:, :, None] for values in self._swing._values(t))
-        yaw = self._rotation @ Rotation.from_euler("Z", angle[:, 0]).as_matrix()
-        rotation = self._rotation @ Rotation.from_euler("ZYX", angle[:, :, 0]).as_matrix()
-        z, y, x = yaw[:, :, 2], yaw[:, :, 1], rotation[:, :, 0]
-        first = rate[:, 0] * z
-        second = first + rate[:, 1] * y
-        omega_dot = acceleration[:, 0] * z + acceleration[:, 1] * y + acceleration[:, 2] * x
-        omega_dot += rate[:, 1] * np.cross(first, y) + rate[:, 2] * np.cross(second, x)
-        return rotation, second + rate[:, 2] * x, omega_dot
+        return moving_pose(self._rotation, self._values(t), self._swing._values(t))
 
 
 class Hold(Lissajous):

@@ -31,14 +31,8 @@ FloatArray = NDArray[np.float64]
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
 
-MEASUREMENT_TIMEOUT = 0.01
-"""Default of the host [s]; two periods where that is longer."""
-
 MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
 """Further measurements that the plant can feed, and how."""
-
-GAP_LIMIT = 0.2
-"""Default of the host [s]; twenty periods where that is longer."""
 
 
 @dataclass
@@ -251,7 +245,7 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...], 
 
 
 def _host_options(config: RunConfig, n: int, where: str) -> Options:
-    host = config.host
+    host, default = config.host, Options()
 
     def limit(name: str) -> FloatArray | None:
         value = getattr(host, name)
@@ -259,7 +253,7 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
 
     return Options(
         gravity_compensated_by_robot=host.gravity_compensated_by_robot,
-        measurement_timeout=host.measurement_timeout or max(MEASUREMENT_TIMEOUT, 2.0 / config.rate),
+        measurement_timeout=host.measurement_timeout or max(default.measurement_timeout, 2.0 / config.rate),
         nominal_dt=1.0 / config.rate,
         reference_timeout=np.inf if host.reference_timeout is None else host.reference_timeout,
         saturation_freezes_adaptation=host.saturation_freezes_adaptation,
@@ -268,7 +262,7 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         velocity_limit=limit("velocity_limit"),
         velocity_patience=host.velocity_patience,
         velocity_limit_patience=host.velocity_limit_patience,
-        gap_limit=host.gap_limit or max(GAP_LIMIT, 20.0 / config.rate),
+        gap_limit=host.gap_limit or max(default.gap_limit, 20.0 / config.rate),
         approaches_jumps=host.approaches_jumps,
         approach_patience=np.inf if host.approach_patience is None else host.approach_patience,
         velocity_stop_ratio=host.velocity_stop_ratio,

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
+from thunder_controllers.host import Options
 from thunder_controllers.resources import SCENARIOS, locate
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
@@ -69,22 +70,25 @@ class StartSection(Strict):
     velocity: Literal["rest", "reference"] = "rest"
 
 
-class HostSection(Strict):
-    """Options of the host; limits replace those of the robot's description."""
+_HOST = Options()
 
-    gravity_compensated_by_robot: bool = False
+
+class HostSection(Strict):
+    """Options of the host, its defaults where none are given; limits replace those of the robot's description."""
+
+    gravity_compensated_by_robot: bool = _HOST.gravity_compensated_by_robot
     measurement_timeout: Positive | None = None
     reference_timeout: Positive | None = None
-    saturation_freezes_adaptation: bool = True
+    saturation_freezes_adaptation: bool = _HOST.saturation_freezes_adaptation
     effort_limit: LimitValues | None = None
     effort_rate_limit: LimitValues | None = None
     velocity_limit: LimitValues | None = None
-    velocity_patience: Positive = 0.1
-    velocity_limit_patience: Positive = 0.5
+    velocity_patience: Positive = _HOST.velocity_patience
+    velocity_limit_patience: Positive = _HOST.velocity_limit_patience
     gap_limit: Positive | None = None
-    approaches_jumps: bool = True
-    approach_patience: Positive | None = 1.0
-    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = 3.0
+    approaches_jumps: bool = _HOST.approaches_jumps
+    approach_patience: Positive | None = _HOST.approach_patience
+    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = _HOST.velocity_stop_ratio
 
 
 class RunConfig(Strict):

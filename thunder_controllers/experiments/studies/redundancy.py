@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import fmean, median
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Measured, Settings
@@ -67,11 +64,6 @@ def measure_joints(case: Case, trace: Trace, _timing: Timing) -> Measured:
     return Measured(values)
 
 
-def _pose(T: FloatArray) -> Mapping[str, Any]:
-    ypr = Rotation.from_matrix(T[:3, :3]).as_euler("ZYX")
-    return {"position": tuple(T[:3, 3].tolist()), "ypr": tuple(ypr.tolist())}
-
-
 def ends(rng: draws.Generator) -> FloatArray:
     """Draw two postures near each other and near the same limit of the same joint, (2, n)."""
     limits = library()
@@ -93,7 +85,7 @@ def lines(settings: Settings) -> Group:
         for pair in pairs:
             here, there = draws.poses(library(), pair)
             line = PoseToPose([here[:3, 3], there[:3, 3]], [here[:3, :3], there[:3, :3]], SPEED)
-            ways = TIMES * [_pose(here), _pose(there)] + [_pose(here)]
+            ways = [draws.stated(pose) for pose in TIMES * [here, there] + [here]]
             config = demo(
                 law={"options": {"redundancy": redundancy}, "initial_estimates": {LAST_LINK: bodies()[LAST_LINK]}},
                 reference={"type": "poses", "poses": ways, "linear": SPEED},

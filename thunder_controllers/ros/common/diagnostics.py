@@ -16,6 +16,9 @@ WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
+DIAGNOSTICS_PERIOD = 1.0
+"""[s] Of nodes whose user cannot choose it."""
+
 LONGEST_TEXT = 1000
 """Characters of a text that came in a message and is passed on."""
 

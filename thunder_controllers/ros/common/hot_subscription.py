@@ -18,6 +18,9 @@ Message = TypeVar("Message")
 
 NANOSECONDS = 1_000_000_000
 
+LOOK = 0.05
+"""Longest wait of a loop without a look at whether it should end [s]."""
+
 
 class OutsideExecutor(CallbackGroup):
     """Callback group whose members no executor waits on or runs."""

@@ -13,7 +13,6 @@ SET_LOAD = "thunder_set_load"
 MONITOR = "thunder_monitor"
 
 JOINT_STATES = "joint_states"
-COMMANDS = "effort_controller/commands"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ROBOT_DESCRIPTION = "robot_description"

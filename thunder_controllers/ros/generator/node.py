@@ -25,7 +25,7 @@ from std_srvs.srv import Trigger
 from thunder_controllers.package_uri import resolve, resolve_file, resolve_packages
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.library_message import format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
@@ -42,9 +42,6 @@ from thunder_controllers.ros.common.runtime import (
 from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildResult, Request
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.readers.command_options import named_values
-
-DIAGNOSTICS_PERIOD = 1.0
-"""[s]"""
 
 
 class GeneratorNode(Node):

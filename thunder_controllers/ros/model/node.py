@@ -16,7 +16,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
 from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -32,9 +32,6 @@ PARAMETERS = "par_"
 """Prefix of arguments that have a default: the values of the robot file."""
 
 WAITING = "waiting for a library"
-
-DIAGNOSTICS_PERIOD = 1.0
-"""[s]"""
 
 
 def check_functions(library: Library, functions: Sequence[str]) -> None:

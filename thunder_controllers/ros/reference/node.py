@@ -23,7 +23,7 @@ from thunder_controllers.references.motion import Kind, Leg, Motion, preview
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
-from thunder_controllers.ros.common.hot_subscription import NANOSECONDS, HotSubscription
+from thunder_controllers.ros.common.hot_subscription import LOOK, NANOSECONDS, HotSubscription
 from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
 from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -37,9 +37,6 @@ from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
-
-LOOK = 0.05
-"""Longest wait for a message without a look at whether the node should end [s]."""
 
 MAX_STEP = 0.05
 """The motion advances by at most this between two messages [s], so that a gap in time is no jump of it."""

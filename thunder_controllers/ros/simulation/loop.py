@@ -15,11 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thunder_controllers.ros.common.declarations import Values
+from thunder_controllers.ros.common.hot_subscription import LOOK
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
-
-LOOK = 0.05
-"""Longest wait without a look at whether the loop should end [s]."""
 
 MAX_LAG = 0.05
 """A loop that is later than this [s] gives the time up instead of running after it."""

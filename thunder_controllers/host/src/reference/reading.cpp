@@ -2,20 +2,17 @@
 #include "thunder/host/reference/reading.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/points.hpp"
 #include "thunder/host/motion/rotation.hpp"
 #include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 namespace {
-
-/// A quaternion's norm may differ from one by this; it is then normalised.
-constexpr double kQuaternionTolerance = 1e-3;
 
 [[noreturn]] void refuse(const std::string& wrong, const std::string& where, const std::string& valid) {
   throw HostError(ErrorKind::law, wrong, where, valid);
@@ -28,16 +25,8 @@ void check_count(std::size_t count, std::size_t least, std::size_t full, const s
 }
 
 TargetPose read_pose(const PoseNumbers& numbers, const std::string& where) {
-  TargetPose pose{{numbers[0], numbers[1], numbers[2]}, {numbers[3], numbers[4], numbers[5], numbers[6]}};
-  double square = 0.0;
-  for (const double value : pose.orientation) square += value * value;
-  const double norm = std::sqrt(square);
-  if (!all_finite(pose.position.data(), 3) || !std::isfinite(norm)) {
-    refuse("a position or orientation is not finite", where, "numbers");
-  }
-  if (std::abs(norm - 1.0) > kQuaternionTolerance) refuse("a quaternion of norm " + format(norm), where, "norm 1");
-  for (double& value : pose.orientation) value /= norm;
-  return pose;
+  if (!all_finite(numbers.data(), 7)) refuse("a position or orientation is not finite", where, "numbers");
+  return {{numbers[0], numbers[1], numbers[2]}, checked_orientation(numbers.data() + 3, where.c_str())};
 }
 
 const TwistNumbers& checked(const TwistNumbers& twist, const std::string& where) {
