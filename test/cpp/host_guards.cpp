@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -102,11 +103,55 @@ void check_misuse(const std::shared_ptr<const thunder::Library>& library) {
   CHECK(controller.lifecycle() == thunder::Lifecycle::unconfigured);
 }
 
+/// A clock that is set back lets no time pass: the effort stays.
+void check_clock(const std::shared_ptr<const thunder::Library>& library) {
+  double now = 10.0;
+  thunder::Options options;
+  options.clock = [&now] { return now; };
+  thunder::Controller controller;
+  controller.configure(library, "joint_adaptive", {}, {}, options);
+  const double q[2] = {0.1, 0.2}, qd[2] = {0.0, 0.0}, held[2] = {0.5, -0.5};
+  controller.activate(q, qd, held);
+  double effort[2];
+  controller.update(1e-3, q, qd, 1e-3, effort);
+  const double before[2] = {effort[0], effort[1]};
+  for (const double time : {5.0, std::nan("")}) {
+    now = time;
+    controller.update(2e-3, q, qd, -1.0, effort);  // not a valid period
+    CHECK(effort[0] == before[0] && effort[1] == before[1]);
+  }
+}
+
+/// Of a motion and what is asked for while it is rehearsed, the latter is followed.
+void check_rehearsal(const std::shared_ptr<const thunder::Library>& library) {
+  thunder::Controller controller;
+  controller.configure(library, "joint_adaptive");
+  const double q[2] = {0.1, 0.2}, qd[2] = {0.0, 0.0};
+  double effort[2];
+  controller.activate(q);
+  controller.update(1e-3, q, qd, 1e-3, effort);
+  const std::vector<thunder::TimedJoints> points = {{1.0, {0.2, 0.2}}};
+  const std::vector<std::function<void()>> others = {
+      [&] { controller.stop_motion(); }, [&] { controller.hold_reference(); }, [&] { controller.follow(points); },
+      [&] { controller.set_reference_entry("q", {0.1, 0.2}); }, [&] { controller.set_motion_limits({}); }};
+  for (const auto& ask : others) {
+    const thunder::MotionPlan plan = controller.plan_follow(points);
+    controller.rehearse(plan);
+    ask();
+    CHECK(is_refused([&] { controller.begin(plan); }));
+  }
+  controller.begin(controller.plan_follow(points));
+  controller.update(2e-3, q, qd, 1e-3, effort);
+  CHECK(controller.reference_source() == thunder::ReferenceSource::motion);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const auto library = thunder::Library::load(arguments[1]);
   check_misuse(library);
+  check_clock(library);
+  check_rehearsal(library);
   std::mt19937_64 random(1);
   const double start[2] = {0.1, 0.2};
   for (const char* law : {"joint_adaptive", "cartesian_spring"}) {

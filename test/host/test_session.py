@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -189,6 +190,41 @@ def test_a_pose_is_moved_to(library: Library) -> None:
 
 
 # --- start and end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asks_for_more", [False, True])
+def test_nobody_waits_while_a_motion_is_rehearsed_and_what_is_asked_for_meanwhile_wins(
+    library: Library, asks_for_more: bool
+) -> None:
+    """800 000 samples are played; were a lock or the interpreter held for it, a few updates at most fall into it."""
+    loop = Loop(library, rehearses_motions=True)
+    loop.activate()
+    loop.update()
+    points = [TimedJoints(1e-3 * k, START) for k in range(1, 100_001)]
+    seen: list[float] = []
+    errors: list[LawError] = []
+
+    def ask() -> None:
+        seen.append(loop.t)
+        try:
+            loop.session.follow(points)
+        except LawError as error:
+            errors.append(error)
+        seen.append(loop.t)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while thread.is_alive():
+        loop.update()
+        loop.session.snapshot()
+        if asks_for_more:
+            loop.session.hold_reference()
+    assert seen[1] - seen[0] > 100 * STEP
+    loop.update()
+    assert loop.source == ("hold" if asks_for_more else "motion")
+    assert [error.what for error in errors] == asks_for_more * [
+        "something else was asked for while the motion was rehearsed"
+    ]
 
 
 def test_efforts_begin_at_the_held_one_cut_to_the_limits(library: Library) -> None:

@@ -194,16 +194,18 @@ void bind_references(py::class_<ControlSession>& bound) {
       .def(
           "move_to_pose",
           [](ControlSession& s, const ArrayLike& position, const ArrayLike& orientation) {
-            s.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
-                           array_from<4>(orientation, "move_to_pose: orientation").data());
+            const auto place = array_from<3>(position, "move_to_pose: position");
+            const auto turn = array_from<4>(orientation, "move_to_pose: orientation");
+            const py::gil_scoped_release released;  // the thread that updates must not wait for a rehearsal
+            s.move_to_pose(place.data(), turn.data());
           },
           py::arg("position"), py::arg("orientation"),
           "To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.\n\n"
           "Raises LawError unless active, and while a reference is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedPose>&>(&ControlSession::follow), py::arg("points"),
-           "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
+           py::call_guard<py::gil_scoped_release>(), "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"),
-           "Through timed positions of joints, likewise.")
+           py::call_guard<py::gil_scoped_release>(), "Through timed positions of joints, likewise.")
       .def("stop_motion", &ControlSession::stop_motion,
            "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
       .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),

@@ -208,19 +208,31 @@ void Controller::set_motion_limits(const MotionLimits& limits) {
   parts("set_motion_limits").reference.set_limits(limits);
 }
 
-void Controller::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+MotionPlan Controller::plan_move_to_pose(const double position[3], const double orientation_xyzw[4]) {
   require(Lifecycle::active, "move_to_pose");
-  parts_->reference.go_to(position, orientation_xyzw);
+  return parts_->reference.plan(position, orientation_xyzw);
 }
 
-void Controller::follow(const std::vector<TimedPose>& points) {
+MotionPlan Controller::plan_follow(const std::vector<TimedPose>& points) {
   require(Lifecycle::active, "follow");
-  parts_->reference.follow(points);
+  return parts_->reference.plan(points);
 }
 
-void Controller::follow(const std::vector<TimedJoints>& points) {
+MotionPlan Controller::plan_follow(const std::vector<TimedJoints>& points) {
   require(Lifecycle::active, "follow");
-  parts_->reference.follow(points);
+  return parts_->reference.plan(points);
+}
+
+void Controller::rehearse(const MotionPlan& plan) { parts_->reference.rehearse(plan); }
+
+void Controller::begin(MotionPlan plan) {
+  require(Lifecycle::active, "motion");
+  parts_->reference.begin(std::move(plan));
+}
+
+void Controller::start(MotionPlan plan) {
+  rehearse(plan);
+  begin(std::move(plan));
 }
 
 void Controller::stop_motion() {

@@ -235,27 +235,38 @@ void ControlSession::require_active(const char* what) const {
   if (!is_active()) throw HostError(ErrorKind::law, "the controller is not active", what, "activate it first");
 }
 
-template <class Start>
-void ControlSession::move(Start start) {
-  const Lock lock(mutex_);
+void ControlSession::require_motion() const {
   require_active("motion");
-  if (follows_stream()) {
-    throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
-  }
-  start();
+  if (!follows_stream()) return;
+  throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
+}
+
+template <class Plan>
+void ControlSession::move(Plan plan) {
+  const Lock alone(motions_);
+  const auto planned = [&] {
+    const Lock lock(mutex_);
+    require_motion();
+    return plan();
+  };
+  MotionPlan motion = planned();
+  host_.rehearse(motion);
+  const Lock lock(mutex_);
+  require_motion();
+  host_.begin(std::move(motion));
   has_stream_ = false;
 }
 
 void ControlSession::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
-  move([&] { host_.move_to_pose(position, orientation_xyzw); });
+  move([&] { return host_.plan_move_to_pose(position, orientation_xyzw); });
 }
 
 void ControlSession::follow(const std::vector<TimedPose>& points) {
-  move([&] { host_.follow(points); });
+  move([&] { return host_.plan_follow(points); });
 }
 
 void ControlSession::follow(const std::vector<TimedJoints>& points) {
-  move([&] { host_.follow(points); });
+  move([&] { return host_.plan_follow(points); });
 }
 
 void ControlSession::stop_motion() {

@@ -122,41 +122,61 @@ void ReferencePort::hold() noexcept {
 
 void ReferencePort::set_limits(const MotionLimits& limits) {
   check_limits(limits);
+  ++requests_;
   written_.limits = limits;
   publish();
 }
 
-void ReferencePort::go_to(const double position[3], const double orientation[4]) {
+MotionPlan ReferencePort::plan(const double position[3], const double orientation[4]) {
   require_kind(true, "move_to_pose");
-  const PoseTarget target{{position[0], position[1], position[2]},
-                          checked_orientation(orientation, "move_to_pose: orientation")};
-  check_pose(target.position, target.orientation);
-  if (const InEffect* start = rehearsal_ ? find_start() : nullptr) {
-    rehearsal_->go(start->q.data(), start->values.data(), target, written_.limits);
-  }
-  begin_request(Request::go);
-  written_.target = target;
-  publish();
+  MotionPlan plan = plan_from_here();
+  plan.target = {{position[0], position[1], position[2]},
+                 checked_orientation(orientation, "move_to_pose: orientation")};
+  check_pose(plan.target.position, plan.target.orientation);
+  return plan;
 }
 
-void ReferencePort::follow(const std::vector<TimedPose>& points) {
+MotionPlan ReferencePort::plan(const std::vector<TimedPose>& points) {
   require_kind(true, "follow poses");
-  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, start_values());
+  MotionPlan plan = plan_from_here();
+  plan.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
   for (const TimedPose& point : points) check_pose(point.position, point.orientation);
-  rehearse(*knots);
-  begin_request(Request::follow);
-  written_.knots = std::move(knots);
-  publish();
+  return plan;
 }
 
-void ReferencePort::follow(const std::vector<TimedJoints>& points) {
+MotionPlan ReferencePort::plan(const std::vector<TimedJoints>& points) {
   require_kind(false, "follow joints");
-  std::shared_ptr<const SplineKnots> knots = prepare_knots(points, layout_, start_values());
+  MotionPlan plan = plan_from_here();
+  plan.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
   const thunder_entry& entry = find_entry(law_->reference, "q", law_->name);
   for (const TimedJoints& point : points) check_entry(entry, point.q.data());
-  rehearse(*knots);
-  begin_request(Request::follow);
-  written_.knots = std::move(knots);
+  return plan;
+}
+
+MotionPlan ReferencePort::plan_from_here() {
+  MotionPlan plan;
+  plan.limits = written_.limits;
+  plan.requests = requests_;
+  if (const InEffect* start = find_start()) {
+    plan.q = start->q;
+    plan.reference = start->values;
+  }
+  return plan;
+}
+
+/// Without a known start the points are all that can be looked at.
+void ReferencePort::rehearse(const MotionPlan& plan) {
+  if (rehearsal_ && !plan.q.empty()) rehearsal_->check(plan);
+}
+
+void ReferencePort::begin(MotionPlan plan) {
+  if (plan.requests != requests_) {
+    throw HostError(ErrorKind::law, "something else was asked for while the motion was rehearsed", "motion",
+                    "ask for it again");
+  }
+  begin_request(plan.knots ? Request::follow : Request::go);
+  written_.target = plan.target;
+  written_.knots = std::move(plan.knots);
   publish();
 }
 
@@ -171,16 +191,9 @@ const ReferencePort::InEffect* ReferencePort::find_start() {
   return start_is_known_ ? &in_effect_.value() : nullptr;
 }
 
-/// Without a known start the points are all that can be looked at.
-void ReferencePort::rehearse(const SplineKnots& knots) {
-  if (!rehearsal_) return;
-  if (const InEffect* start = find_start()) {
-    rehearsal_->follow(start->q.data(), start->values.data(), knots, written_.limits);
-  }
-}
-
 void ReferencePort::begin_request(Request request) noexcept {
   written_.request = request;
+  ++requests_;
   ++written_.number;
   written_.knots.reset();
   if (request == Request::write) return;

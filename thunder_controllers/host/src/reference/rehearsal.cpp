@@ -35,24 +35,27 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
   if (layout.is_cartesian) follower_.emplace(library_, law, limits);
 }
 
-void Rehearsal::begin(const double* q, const double* reference) {
-  std::copy_n(reference, sample_.size(), sample_.begin());
-  std::copy_n(q, q_.size(), q_.begin());
-  if (follower_) follower_->approach(q_.data(), reference);
+void Rehearsal::check(const MotionPlan& plan) {
+  sample_ = plan.reference;
+  q_ = plan.q;
+  if (follower_) follower_->approach(q_.data(), sample_.data());
+  if (plan.knots) {
+    follow(plan);
+  } else {
+    go(plan);
+  }
 }
 
-void Rehearsal::go(const double* q, const double* reference, const PoseTarget& target, const MotionLimits& limits) {
-  begin(q, reference);
-  player_.go(reference, target, limits);
+void Rehearsal::go(const MotionPlan& plan) {
+  player_.go(plan.reference.data(), plan.target, plan.limits);
   for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) {
     play(nullptr, time, kPeriod, "move_to_pose");
   }
 }
 
-void Rehearsal::follow(const double* q, const double* reference, const SplineKnots& knots,
-                       const MotionLimits& limits) {
-  begin(q, reference);
-  player_.follow(reference, knots, limits);
+void Rehearsal::follow(const MotionPlan& plan) {
+  const SplineKnots& knots = *plan.knots;
+  player_.follow(plan.reference.data(), knots, plan.limits);
   const double longest = std::max(kPeriod, knots.duration() / kMostSamples);
   double before = 0.0;
   for (std::size_t k = 0; k < knots.count(); ++k) {

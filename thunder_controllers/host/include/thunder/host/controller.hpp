@@ -90,10 +90,19 @@ class Controller {
   void set_motion_limits(const MotionLimits& limits);
   /// Motions of the reference from the sample in effect; the last request wins, also over set_reference and
   /// hold_reference. See ReferencePort. They throw HostError(law) unless active.
-  void move_to_pose(const double position[3], const double orientation_xyzw[4]);
-  void follow(const std::vector<TimedPose>& points);
-  void follow(const std::vector<TimedJoints>& points);
+  void move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+    start(plan_move_to_pose(position, orientation_xyzw));
+  }
+  void follow(const std::vector<TimedPose>& points) { start(plan_follow(points)); }
+  void follow(const std::vector<TimedJoints>& points) { start(plan_follow(points)); }
   void stop_motion();
+  /// The same motions in steps: `rehearse` may take seconds, in which others may configure whatever they like, but not
+  /// rehearse nor call `configure`; `begin` throws HostError(law) if they have asked for another reference.
+  MotionPlan plan_move_to_pose(const double position[3], const double orientation_xyzw[4]);
+  MotionPlan plan_follow(const std::vector<TimedPose>& points);
+  MotionPlan plan_follow(const std::vector<TimedJoints>& points);
+  void rehearse(const MotionPlan& plan);
+  void begin(MotionPlan plan);
   void set_gain(const std::string& name, const std::vector<double>& values);
   /// All of them, from the same update on, or none.
   void set_gains(const NamedValues& gains);
@@ -162,6 +171,7 @@ class Controller {
     std::vector<double> wanted_effort;
   };
 
+  void start(MotionPlan plan);
   Parts& parts(const char* what) const;
   void require(Lifecycle needed, const char* what) const;
   void check_start(const double* q, const double* qd, const double* held_effort) const;

@@ -91,7 +91,8 @@ class ControlSession {
   bool is_streamed() const;
   /// Hold the place where the next update finds the robot: where a clock was set, the old reference means nothing.
   void hold_reference();
-  /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, or while streamed.
+  /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, while streamed, or if another
+  /// reference was asked for while they were rehearsed.
   void move_to_pose(const double position[3], const double orientation_xyzw[4]);
   void follow(const std::vector<TimedPose>& points);
   void follow(const std::vector<TimedJoints>& points);
@@ -118,14 +119,16 @@ class ControlSession {
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
   void require_active(const char* what) const;
-  /// Take the lock, start a motion, and forget the stream.
-  template <class Start>
-  void move(Start start);
+  void require_motion() const;
+  /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.
+  template <class Plan>
+  void move(Plan plan);
   std::vector<double> within_limits(const double* effort) const;
   void check_distance(const double* q, double max_error);
   void end();
 
   Configuration configuration_;
+  PriorityMutex motions_;  ///< one motion is rehearsed at a time; taken before the next one
   mutable PriorityMutex mutex_;
   Controller host_;
   ReferenceDistance distance_;

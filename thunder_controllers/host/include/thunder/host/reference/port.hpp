@@ -60,22 +60,26 @@ class ReferencePort {
 
   /// Configuring thread: bounds of motions that begin from now on. Throws as check_limits does.
   void set_limits(const MotionLimits& limits);
-  /// Configuring thread: to rest at a pose, on a straight line, turning about one axis, within the limits, as
+  /// Configuring thread: plan to go to rest at a pose, on a straight line, turning about one axis, within the limits, as
   /// fast as they allow; a moving reference first comes to rest. Position [m], quaternion x, y, z, w of norm 1 to 1e-3.
   ///
   /// Throws HostError(law) for a joint law, for numbers that are not finite or out of the entries' bounds, for another
-  /// norm, or where the motion would leave limits or reach, see Rehearsal; what was followed before goes on. The two
-  /// below do so too.
-  void go_to(const double position[3], const double orientation[4]);
-  /// Configuring thread: through timed points, starting now, to rest at the last one; see SplineKnots. A point at
+  /// norm. The two below do so too.
+  MotionPlan plan(const double position[3], const double orientation[4]);
+  /// Configuring thread: plan to go through timed points, starting now, to rest at the last one; see SplineKnots. A point at
   /// time zero is where the motion starts: it must lie within 0.01 (m, rad, quaternion elements) of the sample in
   /// effect, and is otherwise left out.
   ///
   /// Throws HostError(law) also for times that do not increase or have no positive one, velocities or accelerations
   /// given to a part of the points only, a velocity at the end, or a turn above kLargestTurn between two points;
   /// HostError(dimension) for a wrong number of joints.
-  void follow(const std::vector<TimedPose>& points);
-  void follow(const std::vector<TimedJoints>& points);
+  MotionPlan plan(const std::vector<TimedPose>& points);
+  MotionPlan plan(const std::vector<TimedJoints>& points);
+  /// One thread at a time, beside the configuring thread: throws HostError(law) where the motion would leave limits or
+  /// reach, see Rehearsal.
+  void rehearse(const MotionPlan& plan);
+  /// Configuring thread: begin what was planned. Throws HostError(law) if something else was asked for since then.
+  void begin(MotionPlan plan);
   /// Configuring thread: come to rest, and hold that place.
   void stop() noexcept;
 
@@ -119,8 +123,7 @@ class ReferencePort {
   void check_pose(const Vector3& position, const Quaternion& orientation) const;
   void require_kind(bool is_cartesian, const char* what) const;
   const InEffect* find_start();
-  void rehearse(const SplineKnots& knots);
-  const double* start_values() { return find_start() ? in_effect_.value().values.data() : nullptr; }
+  MotionPlan plan_from_here();
   void publish() noexcept;
   void begin_request(Request request) noexcept;
 
@@ -144,6 +147,7 @@ class ReferencePort {
 
   // Configuring thread.
   Message written_;
+  std::uint64_t requests_ = 0;  ///< those for other limits included
   bool start_is_known_ = false;
   std::optional<Rehearsal> rehearsal_;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,24 +13,33 @@
 
 namespace thunder {
 
+/// A motion that was asked for and can be made, as far as can be said without a rehearsal.
+struct MotionPlan {
+  PoseTarget target;
+  std::shared_ptr<const SplineKnots> knots;  ///< null: to the target
+  MotionLimits limits;
+  std::vector<double> q, reference;          ///< where it starts; empty: that is not known
+  std::uint64_t requests = 0;                ///< how many there had been
+};
+
 /// Plays a motion before it begins, and finds out whether the joints can make it within their limits.
 ///
 /// Joint motions are compared with the limits of position, velocity and acceleration, sample by sample. Cartesian ones
 /// are followed by the joints from where they are, see PoseFollower.
-/// Configuring thread; allocates.
+/// One thread at a time; allocates, and may take seconds.
 class Rehearsal {
  public:
   /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q).
   Rehearsal(std::shared_ptr<const Library> library, const thunder_law& law, const SampleLayout& layout,
             const Limits& limits);
 
-  /// From joints at q and the flat reference in effect. Both throw HostError(law), `where` naming the motion, that says
-  /// when which joint would leave its limits, or how much of the way to a pose is missing.
-  void go(const double* q, const double* reference, const PoseTarget& target, const MotionLimits& limits);
-  void follow(const double* q, const double* reference, const SplineKnots& knots, const MotionLimits& limits);
+  /// A plan with a known start. Throws HostError(law), `where` naming the motion, that says when which joint would leave
+  /// its limits, or how much of the way to a pose is missing.
+  void check(const MotionPlan& plan);
 
  private:
-  void begin(const double* q, const double* reference);
+  void go(const MotionPlan& plan);
+  void follow(const MotionPlan& plan);
   void play(const SplineKnots* knots, double time, double period, const char* where);
   void check_joints(double time, const char* where) const;
   void check_pose(double time, double period, const char* where);
