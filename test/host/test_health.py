@@ -144,6 +144,25 @@ def test_silence_is_stale_and_so_is_a_controller_that_is_not_updated(run: Run) -
     assert reporter.report("active", snapshot=run.session.snapshot()).level == OK
 
 
+def test_another_session_s_first_activation_is_another_one(library: Library) -> None:
+    """Cleaned up, configured and activated again between two reports: steps and times begin anew."""
+    reporter, runs = HealthReporter(), [Run(Configuration(library, law="joint_adaptive")) for _ in range(2)]
+    for run, count in zip(runs, (1000, 10), strict=True):
+        run.activate()
+        run.update(count)
+        report = reporter.report("active", snapshot=run.session.snapshot())
+        assert float(report.values["loop rate [Hz]"]) == pytest.approx(1e3, rel=1e-5)
+
+
+def test_a_period_that_is_nonsense_says_nothing_of_the_jitter(run: Run) -> None:
+    run.activate()
+    run.update(10)
+    for dt in (1e300, -1e300, np.inf, np.nan):  # no integer holds them in nanoseconds
+        run.session.update(0, run.t, run.start, run.rest, dt, run.effort)
+    report = HealthReporter().report("active", snapshot=run.session.snapshot())
+    assert float(report.values["jitter p99 [ms]"]) < 1e-3
+
+
 def test_times_that_the_shell_measures_are_reported_exactly(run: Run) -> None:
     latencies, intervals = np.linspace(1e-3, 2e-3, 77), np.array([1.0, 1.1, 0.8, 1.0]) * 1e-3
     run.activate()

@@ -277,7 +277,7 @@ GuardBits Controller::update(double t, const double* q, const double* qd, double
 double Controller::elapsed(double dt, Clock::time_point now) noexcept {
   const std::function<double()>& clock = parts_->options.clock;
   const double time = clock ? clock() : std::chrono::duration<double>(now.time_since_epoch()).count();
-  const double measured = last_update_ ? time - *last_update_ : 0.0;
+  const double measured = last_update_ ? std::max(0.0, time - *last_update_) : 0.0;  // not back, whatever the clock says
   last_update_ = time;
   return parts_->monitor.is_valid_dt(dt) ? dt : measured;
 }

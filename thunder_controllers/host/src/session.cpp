@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNanoseconds = 1e9;
+constexpr double kLongestJitter = 1e15;  // [ns] beyond, a period is nonsense that no integer may hold
 
 /// Updates after which the ramp to the safe effort ends at the latest, ten periods each: ten seconds of 1 kHz.
 constexpr int kLongestRamp = 1000;
@@ -64,7 +65,7 @@ ControlSession::ControlSession(Configuration configuration, const Options& optio
 GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, const double* qd, double dt,
                                  double* effort) noexcept {
   const double late = std::abs(dt - host_.options().nominal_dt) * kNanoseconds;
-  if (std::isfinite(late)) step_.jitter.record(static_cast<std::uint64_t>(late));
+  if (late < kLongestJitter) step_.jitter.record(static_cast<std::uint64_t>(late));
   const GuardBits guards = host_.update(t, q, qd, dt, effort);
   step_.stamp = stamp;
   step_.time = t;

@@ -68,6 +68,11 @@ bool names_guard(const std::string& name, GuardBits guards) {
   return false;
 }
 
+/// Whether both are of one activation: another session counts activations and steps from their beginning, too.
+bool goes_on(const Snapshot& now, const Snapshot& before) {
+  return now.activation == before.activation && now.step_times.count() >= before.step_times.count();
+}
+
 /// Jitter is the distance of an interval from the median one.
 void add_intervals(const std::vector<double>& intervals, TextPairs& values) {
   const double sum = std::accumulate(intervals.begin(), intervals.end(), 0.0);
@@ -145,6 +150,8 @@ HealthReport HealthReporter::report(const Condition& condition) {
     has_moved = condition.snapshot->activation != before_.activation ||
                 condition.snapshot->step_times.count() != before_.step_times.count();
     before_ = *condition.snapshot;
+  } else {
+    before_ = Snapshot();
   }
   judge(condition, has_moved, fresh, report);
   return report;
@@ -155,7 +162,7 @@ void HealthReporter::add_times(const Condition& condition, TextPairs& values) co
   add_latencies(condition.latencies, values);
   if (!condition.snapshot || condition.snapshot->step_times.count() == 0) return;
   const Snapshot& now = *condition.snapshot;
-  const Snapshot before = now.activation == before_.activation ? before_ : Snapshot();
+  const Snapshot before = goes_on(now, before_) ? before_ : Snapshot();
   const std::uint64_t steps = now.step_times.count() - before.step_times.count();
   const double elapsed = now.time - before.time;
   if (steps > 0 && elapsed > 0.0 && condition.intervals.empty()) {
