@@ -300,8 +300,9 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
     ],
 )
 def test_a_name_that_nothing_has_is_one_line(
-    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     status, out, err = run(capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err
     assert err.startswith("thunder: error: ")
