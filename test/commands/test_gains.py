@@ -106,7 +106,7 @@ def test_gains_that_the_law_does_not_take_are_one_line(
 @pytest.mark.slow
 def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "add-a-robot.md").read_text(encoding="utf-8")
-    found = re.search(r"^    \.venv/bin/thunder gains (.*)$", page, re.MULTILINE)
+    found = re.search(r"^    thunder gains (.*)$", page, re.MULTILINE)
     assert found is not None
     robot, *arguments = shlex.split(found.group(1))
     monkeypatch.chdir(tmp_path)

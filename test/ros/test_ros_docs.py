@@ -20,11 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 COMMANDS = all_commands()
-STARTS = [
-    (name, line)
-    for name, line in COMMANDS
-    if re.match(r"(ros2 launch thunder_controllers|(\.venv/bin/)?thunder ros) ", line)
-]
+STARTS = [(name, line) for name, line in COMMANDS if re.match(r"(ros2 launch thunder_controllers|thunder ros) ", line)]
 
 
 def _service_names() -> set[str]:
@@ -76,7 +72,7 @@ def test_parameters_in_back_quotes_with_a_prefix_exist() -> None:
 def test_executables_that_are_named_are_installed_ones() -> None:
     scripts = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for name, line in COMMANDS:
-        for executable in re.findall(r"\.venv/bin/(thunder\w*)", line):
+        for executable in re.findall(r"(?:^|bin/)(thunder\w*) ", line):
             assert re.search(rf"^{executable} = ", scripts, re.MULTILINE), f"{name}: {line}"
 
 

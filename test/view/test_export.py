@@ -15,10 +15,10 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 from traces import make_frames, make_timing, make_trace
 
-from thunder_controllers.commands.run import export
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.simulation.trace import Trace
 from thunder_controllers.view.export import CONTROLLER, write_bag, write_csv
+from thunder_dynamics.cli import main
 from thunder_dynamics.inertia import Inertia
 
 LINK = "panda_link7"
@@ -104,7 +104,7 @@ def _results(folder: Path) -> Path:
 def test_command_exports_a_folder_of_results_without_running_again(tmp_path: Path) -> None:
     folder = _results(tmp_path)
     before = set(folder.iterdir())
-    assert CliRunner().invoke(export, [str(folder), "--csv", "--mcap", "--run", "second"]).exit_code == 0
+    assert CliRunner().invoke(main, ["export", str(folder), "--csv", "--mcap", "--run", "second"]).exit_code == 0
     assert {path.name for path in set(folder.iterdir()) - before} == {"second.csv", "second_bag"}
     write_csv(_trace(), folder / "wanted.csv")
     assert (folder / "second.csv").read_bytes() == (folder / "wanted.csv").read_bytes()
@@ -123,16 +123,16 @@ def test_a_mistake_of_an_export_is_one_line_and_writes_nothing(
 ) -> None:
     folder = _results(tmp_path)
     before = set(folder.iterdir())
-    done = CliRunner().invoke(export, [str(folder), *options])
+    done = CliRunner().invoke(main, ["export", str(folder), *options])
     assert done.exit_code == 2 and re.search(message, done.stderr.strip()) and done.stderr.count("\n") == 1
     assert set(folder.iterdir()) == before
 
 
 def test_a_folder_without_results_is_one_line(tmp_path: Path) -> None:
-    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
+    done = CliRunner().invoke(main, ["export", str(tmp_path), "--csv"])
     assert done.exit_code == 2 and "the results are incomplete" in done.stderr
     (_results(tmp_path) / "first.npz").write_bytes(b"PK")
-    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
+    done = CliRunner().invoke(main, ["export", str(tmp_path), "--csv"])
     assert done.exit_code == 2 and "valid: a folder that `thunder run` wrote" in done.stderr
 
 
