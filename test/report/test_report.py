@@ -19,7 +19,7 @@ from thunder_controllers.report import plots
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import html_table, write_report
 from thunder_controllers.report.replay import replay
-from thunder_controllers.report.summary import estimate_table, result_rows, verdict
+from thunder_controllers.report.summary import estimate_table, result_rows, short_rows, verdict, with_deviation
 from thunder_controllers.simulation.experiment import load_results
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_controllers.view.arm import Arm
@@ -158,7 +158,7 @@ def test_guards_and_faults_are_bars_and_a_choice_is_no_fault() -> None:
 def test_what_the_motion_does_not_excite_is_said_so_and_shows_no_error() -> None:
     traces, runs = {"adaptation": make_trace()}, {"adaptation": _runs()["adaptation"]}
     cells = {row[0]: row[1:] for row in estimate_table("tool", traces, runs)[1:]}
-    assert cells["mass [kg]"] == ["2", "0 ± 0.01", "3 → 2"]
+    assert cells["mass [kg]"] == ["2", "0.00 ± 0.01", "3 → 2"]
     assert cells["CoM_x [m]"][2].endswith(", not settled")
     assert cells["Ixx [kg·m²]"] == ["0.1", "–", "not identifiable here"]
     rows = dict(result_rows(runs)[1:])
@@ -226,6 +226,44 @@ def test_result_rows_have_a_cell_per_run() -> None:
     assert cells["guards that acted (steps)"] == "effort_rate_limited 4, effort_limited 1"
     assert cells["tool: error of mass [kg]"] == "1 → 4.6e-05"
     assert cells["effort limits kept"] == "yes"
+
+
+def test_the_short_table_fits_a_terminal_and_shows_masses_beside_the_truth() -> None:
+    runs = _runs()
+    runs["no_adaptation"]["guards"]["adaptation_frozen"] = 1000  # as chosen
+    rows = short_rows(runs, dict.fromkeys(runs, make_trace()))
+    widths = [max(len(line) for row in rows for line in row[k].splitlines()) for k in range(3)]
+    assert sum(widths) + 2 * 3 + 2 <= 80  # a space to each side, and one between columns
+    cells = {row[0]: row[1:] for row in rows}
+    assert cells["mass of tool [kg]"] == ["2, not adapted", "3 → 2"]
+    assert cells["mass in truth [kg]"] == ["2", "2"]
+    assert cells["fault that stopped the arm"] == ["none", "none"]
+    assert cells["guards that acted"] == ["effort rate limited\neffort limited"] * 2
+
+
+def test_the_wrong_belief_of_a_law_that_does_not_adapt_is_called_so() -> None:
+    payload = {"link": "tool", "estimate": dict.fromkeys(DYN_NAMES, 1.764), "fit": dict.fromkeys(DYN_NAMES, -3.9e-5)}
+    payload |= {"std": dict.fromkeys(DYN_NAMES, 1.2e-4), "trusted": DYN_NAMES}
+    runs = {name: {**run, "payload": payload} for name, run in _runs().items()}
+    cells = {row[0]: row[1:] for row in result_rows(runs)}
+    assert cells["tool: payload, mass [g]"] == ["1764, not adapted", "1764"]
+    assert cells["tool: payload, CoM [mm], by the record"][1] == ", ".join(["0.0 ± 0.1"] * 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "std", "text"),
+    [
+        (-3.998e-5, 1.2e-4, "0.0000 ± 0.0001"),
+        (0.73546, 0.00961, "0.735 ± 0.010"),
+        (1500.04, 0.23, "1500.0 ± 0.2"),
+        (1764.3, 23.0, "1764 ± 23"),
+        (-1.5, 1e-12, "-1.50000 ± 0.00000"),
+        (-1e-9, 1e-8, "0"),
+        (0.0, 0.0, "0"),
+    ],
+)
+def test_a_number_is_rounded_to_its_deviation(value: float, std: float, text: str) -> None:
+    assert with_deviation(value, std) == text
 
 
 def test_tables_escape() -> None:

@@ -307,7 +307,7 @@ def test_command_runs_a_scenario_and_says_where_the_report_lies(tmp_path: Path) 
     path.write_text(yaml.safe_dump(_document(duration=0.2)))
     result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out"), "--seed", "5"])
     assert result.exit_code == 0, result.output
-    assert "position error, mean of the last 0.2 s [mm]" in result.output
+    assert "position error, last 0.2 s [mm]" in result.output and "control step" not in result.output
     assert f"report: {tmp_path / 'out' / 'report.html'}" in result.output
     assert re.search(r"^adaptation +\S+ +100%$", result.output, re.MULTILINE)
     assert "\x1b" not in result.output
@@ -321,8 +321,9 @@ def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) ->
     document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
     path = tmp_path / "joints.yaml"
     path.write_text(yaml.safe_dump(document))
-    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out"), "--verbose"])
     assert result.exit_code == 0, result.output
+    assert "control step, median" in result.output
     assert len(re.findall(r"^note: .*leaves no margin at 1000 Hz", result.output, re.MULTILINE)) == 1
 
 

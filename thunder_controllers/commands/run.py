@@ -29,6 +29,9 @@ EXPORTS = (
 """Options of both commands."""
 
 
+verbose_option = click.option("--verbose", is_flag=True, help="Print all numbers, as the report has them.")
+
+
 def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(EXPORTS):
         command = option(command)
@@ -42,14 +45,15 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
 @click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
+@verbose_option
 @_with_exports
-def run(scenario: Path, out: Path | None, seed: int | None, view: bool, **exports: Any) -> None:
+def run(scenario: Path, out: Path | None, seed: int | None, view: bool, verbose: bool, **exports: Any) -> None:
     """Run a simulation SCENARIO (YAML file or name) and write traces, metrics and a report.
 
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
     """
     from thunder_controllers.report.page import write_report
-    from thunder_controllers.report.summary import result_rows, verdict
+    from thunder_controllers.report.summary import result_rows, short_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
     from thunder_controllers.view.arm import arms_of
@@ -66,8 +70,9 @@ def run(scenario: Path, out: Path | None, seed: int | None, view: bool, **export
             _export(result, arms, progress, **exports)
         for note in dict.fromkeys(note for one in result.runs for note in one.notes):
             click.echo(f"note: {note}")
-        print_table(result_rows(result.metrics["runs"]))
-        sentence, failures = verdict(result.metrics["runs"])
+        runs, traces = result.metrics["runs"], {one.name: one.trace for one in result.runs}
+        print_table(result_rows(runs) if verbose else short_rows(runs, traces))
+        sentence, failures = verdict(runs)
         if sentence:
             click.echo(sentence)
         click.echo(f"report: {report.resolve()}")

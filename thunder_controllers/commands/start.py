@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thunder_controllers.commands.run import run
+from thunder_controllers.commands.run import run, verbose_option
 from thunder_controllers.resources import share
 from thunder_dynamics.errors import ThunderError
 
@@ -27,10 +27,11 @@ class ProjectError(ThunderError):
 
 @click.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="results/demo", show_default=True)
+@verbose_option
 @click.pass_context
-def demo(context: click.Context, out: Path) -> None:
+def demo(context: click.Context, out: Path, verbose: bool) -> None:
     """Simulate a Panda with a wrong last link, without and with adaptation; write a report."""
-    context.invoke(run, scenario=Path(DEMO), out=out)
+    context.invoke(run, scenario=Path(DEMO), out=out, verbose=verbose)
 
 
 @click.command()

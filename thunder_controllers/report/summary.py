@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,7 +67,7 @@ def error_rows(runs: Runs) -> list[list[str]]:
     rows = [["", *runs]]
     for name, first in next(iter(runs.values()))["errors"].items():
         seconds = min(FINAL_SECONDS, *(run["duration"] for run in runs.values()))
-        for label, key in ((f"mean of the last {seconds:g} s", "final"), ("largest", "max")):
+        for label, key in ((f"last {seconds:g} s", "final"), ("largest", "max")):
             values = [run["errors"].get(name) for run in runs.values()]
             cells = (f"{1e3 * error[key]:.4g}" if error else "–" for error in values)
             rows.append([f"{name} error, {label} [m{first['unit']}]", *cells])
@@ -86,8 +87,8 @@ def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[l
     for k, parameter in enumerate(DYN_NAMES):
         truth = columns[-1][1][2, k]
         known = record is None or parameter in record["known"]
-        by_record = f"{record['fit'][parameter]:.4g} ± {record['std'][parameter]:.2g}" if record and known else "–"
-        cells = [_estimate(runs[name], shown[:, k], known, record, parameter) for name, shown in columns]
+        by_record = with_deviation(record["fit"][parameter], record["std"][parameter]) if record and known else "–"
+        cells = [_estimate(runs[name], shown[:, k], record, parameter) for name, shown in columns]
         rows.append([f"{parameter} [{UNITS[parameter]}]", f"{truth:.4g}", by_record, *cells])
     return rows
 
@@ -96,24 +97,56 @@ UNITS = dict(zip(DYN_NAMES, ("kg", "m", "m", "m", *["kg·m²"] * 6), strict=True
 """Of the parameters of a body."""
 
 
-def _estimate(run: Mapping[str, Any], shown: Any, known: bool, record: Mapping[str, Any] | None, name: str) -> str:
+def _estimate(run: Mapping[str, Any], shown: Any, record: Mapping[str, Any] | None, name: str) -> str:
     if not run.get("adaptation", True):
         return f"{shown[1]:.4g}, not adapted"
-    if not known:
+    if record is not None and name not in record["known"]:
         return HIDDEN
     settled = record is None or name in record["settled"]
     return f"{shown[0]:.4g} → {shown[1]:.4g}" + ("" if settled else f", {OPEN}")
 
 
-def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """The table of results: one column per run, the first row the header, the first column what it is."""
+def short_rows(runs: Runs, traces: Mapping[str, Trace]) -> list[list[str]]:
+    """What one wants to know first: errors, faults, masses beside the truth, guards; one column per run."""
     rows = error_rows(runs)
+    rows.append(_fault_row(runs))
+    for link in dict.fromkeys(str(name) for trace in traces.values() for name in trace.adapted_links):
+        cells = [_mass_cells(runs[name], trace, link) for name, trace in traces.items()]
+        for label, column in zip((f"mass of {link} [kg]", "mass in truth [kg]"), zip(*cells, strict=True), strict=True):
+            rows.append([label, *column])
+    rows.append(["guards that acted", *("\n".join(_guards(run)) or "none" for run in runs.values())])
+    return rows
+
+
+def _mass_cells(run: Mapping[str, Any], trace: Trace, link: str) -> tuple[str, str]:
+    """The link's mass, first estimate → last, and the true one at the end."""
+    links = trace.adapted_links.tolist()
+    if link not in links:
+        return "–", "–"
+    estimates, truth = trace.estimates[[0, -1], links.index(link), 0], trace.truth[-1, links.index(link), 0]
+    return _estimate(run, estimates, run.get("record", {}).get(link), "mass"), f"{truth:.4g}"
+
+
+def _guards(run: Mapping[str, Any]) -> list[str]:
+    """In words, but for that which holds the estimates where somebody chose so."""
+    chosen = () if run.get("adaptation", True) else ("adaptation_frozen",)
+    return [name.replace("_", " ") for name, steps in run["guards"].items() if steps and name not in chosen]
+
+
+def _fault_row(runs: Runs) -> list[str]:
+    faults = (run["fault"] for run in runs.values())
+    cells = (f"{fault['guard']} at {fault['time']:g} s" if fault else "none" for fault in faults)
+    return ["fault that stopped the arm", *cells]
+
+
+def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """The table of all results: one column per run, the first row the header, the first column what it is."""
+    rows = [*error_rows(runs), _fault_row(runs)]
     for label, key, form in (
         ("steps at the effort limit", "effort_limit_hits", "{:d}"),
         ("steps at the effort rate limit", "effort_rate_limit_hits", "{:d}"),
         ("effort limits kept", "limits_kept", "{}"),
-        ("fault that stopped the arm", "fault", "{0[guard]} at {0[time]:g} s"),
-        ("joint drift over the last period [rad, m]", "joint_drift", "{:.2g}"),
+        ("joint drift over the last period of the reference [rad, m]", "joint_drift", "{:.2g}"),
         ("wall time per simulated second [s]", "wall_per_simulated_second", "{:.3f}"),
     ):
         rows.append([label, *(_formatted(run[key], form) for run in runs.values())])
@@ -168,26 +201,40 @@ PAYLOAD = {
 
 def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """What the last adapted link carries, by the law's estimate and by the record; nothing if no run has a payload."""
-    found = [run.get("payload") for run in runs.values()]
-    link = next((one["link"] for one in found if one), None)
+    link = next((run["payload"]["link"] for run in runs.values() if run.get("payload")), None)
     if link is None:
         return []
     return [
-        [f"{link}: payload, {label}{by}", *(_payload_cell(one, what, names, unit) for one in found)]
+        [f"{link}: payload, {label}{by}", *(_payload_cell(run, what, names, unit) for run in runs.values())]
         for label, (names, unit) in PAYLOAD.items()
         for what, by in (("estimate", ""), ("fit", ", by the record"))
     ]
 
 
-def _payload_cell(payload: Mapping[str, Any] | None, what: str, names: Sequence[str], unit: float) -> str:
+def _payload_cell(run: Mapping[str, Any], what: str, names: Sequence[str], unit: float) -> str:
     """Numbers of one kind; those of the record with their standard deviations."""
+    payload = run.get("payload")
     if payload is None or payload[what][names[0]] is None:
         return "–"
     if not set(names) <= set(payload["trusted"]):
         return "not identifiable here"
-    values = ", ".join(f"{unit * payload[what][name]:.4g}" for name in names)
-    std = ", ".join(f"{unit * payload['std'][name]:.2g}" for name in names)
-    return f"{values} ± {std}" if what == "fit" else values
+    values = [unit * payload[what][name] for name in names]
+    if what == "fit":
+        return ", ".join(with_deviation(x, unit * payload["std"][n]) for x, n in zip(values, names, strict=True))
+    return ", ".join(f"{value:.4g}" for value in values) + ("" if run.get("adaptation", True) else ", not adapted")
+
+
+def with_deviation(value: float, std: float) -> str:
+    """`value ± std`, both to the first digit of the deviation, and to six digits of the value at most."""
+    largest = max(abs(value), std)
+    if largest < 1e-6:
+        return "0"
+    places = max(0, min(-_exponent(std) if std > 0.0 else 15, 5 - _exponent(largest)))
+    return f"{round(value, places) + 0.0:.{places}f} ± {std:.{places}f}"  # + 0: no −0
+
+
+def _exponent(value: float) -> int:
+    return math.floor(math.log10(value))
 
 
 def _formatted(value: Any, form: str) -> str:
