@@ -207,7 +207,10 @@ def _end_links(tree: UrdfTree, base: str, options: UrdfOptions) -> list[str]:
     ends = tree.end_links(base, chosen)
     off = tree.off_chain(base, ends[0])
     if not off and len(ends) > 1 and not chosen:
-        valid = f"one of them, or another link, by {option('ee_link')}"
+        carrier = tree.carrier(base, ends)
+        others = [leaf for leaf in tree.leaves(carrier) if leaf not in ends]
+        choice = listed([f"{carrier}, which carries them", *others])
+        valid = f"{choice}, or one of them, by {option('ee_link')} (in scenarios and in Python ee_link)"
         what = f"several links could be the end effector: {listed(ends)}"
         raise RobotFileError(what, where=tree.where, valid=valid)
     if off and len(chosen) == 1 and not options.tree:

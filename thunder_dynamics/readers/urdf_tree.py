@@ -87,10 +87,19 @@ class UrdfTree:
             self._require(link, "ee_link", below)
         if chosen:
             return list(chosen)
-        leaves = [name for name in below if not self.children[name]]
+        leaves = self.leaves(base)
         depth = {leaf: self._depth(base, leaf) for leaf in leaves}
         deepest = max(depth.values())
         return [leaf for leaf in leaves if depth[leaf] == deepest]
+
+    def leaves(self, link: str) -> list[str]:
+        """Links at or below `link` that carry no other."""
+        return [name for name in (link, *(joint.child for joint in self.below(link))) if not self.children[name]]
+
+    def carrier(self, base: str, links: Sequence[str]) -> str:
+        """The link farthest from `base` that is above, or one of, all of `links`."""
+        paths = [[base, *(joint.child for joint in self.chain(base, link))] for link in links]
+        return [level[0] for level in zip(*paths, strict=False) if len(set(level)) == 1][-1]
 
     def is_held(self, base: str, link: str) -> bool:
         """Whether only fixed joints are between `base` and `link`, below it."""

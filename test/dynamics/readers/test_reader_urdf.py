@@ -389,13 +389,17 @@ def test_movable_joints_off_the_chain_are_named() -> None:
     assert "movable joints off the chain from 'world' to 'rod': spin; valid: " in message and "locked_joints" in message
 
 
-def test_an_ambiguous_end_effector_lists_the_candidates() -> None:
-    text = changed(
-        "</robot>",
-        '<link name="probe"/><joint name="p" type="fixed"><parent link="wrist"/><child link="probe"/></joint></robot>',
+def test_an_ambiguous_end_effector_lists_the_candidates_and_first_the_link_that_carries_them() -> None:
+    """A hand with two fingers of two links each, and a frame between them that is nearer to the wrist."""
+    fixed = '<link name="{1}"/><joint name="to_{1}" type="fixed"><parent link="{0}"/><child link="{1}"/></joint>'
+    pairs = ("tool", "finger_a"), ("tool", "finger_b"), ("finger_a", "tip_a"), ("finger_b", "tip_b"), ("tool", "grasp")
+    text = changed("</robot>", "".join(fixed.format(*pair) for pair in pairs) + "</robot>")
+    message = message_of(text)
+    assert (
+        "several links could be the end effector: tip_a, tip_b; valid: tool, which carries them, grasp, or " in message
     )
-    assert "several links could be the end effector: tool, probe; valid: one of them, " in message_of(text)
-    assert read(text, ee_link="probe").ee.parameters == (0.0,) * 6
+    assert message.endswith("or one of them, by ee_link (in scenarios and in Python ee_link)")
+    assert read(text, ee_link="grasp").ee == read(text, ee_link="tool").ee
 
 
 @pytest.mark.parametrize(
