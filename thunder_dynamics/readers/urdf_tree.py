@@ -99,7 +99,8 @@ class UrdfTree:
     def carrier(self, base: str, links: Sequence[str]) -> str:
         """The link farthest from `base` that is above, or one of, all of `links`."""
         paths = [[base, *(joint.child for joint in self.chain(base, link))] for link in links]
-        return [level[0] for level in zip(*paths, strict=False) if len(set(level)) == 1][-1]
+        levels: list[tuple[str, ...]] = list(zip(*paths, strict=False))
+        return [level[0] for level in levels if len(set(level)) == 1][-1]
 
     def is_held(self, base: str, link: str) -> bool:
         """Whether only fixed joints are between `base` and `link`, below it."""
