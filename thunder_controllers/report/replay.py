@@ -116,7 +116,11 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
     ranges = zip("xyz", low.tolist(), high.tolist(), strict=True)
     axes = {f"{name}axis": {"title": f"{name} [m]", "range": ends} for name, *ends in ranges}
     return {
-        "scene": {**axes, "aspectmode": "data", "camera": {"eye": {"x": 1.4, "y": -1.4, "z": 0.6}}},
+        "scene": {
+            **axes,
+            "aspectmode": "data",
+            "camera": {"eye": {"x": 1.65, "y": -1.65, "z": 0.7}, "center": {"z": -0.1}},
+        },
         "sliders": [slider],
         "updatemenus": [{**menu, "pad": {"t": 24}, "showactive": False}],
         "template": "plotly_white",
