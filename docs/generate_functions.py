@@ -87,6 +87,7 @@ ABOUT = {
     "par_REG": ("kg, kg·m, kg·m²", "of the robot file"),
     "par_REG_from_DYN": ("SI", "parallel axes"),
     "par_DYN_from_REG": ("SI", "parallel axes"),
+    "pi_from_DYN": ("SI", "parallel axes"),
 }
 """Unit for revolute joints, and source, of every function."""
 

@@ -38,8 +38,7 @@ def launch_setup(context):
         )
         tools.append(model)
     if given["use_rqt"] == "true":
-        words = ["-m", "thunder_controllers.ros.tools.rqt", os.path.join(config, "rqt", "thunder.perspective")]
-        words += ["--namespace", given["namespace"]]
+        words = ["-m", "thunder_controllers.ros.tools.rqt", "--namespace", given["namespace"]]
         tools.append(ExecuteProcess(cmd=[sys.executable, *words], name="rqt", output="screen"))
     if given["use_rviz"] == "true":
         if given["urdf"]:

@@ -178,16 +178,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
+    except click.UsageError as error:
+        seen = "" if error.ctx is None else f"; see {error.ctx.command_path} --help"
+        _fail(f"{error.format_message().rstrip('.')}{seen}")
+    except click.ClickException as error:
+        _fail(error.format_message())
     except click.exceptions.Abort:
         click.echo("thunder: interrupted", err=True)
         sys.exit(130)
 
 
 def _fail(message: str) -> None:
-    click.echo(f"thunder: error: {message}", err=True)
+    click.echo(f"thunder: error: {' '.join(message.split())}", err=True)
     sys.exit(2)
 
 

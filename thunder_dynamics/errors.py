@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import EntryPoint, PackageNotFoundError, requires
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -103,6 +104,13 @@ class MissingLibraryError(ThunderError):
         super().__init__(f"{name} is not installed", where=where, valid=f"pip install {install}")
 
 
+def require(*modules: str) -> None:
+    """Raise `MissingLibraryError` for the first of some libraries that is not installed; none is imported."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise MissingLibraryError(module)
+
+
 def loaded(entry: EntryPoint) -> Any:
     """What the entry point of an installed package names.
 
@@ -112,6 +120,8 @@ def loaded(entry: EntryPoint) -> Any:
     """
     try:
         return entry.load()
+    except MissingLibraryError:
+        raise
     except Exception as error:
         own = entry.module.partition(".")[0]
         where = f"entry point {entry.name} = {entry.value}"

@@ -29,11 +29,9 @@ from thunder_dynamics.algorithms.dynamics import (
     propagate,
 )
 from thunder_dynamics.algorithms.elastic import elastic_terms
-from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
-from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
 from thunder_dynamics.spatial import homogeneous
 
@@ -57,7 +55,7 @@ class Argument:
     default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "dl", "k", "d", "dm", "par_REG", "par_REG_from_DYN", "par_DYN_from_REG"}) | catalogue.VECTORS
+VECTORS = frozenset({"G", "k", "d", "dm", "par_REG"}) | catalogue.VECTORS
 """Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
 
 
@@ -328,11 +326,16 @@ class RobotExpressions:
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
             self._declare_catalogue(catalogue.ReducedRegressor(self, self._kinematics))
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
-            self._declare_friction()
+            self._declare_catalogue(catalogue.Friction(self, self._kinematics))
+        if self.model.friction_order:
+            self._declare_catalogue(catalogue.ViscousFriction(self, self._kinematics))
         if self.model.elastic_joints:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
-            self._declare_conversions()
+            indices = [k for k, symbolic in enumerate(self.model.symbolic["par_DYN"]) if symbolic]
+            reg = SX.sym("par_REG", len(indices))
+            self.arguments["par_REG"] = Argument("par_REG", reg, "SI", "REG form of the symbolic entries of par_DYN.")
+            self._declare_catalogue(catalogue.SymbolicInertias(self, self._kinematics, indices))
         else:
             self._declare(
                 "par_REG", "", "Inertial parameters π of all links, REG form, 10n constants.", lambda: self.pi
@@ -411,17 +414,6 @@ class RobotExpressions:
             on_request = name not in catalogue.IN_EVERY_LIBRARY
             self._specs[name] = FunctionSpec(name, arguments, descr, expression, name not in VECTORS, on_request)
 
-    def _declare_friction(self) -> None:
-        dq = self.symbol("dq")
-        self._declare("dl", "dq", "Joint friction torque, n.", lambda: friction_torque(self.model, dq, self.parameters))
-        if self.model.friction_order:
-            self._declare(
-                "reg_dl",
-                "dq",
-                "reg_dl·par_Dl = viscous friction, n×(n·Dl_order).",
-                lambda: friction_regressor(self.model, dq),
-            )
-
     def _declare_elastic(self) -> None:
         symbols = {name: argument.symbol for name, argument in self.arguments.items()}
         terms = elastic_terms(self.model, symbols, self.parameters)
@@ -438,33 +430,3 @@ class RobotExpressions:
         for name, (arguments, descr) in described.items():
             if terms[name].numel():
                 self._declare(name, arguments, descr, partial(terms.__getitem__, name))
-
-    def _declare_conversions(self) -> None:
-        """REG values at the symbolic entries from DYN ones, and back: m first, then c = h/m, then I about the CoM."""
-        mask = self.model.symbolic["par_DYN"]
-        indices = [k for k, symbolic in enumerate(mask) if symbolic]
-        reg = SX.sym("par_REG", len(indices))
-        self.arguments["par_REG"] = Argument("par_REG", reg, "SI", "REG form of the symbolic entries of par_DYN.")
-        self._declare("par_REG_from_DYN", "par_DYN", "par_REG of the present par_DYN.", lambda: self.pi[indices])
-        self._declare(
-            "par_DYN_from_REG",
-            "par_REG",
-            "par_DYN that gives a par_REG (masses must not be zero).",
-            lambda: _dyn_from_reg(self.model, indices, reg),
-        )
-        self._declare_catalogue(catalogue.MaskedRegressors(self, self._kinematics, indices))
-
-
-def _dyn_from_reg(model: RobotModel, indices: Sequence[int], reg: SX) -> SX:
-    """Solve reg_from_dyn for the symbolic DYN entries, the others kept numeric; triangular in m, c, I."""
-    dyn: list[SX | float] = list(model.parameters("par_DYN"))
-    given = {index: reg[position] for position, index in enumerate(indices)}
-    for start in range(0, len(dyn), N_PARAMETERS):
-        mass = dyn[start] = given.get(start, dyn[start])
-        for k in range(start + 1, start + 4):
-            dyn[k] = given[k] / mass if k in given else dyn[k]
-        shift = parallel_axis(mass, dyn[start + 1 : start + 4])
-        for k in range(6):
-            index = start + 4 + k
-            dyn[index] = given[index] - shift[k] if index in given else dyn[index]
-    return ca.vertcat(*(SX(dyn[i]) for i in indices))

@@ -52,30 +52,23 @@ def _held(model: RobotModel, positions: Mapping[str, Position]) -> dict[int, Pos
             valid = nearest(name, model.joint_names)
             raise NameNotFoundError(f"no joint '{name}' to lock", where=model.source or model.name, valid=valid)
     where = model.source or model.name
-    poses = ((i, held_pose(link.joint, positions, where)) for i, link in enumerate(model.links))
-    return {i: pose for i, pose in poses if pose is not None}
+    held = {}
+    for i, joint in enumerate(link.joint for link in model.links):
+        coupling = joint.coupling
+        if joint.name in positions:
+            held[i] = locked_pose(joint, positions[joint.name], where)
+        elif coupling is not None and coupling.leader in positions:
+            at = coupling.multiplier * np.asarray(positions[coupling.leader], dtype=float) + coupling.offset
+            held[i] = locked_pose(replace(joint, limits=Limits()), at, where)  # the leader's limits are what counts
+    return held
 
 
-def held_pose(joint: Joint, positions: Mapping[str, Position], where: str) -> Pose | None:
-    """Pose in its parent of a link whose joint is held, or follows one that is; None if it moves.
-
-    Args:
-        joint: Of the link.
-        positions: As `lock_joints` has them.
-        where: For errors.
+def locked_pose(joint: Joint, position: Position, where: str) -> Pose:
+    """Pose in its parent of the link of a joint at a position.
 
     Raises:
-        ModelError: for a position that the joint cannot have.
+        ModelError: for a position that the joint cannot have; `where` is named.
     """
-    if joint.name in positions:
-        return _pose(joint, positions[joint.name], where)
-    if joint.coupling is None or joint.coupling.leader not in positions:
-        return None
-    at = joint.coupling.multiplier * np.asarray(positions[joint.coupling.leader], dtype=float) + joint.coupling.offset
-    return _pose(replace(joint, limits=Limits()), at, where)  # the leader's limits are what counts
-
-
-def _pose(joint: Joint, position: Position, where: str) -> Pose:
     at, kind, limits = np.ravel(np.asarray(position, dtype=float)), joint.kind, joint.limits
     is_free = at.size == kind.nq and np.isfinite(at).all() and (kind.nq > 1 or limits.lower <= at[0] <= limits.upper)
     if is_free:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from command_line import thunder
 from evaluation import load_robot
 
 from thunder_controllers.commands.info import info
@@ -49,6 +50,21 @@ def test_a_posture_shows_pose_singular_values_and_distances_to_limits() -> None:
     assert row(text, "both")[1:] == [f"{x:.4g}" for x in values]
     assert float(row(text, "manipulability,")[-1]) == pytest.approx(np.sqrt(np.linalg.det(J @ J.T)), rel=1e-3)
     assert row(text, "panda_joint4")[1:5] == ["-0.0998", "-3.072", "-0.0698", "0.03"]
+
+
+@pytest.mark.parametrize("compiler", ["CC", "CXX"])
+def test_without_a_compiler_it_says_so_once_and_shows_what_the_file_says(
+    compiler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = shown("planar3r", "--base-parameters")
+    monkeypatch.setenv(compiler, "no_such_compiler")
+    ended = thunder("info", "planar3r", "--base-parameters")
+    assert ended.exit_code == 0 and ended.output.count("warning") == 1
+    assert "thunder: warning: no compiler 'no_such_compiler': nothing is compiled" in ended.output
+    assert "planar3r, hash not compiled, 3 joints" in ended.output
+    assert row(ended.output, "joint1") == ["joint1", "–", "…", "–", "3", "–", "60", "–"]
+    start = "parameters "
+    assert ended.output[ended.output.index(start) :].split() == whole[whole.index(start) :].split()
 
 
 @pytest.mark.parametrize(

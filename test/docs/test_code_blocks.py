@@ -20,7 +20,7 @@ from thunder_dynamics.readers.xacro import expand_xacro
 ELSEWHERE = "changes the machine; test_user_law and test_packaging install elsewhere"
 
 NOT_HERE = {
-    r"ros2 |rqt_plot|rosdep |export ROS_": "needs a ROS distribution; test_ros_docs checks the names in it",
+    r"ros2 |rosdep |export ROS_": "needs a ROS distribution; test_ros_docs checks the names in it",
     r"sudo apt|colcon |source |python3 -m (pip|venv)": ELSEWHERE,
     r"pip install (-e (examples|\")|--no-deps|\"|--requirement)": ELSEWHERE,
     r"\. \.?venv/bin/activate": "changes the shell",
@@ -30,6 +30,7 @@ NOT_HERE = {
     r"thunder run .* --video": "renders for a minute: test/view has short ones",
     r"thunder run panda_payload_noise": "30 s of the Panda twice, as the demo",
     r"thunder (compare config|experiment bad_day)": "hundreds of runs: test/experiments has small ones",
+    r"plotjuggler |python3 -m thunder_controllers.ros.tools.rqt": "opens a window: test_layouts and test_rqt",
     r".*\[|thunder experiment NAME": "shows which options there are",
     r"eval |_THUNDER_COMPLETE": "lines of a shell's own file; test_cli completes",
     r".* run\.mcap ": "a record of one's own arm; test_identify reads bags",

@@ -274,11 +274,11 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["rnu", "panda_payload_noise"], "no command 'rnu'; valid: run"),
         (["expriment"], "(did you mean experiment?)"),
         (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
-        (["run", "panda_payload"], "config/scenarios: no file 'panda_payload'"),
+        (["run", "panda_payload"], "no scenario 'panda_payload'; valid: a file, or one of "),
         (["info", "panda.yml"], "no file 'panda.yml'; valid: panda, the name of a robot, or a file of "),
         (
             ["run", "mine/panda_payload_noise.yaml"],
-            "valid: panda_payload_noise, a name of config/scenarios, or a file of",
+            "valid: panda_payload_noise, the name of a scenario, or a file of",
         ),
         (["info", str(ROOT / "config/robots/planar4r.yaml")], "(did you mean planar3r.yaml?)"),
         (["run", str(ROOT / "config/scenarios/panda_excitaton.yaml")], "(did you mean panda_excitation.yaml?)"),
@@ -288,6 +288,11 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
         (["gains", "planar3r", "--law", "pd_plus", "--gain", "K_dd"], "(did you mean K_d?)"),
         (["mjcf", "pandas", "--out", "x.xml"], "(did you mean panda?)"),
         (["gen", "planar3r", "--law", "slotine_lee"], "(did you mean slotine_li?)"),
+        (["info"], "Missing argument 'ROBOT'; see thunder info --help"),
+        (["run", "x.yaml", "--sed", "5"], "see thunder run --help"),
+        (["compare", "no_such.yaml"], "no_such.yaml: the file cannot be read"),
+        (["experiment", "bad_dya"], "no experiment 'bad_dya'"),
+        (["ros", "panda_adaptive", "lew:=pd_plus"], "lew"),
         (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),
         (["new", "/proc/x"], "/proc/x: No such file or directory"),
         (["gains", "planar3r", "--law", "pd_plus", "--gains", "K_d=fast"], "'fast' is no number"),
@@ -295,10 +300,17 @@ def test_the_former_spelling_of_out_is_understood(capsys: pytest.CaptureFixture[
     ],
 )
 def test_a_name_that_nothing_has_is_one_line(
-    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     status, out, err = run(capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err
+    assert err.startswith("thunder: error: ")
+
+
+def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys)
+    assert status == 2 and "Compile robots and control laws" in out + err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from thunder_dynamics.model import Joint, JointKind, Link, Pose, RobotModel
 
 RELATIVE = 1e-12  # the acceptance limit: one expression graph, compiled with other roundings
 PEER = 1e-10  # a recursion of other roundings, over tens of links
-CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
+CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN")
 
 
 def arguments_of(robot: RobotExpressions, seed: int) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from command_line import thunder
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.commands.experiment import experiment as command
@@ -98,6 +99,6 @@ def test_singular_postures_are_singular(library: Library) -> None:
     ],
 )
 def test_an_error_is_one_line_and_2(arguments: list[str], message: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "out")])
+    result = thunder("experiment", *arguments, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert result.output.count("\n") == 1 and message in result.output

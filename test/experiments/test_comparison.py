@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from command_line import Ended, thunder
 from evaluation import ROOT
 
-from thunder_controllers.commands.compare import compare
 from thunder_controllers.experiments.comparison.figure import CURVES, draw
 from thunder_controllers.experiments.comparison.plan import choose_run, make_plan, parse_grid
 from thunder_controllers.experiments.comparison.results import MEASURES, table
@@ -41,8 +40,8 @@ def scenario(tmp_path: Path) -> Scenario:
     return load_scenario(_file(tmp_path))
 
 
-def _compare(path: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(compare, [str(path), "--out", str(path.parent / "out"), "--jobs", "2", *arguments])
+def _compare(path: Path, *arguments: str) -> Ended:
+    return thunder("compare", path, "--out", path.parent / "out", "--jobs", "2", *arguments)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from command_line import thunder
 
 from thunder_controllers.commands.experiment import experiment as command
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Findings, Group, Outcome, Settings
@@ -150,7 +151,7 @@ def test_the_experiments_are_listed_with_a_line_each() -> None:
     assert result.exit_code == 0
     shown = {line.split()[0] for line in result.output.splitlines()[2:]}
     assert shown >= {"bad_day", *STUDIES}
-    nothing = CliRunner().invoke(command, [])
+    nothing = thunder("experiment")
     assert (
         nothing.exit_code == 2
         and "no experiment is named; valid: adaptation_shootout, adaptive_vs_fixed, bad_day, " in nothing.output

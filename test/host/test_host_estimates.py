@@ -1,4 +1,4 @@
-"""Estimates of inertias and distances from references, as the host computes them for every controller."""
+"""Estimates of inertias, as the host computes them for every controller."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from evaluation import load_robot
 from hypothesis import given
 from hypothesis import strategies as st
 from pendulum2 import compile_pendulum2
-from scipy.spatial.transform import Rotation
 
 import thunder_dynamics
 from thunder_controllers.host import (
     SMALLEST_MASS,
     Library,
-    ReferenceDistance,
     about_com,
     estimate_topics,
     estimated_links,
@@ -108,32 +106,3 @@ def test_a_law_without_inertias_among_its_estimates_has_no_links(pendulum2: Libr
     assert estimated_links(pendulum2, "joint_adaptive") == ()  # its pi_hat holds two masses
     with pytest.raises(NameNotFoundError):
         estimated_links(pendulum2, "another")
-
-
-def test_distance_of_a_joint_reference_is_the_largest_difference(pendulum2: Library) -> None:
-    distance = ReferenceDistance(pendulum2, "joint_adaptive")
-    reference = np.array([0.1, -0.3, 5.0, 5.0, 5.0, 5.0])  # velocities and accelerations do not count
-    assert distance.evaluate([0.2, 0.1], reference) == pytest.approx(0.4, abs=1e-15)
-
-
-@pytest.mark.parametrize("angle", [1e-9, 0.3, 2.0, math.pi])
-def test_distance_of_a_pose_is_way_or_angle(panda: Library, angle: float) -> None:
-    pose = np.asarray(panda.evaluate("T_0_ee", HOME))
-    turned = pose[:3, :3] @ Rotation.from_rotvec(angle * np.array([0.0, 0.6, 0.8])).as_matrix()
-    distance = ReferenceDistance(panda, "cartesian_backstepping")
-
-    def reference(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-        return np.concatenate((position, rotation.ravel(order="F"), np.zeros(12)))
-
-    # Rounding of a rotation matrix, 1e-15 per element; the angle's own resolution near π is its square root.
-    tolerance = 1e-7 if angle == math.pi else 1e-14
-    assert distance.evaluate(HOME, reference(pose[:3, 3], turned)) == pytest.approx(angle, abs=tolerance)
-    far = pose[:3, 3] + np.array([0.0, 3.0, 4.0])
-    assert distance.evaluate(HOME, reference(far, turned)) == pytest.approx(5.0, rel=1e-14)
-
-
-def test_a_place_without_a_pose_is_infinitely_far(panda: Library) -> None:
-    distance = ReferenceDistance(panda, "cartesian_backstepping")
-    assert distance.evaluate(np.full(7, np.nan), np.zeros(24)) == math.inf
-    with pytest.raises(DimensionError):
-        distance.evaluate(HOME, np.zeros(23))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from command_line import thunder
 
 from thunder_controllers.commands.run import run as run_command
 from thunder_controllers.simulation.experiment import ScenarioResult, run_once, run_scenario
@@ -344,20 +345,20 @@ def test_command_refuses_a_reference_that_leaves_the_reach_late(tmp_path: Path) 
     steps = [{"time": t, "position": [0.45, 0.0, z], "ypr": [0, 0, np.pi]} for t, z in ((0, 0.45), (0.9, 1.6))]
     path = tmp_path / "far.yaml"
     path.write_text(yaml.safe_dump(_document(reference={"type": "steps", "steps": steps})))
-    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
+    result = thunder("run", path, "--out", tmp_path / "out")
     assert (result.exit_code, list((tmp_path / "out").glob("*.npz"))) == (2, [])
     assert "run no_adaptation: reference: the reference is out of reach from t = 0.9" in result.output
 
 
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(run_command, [str(tmp_path / "none.yaml")])
+    result = thunder("run", tmp_path / "none.yaml")
     assert result.exit_code == 2
     assert result.output.strip().count("\n") == 0
-    assert result.output.startswith("thunder run: ") and "none.yaml: the file cannot be read" in result.output
+    assert result.output.startswith("thunder: error: ") and "none.yaml: the file cannot be read" in result.output
     path = tmp_path / "misfit.yaml"
     path.write_text(yaml.safe_dump(_document(robot="none.yaml")))
-    result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
-    assert result.output.count("\n") == 1 and result.output.startswith("thunder run: ")
+    result = thunder("run", path, "--out", tmp_path / "out")
+    assert result.output.count("\n") == 1 and result.output.startswith("thunder: error: ")
 
 
 @pytest.mark.parametrize(("profile", "delay"), [("stiff", 0.001), ("topics", 0.002), ("topics", 0.003)])

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 from traces import make_frames, make_timing, make_trace
 
-from thunder_controllers.commands.run import export
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.simulation.trace import Trace
 from thunder_controllers.view.export import CONTROLLER, write_bag, write_csv
+from thunder_dynamics.cli import main
 from thunder_dynamics.inertia import Inertia
 
 LINK = "panda_link7"
@@ -104,7 +103,7 @@ def _results(folder: Path) -> Path:
 def test_command_exports_a_folder_of_results_without_running_again(tmp_path: Path) -> None:
     folder = _results(tmp_path)
     before = set(folder.iterdir())
-    assert CliRunner().invoke(export, [str(folder), "--csv", "--mcap", "--run", "second"]).exit_code == 0
+    main(["export", str(folder), "--csv", "--mcap", "--run", "second"])
     assert {path.name for path in set(folder.iterdir()) - before} == {"second.csv", "second_bag"}
     write_csv(_trace(), folder / "wanted.csv")
     assert (folder / "second.csv").read_bytes() == (folder / "wanted.csv").read_bytes()
@@ -119,21 +118,25 @@ def test_command_exports_a_folder_of_results_without_running_again(tmp_path: Pat
     ],
 )
 def test_a_mistake_of_an_export_is_one_line_and_writes_nothing(
-    options: list[str], message: str, tmp_path: Path
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _results(tmp_path)
     before = set(folder.iterdir())
-    done = CliRunner().invoke(export, [str(folder), *options])
-    assert done.exit_code == 2 and re.search(message, done.stderr.strip()) and done.stderr.count("\n") == 1
+    said = _refused([str(folder), *options], capsys)
+    assert re.search(message, said.strip()) and said.count("\n") == 1
     assert set(folder.iterdir()) == before
 
 
-def test_a_folder_without_results_is_one_line(tmp_path: Path) -> None:
-    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
-    assert done.exit_code == 2 and "the results are incomplete" in done.stderr
+def test_a_folder_without_results_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "the results are incomplete" in _refused([str(tmp_path), "--csv"], capsys)
     (_results(tmp_path) / "first.npz").write_bytes(b"PK")
-    done = CliRunner().invoke(export, [str(tmp_path), "--csv"])
-    assert done.exit_code == 2 and "valid: a folder that `thunder run` wrote" in done.stderr
+    assert "valid: a folder that `thunder run` wrote" in _refused([str(tmp_path), "--csv"], capsys)
+
+
+def _refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit, match="2"):
+        main(["export", *arguments])
+    return capsys.readouterr().err
 
 
 def test_bag_holds_poses_errors_and_estimates(bag: Path) -> None:

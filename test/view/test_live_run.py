@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
+from thunder_controllers import simulate
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.preparation import Setup
 from thunder_controllers.simulation.scenario import Run, Scenario, load_scenario
@@ -120,6 +121,15 @@ def test_a_slow_run_does_not_wait_and_a_slow_display_misses_pictures(tmp_path: P
     run_scenario(scenario, tmp_path / "out", watch=view)
     assert [round(t, 3) for _, t in shown] == 2 * [0.032, 0.132, 0.232, 0.332, 0.399, 0.499]
     assert clock.now - 100.0 < 2 * (0.5 + clock.drawing)
+
+
+def test_one_run_from_python_is_shown(page: Any) -> None:
+    _, shown = page(Clock())
+    hold = {"type": "joint_lissajous", "centre": [0.3, 0.6, -0.4], "amplitude": 0.1, "frequency": 0.5}
+    robot = ROOT / "config/robots/planar3r.yaml"
+    result = simulate(robot, law="slotine_li", reference=hold, duration=0.2, rate=500.0, view=True)
+    assert [t for _, t in shown] == pytest.approx(np.arange(1, 7) / 30, abs=4e-3)  # two periods
+    np.testing.assert_allclose(shown[-1][0].frames.position[0, -1], result.trace.position[-1], atol=1e-6)
 
 
 def test_an_interrupted_run_leaves_the_results_of_before(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import click
 
 from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
-from thunder_dynamics.errors import ThunderError
 
 
 @click.command()
@@ -49,16 +48,12 @@ def compare(
     from thunder_controllers.simulation.scenario import load_scenario
 
     started = time.perf_counter()
-    try:
-        loaded, grid = load_scenario(scenario), parse_grid(gains)
-        plan = make_plan(choose_run(loaded, run_name), [parse_law(text) for text in laws], grid, seeds)
-        folder = out or Path("results") / f"compare_{loaded.name}"
-        with show_progress() as progress:
-            outcomes = run_plan(plan, folder, jobs, progress)
-        write_results(plan, outcomes, folder, loaded.name)
-    except ThunderError as error:
-        click.echo(f"thunder compare: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+    loaded, grid = load_scenario(scenario), parse_grid(gains)
+    plan = make_plan(choose_run(loaded, run_name), [parse_law(text) for text in laws], grid, seeds)
+    folder = out or Path("results") / f"compare_{loaded.name}"
+    with show_progress() as progress:
+        outcomes = run_plan(plan, folder, jobs, progress)
+    write_results(plan, outcomes, folder, loaded.name)
     print_table(table(plan, outcomes))
     for note in plan.notes:
         click.echo(f"note: {note}")

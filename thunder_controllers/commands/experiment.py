@@ -14,7 +14,7 @@ import click
 
 from thunder_controllers.commands.terminal import print_table, show_progress
 from thunder_dynamics.cli import completer
-from thunder_dynamics.errors import ScenarioError, ThunderError
+from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
     from thunder_controllers.experiments.experiment import Findings, Group, Outcome
@@ -59,24 +59,20 @@ def experiment(
     from thunder_controllers.experiments.table import make_document, missed, tables
 
     started = time.perf_counter()
-    try:
-        if lists:
-            known = {one: load_experiment(one).description.splitlines()[0] for one in experiment_entries()}
-            print_table([["experiment", "what it shows"], *map(list, known.items())], left=2)
-            return
-        if name is None:
-            raise ScenarioError("no experiment is named", valid=f"{', '.join(experiment_entries())}, or --list")
-        earlier = None if compare is None else _read(compare)
-        found = load_experiment(name)
-        settings = Settings(seed, cases or found.cases, long)
-        folder = out or Path("results") / name
-        folder.mkdir(parents=True, exist_ok=True)
-        findings = _run(found.select(names, settings), jobs)
-        document = make_document(name, found, settings, findings)
-        report = write_report(folder, document, findings, earlier)
-    except ThunderError as error:
-        click.echo(f"thunder experiment: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+    if lists:
+        known = {one: load_experiment(one).description.splitlines()[0] for one in experiment_entries()}
+        print_table([["experiment", "what it shows"], *map(list, known.items())], left=2)
+        return
+    if name is None:
+        raise ScenarioError("no experiment is named", valid=f"{', '.join(experiment_entries())}, or --list")
+    earlier = None if compare is None else _read(compare)
+    found = load_experiment(name)
+    settings = Settings(seed, cases or found.cases, long)
+    folder = out or Path("results") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    findings = _run(found.select(names, settings), jobs)
+    document = make_document(name, found, settings, findings)
+    report = write_report(folder, document, findings, earlier)
     for table in tables(document, earlier):
         print_table(table, left=2)
     runs = sum(len(cases) for group in findings.values() for cases in group.cases.values())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +15,7 @@ from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
+from thunder_dynamics.codegen.toolchain import what_is_missing
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel
@@ -38,7 +41,7 @@ ROUNDED = 12
 def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, Any]) -> None:
     """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters, functions.
 
-    Compiles it if it is new, unless only a posture is asked for.
+    Compiles it if it is new, unless only a posture is asked for; without a compiler it shows what the file says.
     """
     from thunder_dynamics.expressions import RobotExpressions
 
@@ -46,11 +49,18 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
     if at is not None:
         _show_posture(RobotExpressions(model), _positions(model, at))
         return
-    library = Library(build(model, python=False) / f"lib{model.name}.so")
-    click.echo(f"{library.robot}, hash {library.hash[:16]}, {library.n_joints} joints")
+    missing = what_is_missing()
+    library = None if missing else Library(build(model, python=False) / f"lib{model.name}.so")
+    if library is None:
+        what = f"{missing}: nothing is compiled, and the limits are the file's, without what a controller adds"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+    click.echo(f"{model.name}, hash {library.hash[:16] if library else 'not compiled'}, {model.n} joints")
     print_table(_tree(model), left=4)
     print_table(_frames(model))
-    _show_limits(library)
+    if library is None:
+        _print_limits(model.joint_names, [astuple(link.joint.limits) for link in model.links])
+    else:
+        _show_limits(library)
     print_table(_parameters(model))
     expressions = RobotExpressions(model)
     print_table(function_rows(expressions), left=3)
@@ -104,15 +114,20 @@ def _show_limits(library: Library) -> None:
     except LawError as error:
         click.echo(f"No controller takes it: {error}")
         return
-    rows = [["joint", "position", "velocity", "acceleration", "effort", "effort rate"]]
-    values = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
-    for i, joint in enumerate(library.joint_names):
-        position = f"{_number(limits.position_lower[i])} … {_number(limits.position_upper[i])}"
-        rows.append([joint, position, *(_number(value[i]) for value in values)])
-    print_table(rows)
-    click.echo("SI units; – where there is no limit")
+    position = (limits.position_lower, limits.position_upper)
+    others = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
+    _print_limits(library.joint_names, zip(*position, *others, strict=True))
     for note in limits.notes:
         click.echo(f"Note: {note}")
+
+
+def _print_limits(joints: Sequence[str], limits: Iterable[Sequence[float]]) -> None:
+    """Limits of each joint in the order of `joints.Limits`."""
+    rows = [["joint", "position", "velocity", "acceleration", "effort", "effort rate"]]
+    for joint, (lower, upper, *others) in zip(joints, limits, strict=True):
+        rows.append([joint, f"{_number(lower)} … {_number(upper)}", *map(_number, others)])
+    print_table(rows)
+    click.echo("SI units; – where there is no limit")
 
 
 def _positions(model: RobotModel, text: str) -> FloatArray:

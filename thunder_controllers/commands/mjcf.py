@@ -10,12 +10,13 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from thunder_controllers.resources import locate, shipped
+from thunder_controllers.resources import shipped
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions, SimulatedRobot
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers import locate
 from thunder_dynamics.readers.command_options import XACRO, reading_options
 
 DESCRIPTIONS = "urdf"
@@ -86,7 +87,7 @@ def write_model(
     if not timestep > 0.0:
         raise ScenarioError(f"a time step of {timestep:g} s", where="timestep", valid="a positive one")
     options = RobotOptions(
-        urdf=str(locate(robot, DESCRIPTIONS)),
+        urdf=str(locate(robot, lambda: shipped(DESCRIPTIONS), "description")),
         reading=reading,
         joints=(),
         period=timestep,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError, ThunderError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 if TYPE_CHECKING:
     from thunder_controllers.simulation.experiment import ScenarioResult
@@ -59,31 +59,27 @@ def run(scenario: Path, out: Path | None, seed: int | None, view: bool, verbose:
     from thunder_controllers.view.arm import arms_of
     from thunder_controllers.view.live import View
 
-    try:
-        loaded = load_scenario(scenario, seed)
-        folder = out or Path("results") / loaded.name
-        _check(exports["video"])
-        with View(click.echo) if view else nullcontext() as watch:
-            with show_progress() as progress:
-                result = run_scenario(loaded, folder, progress, watch)
-                arms = arms_of(result.runs)
-                report = write_report(result, loaded.description, arms)
-                _export(result, arms, progress, **exports)
-            for note in dict.fromkeys(note for one in result.runs for note in one.notes):
-                click.echo(f"note: {note}")
-            runs, traces = result.metrics["runs"], {one.name: one.trace for one in result.runs}
-            print_table(result_rows(runs) if verbose else short_rows(runs, traces))
-            sentence, failures = verdict(runs)
-            if sentence:
-                click.echo(sentence)
-            click.echo(f"report: {report.resolve()}")
-            for line in failures:
-                click.secho(line, fg="red", err=True)
-            if watch is not None:
-                watch.replay(arms)
-    except ThunderError as error:
-        click.echo(f"thunder run: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+    loaded = load_scenario(scenario, seed)
+    folder = out or Path("results") / loaded.name
+    _check(exports["video"])
+    with View(click.echo) if view else nullcontext() as watch:
+        with show_progress() as progress:
+            result = run_scenario(loaded, folder, progress, watch)
+            arms = arms_of(result.runs)
+            report = write_report(result, loaded.description, arms)
+            _export(result, arms, progress, **exports)
+        for note in dict.fromkeys(note for one in result.runs for note in one.notes):
+            click.echo(f"note: {note}")
+        runs, traces = result.metrics["runs"], {one.name: one.trace for one in result.runs}
+        print_table(result_rows(runs) if verbose else short_rows(runs, traces))
+        sentence, failures = verdict(runs)
+        if sentence:
+            click.echo(sentence)
+        click.echo(f"report: {report.resolve()}")
+        for line in failures:
+            click.secho(line, fg="red", err=True)
+        if watch is not None:
+            watch.replay(arms)
     if failures:
         sys.exit(1)
 
@@ -100,21 +96,17 @@ def export(results: Path, names: tuple[str, ...], **exports: Any) -> None:
     from thunder_controllers.simulation.experiment import load_results
     from thunder_controllers.view.arm import arms_of
 
-    try:
-        if not (exports["csv"] or exports["mcap"] or exports["video"]):
-            raise ScenarioError("nothing to write", where=str(results), valid="--csv, --mcap, --video FILE")
-        _check(exports["video"])
-        result = load_results(results)
-        known = [one.name for one in result.runs]
-        for name in names:
-            if name not in known:
-                raise NameNotFoundError(f"no run '{name}'", where=str(results), valid=", ".join(known))
-        chosen = replace(result, runs=tuple(one for one in result.runs if one.name in (names or known)))
-        with show_progress() as progress:
-            _export(chosen, arms_of(chosen.runs), progress, **exports)
-    except ThunderError as error:
-        click.echo(f"thunder export: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+    if not (exports["csv"] or exports["mcap"] or exports["video"]):
+        raise ScenarioError("nothing to write", where=str(results), valid="--csv, --mcap, --video FILE")
+    _check(exports["video"])
+    result = load_results(results)
+    known = [one.name for one in result.runs]
+    for name in names:
+        if name not in known:
+            raise NameNotFoundError(f"no run '{name}'", where=str(results), valid=", ".join(known))
+    chosen = replace(result, runs=tuple(one for one in result.runs if one.name in (names or known)))
+    with show_progress() as progress:
+        _export(chosen, arms_of(chosen.runs), progress, **exports)
 
 
 def _check(video: Path | None) -> None:

@@ -1,1 +1,5 @@
 """Motions with exact derivatives."""
+
+from thunder_dynamics.errors import require
+
+require("scipy")

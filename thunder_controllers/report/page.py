@@ -85,8 +85,10 @@ pre { background: #f6f8fa; padding: 1rem; overflow-x: auto; font-size: .85rem; b
 p.verdict { font-size: 1.15rem; font-weight: 600; margin: .6rem 0; }
 p.failed { color: #b3261e; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; align-items: start; }
-@media (max-width: 900px) { .pair { grid-template-columns: 1fr; } }
 .pair > div { min-width: 0; }
+.pair table { display: block; overflow-x: auto; margin-top: 0; }
+.pair th, .pair td { padding: .3rem .5rem; }
+@media (max-width: 900px) { .pair { grid-template-columns: 1fr; } .pair > :last-child { order: -1; } }
 </style>
 $head
 </head>
@@ -130,12 +132,11 @@ def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
     drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs}, arms)
-    first = "".join(html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
+    arm, errors = (html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
     body = [
         f'<p class="verdict">{escape(text)}</p>' if text else "",
         *(f'<p class="verdict failed">{escape(line)}</p>' for line in failures),
-        html_table(error_rows(runs)),
-        f'<div class="pair">{first}</div>',
+        f'<div class="pair"><div>{arm}</div><div>{html_table(error_rows(runs))}{errors}</div></div>',
     ]
     for name, figure in drawn.items():
         what, link = _of_link(name)

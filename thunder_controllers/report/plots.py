@@ -56,7 +56,7 @@ def errors(traces: Traces) -> go.Figure:
             "range": np.log10([0.5 * ends[0], 2.0 * ends[1]]).tolist(),
         }
         figure.update_yaxes(title=f"{name} [m{parts[run][name][0]}]", row=row, col=1, **axis)
-    return _finish(figure, 250 * len(names) + 60, len(names))
+    return _finish(figure, 190 * len(names) + 60, traces, len(names))
 
 
 def components(traces: Traces) -> go.Figure:
@@ -70,12 +70,12 @@ def components(traces: Traces) -> go.Figure:
     for k in range(len(names)):
         for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
             figure.add_trace(_line(trace.t, 1e3 * trace.error[:, k], run, colour, k == 0), k // 3 + 1, k % 3 + 1)
-    return _finish(figure, 210 * (-(-len(names) // 3)) + 60)
+    return _finish(figure, 210 * (-(-len(names) // 3)) + 60, traces)
 
 
 def timeline(traces: Traces, runs: Runs) -> go.Figure:
     """When which guard of the host acted, and which fault of the simulated robot was in force, as bars."""
-    figure = go.Figure()
+    figure = make_subplots()
     shown: set[str] = set()
     for run, trace in traces.items():
         adapts = runs[run].get("adaptation", True)
@@ -105,7 +105,7 @@ def timeline(traces: Traces, runs: Runs) -> go.Figure:
     figure.update_layout(barmode="overlay")
     end = max(float(trace.t[-1]) for trace in traces.values())
     figure.update_xaxes(range=[0.0, end])
-    return _finish(figure, 130 + 26 * len({bar.y[0] for bar in figure.data}))
+    return _finish(figure, 130 + 26 * len({bar.y[0] for bar in figure.data}), traces)
 
 
 def efforts(traces: Traces) -> go.Figure:
@@ -120,7 +120,7 @@ def efforts(traces: Traces) -> go.Figure:
             figure.add_trace(_line(trace.t, trace.effort[:, k], run, colour, k == 0), **place)
         for sign in (-1.0, 1.0) if np.isfinite(first.effort_limit[k]) else ():
             figure.add_hline(sign * float(first.effort_limit[k]), line={"color": "#888", "dash": "dot"}, **place)
-    return _finish(figure, 190 * (-(-len(names) // 4)) + 60)
+    return _finish(figure, 190 * (-(-len(names) // 4)) + 60, traces)
 
 
 def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
@@ -147,7 +147,7 @@ def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
         figure.add_trace(_truth(traces[last], traces[last].adapted_links.tolist().index(link), k), **place)
     for title in figure.layout.annotations:
         title.font.color = "#8c959f" if HIDDEN in title.text else "#1b1f24"
-    return _finish(figure, 660)
+    return _finish(figure, 660, traces)
 
 
 def step_times(timings: Mapping[str, Timing]) -> go.Figure:
@@ -161,7 +161,7 @@ def step_times(timings: Mapping[str, Timing]) -> go.Figure:
         figure.add_trace(go.Scatter(x=edges[:-1], y=np.maximum(count, 0.1), line=line, name=escape(run)))
     figure.update_xaxes(type="log", title="time of one step [µs]")
     figure.update_yaxes(type="log", title="steps", range=[-0.3, None])
-    return _finish(figure, 300, time=False)
+    return _finish(figure, 300)
 
 
 def _grid(titles: list[str], columns: int) -> go.Figure:
@@ -218,18 +218,36 @@ def _spans(t: FloatArray, steps: NDArray[np.bool_]) -> tuple[FloatArray, FloatAr
     return t[first], (after - first) * period
 
 
-def _finish(figure: go.Figure, height: int, labelled_row: int | None = None, time: bool = True) -> go.Figure:
-    """The common look; every axis of time is labelled in the last row alone."""
+def _finish(figure: go.Figure, height: int, traces: Traces | None = None, labelled_row: int | None = None) -> go.Figure:
+    """The common look; with traces the axes are of time, labelled in the last row alone, and show what is carried."""
     figure.update_layout(
         template="plotly_white",
         height=height,
         margin={"l": 60, "r": 15, "t": 40, "b": 40},
         legend={"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "x": 0},
-        hovermode="x unified" if time and labelled_row else "closest",
+        hovermode="x unified" if labelled_row else "closest",
         font={"size": 11},
     )
     figure.update_annotations(font_size=11)
-    if time:
+    if traces is not None:
         figure.update_xaxes(title="t [s]", **({"row": labelled_row, "col": 1} if labelled_row else {}))
         figure.update_layout(meta="time")
+        for t, text in sorted({change for trace in traces.values() for change in _changes(trace)}):
+            first = len(figure.layout.shapes)
+            figure.add_vline(t, line={"color": "#57606a", "dash": "dashdot", "width": 1}, row="all", col="all")
+            for shape in figure.layout.shapes[first : first + 1]:
+                shape.label = {
+                    "text": text,
+                    "textposition": "end",
+                    "textangle": 0,
+                    "xanchor": "left",
+                    "yanchor": "bottom",
+                }
     return figure
+
+
+def _changes(trace: Trace) -> list[tuple[float, str]]:
+    """When the plant picked something up or dropped it, and how much if an adapted link carries it."""
+    grown = np.diff(trace.truth[:, :, 0].sum(axis=1))
+    texts = [f"{'+' if mass > 0.0 else '−'}{abs(mass):.3g} kg" if mass else "payload" for mass in grown]
+    return list(zip(trace.truth_time[1:].tolist(), texts, strict=True))

@@ -14,7 +14,7 @@ from thunder_controllers.view.arm import COLOURS, Arm
 
 FloatArray = NDArray[np.float64]
 
-MOST_FRAMES = 450
+MOST_FRAMES = 900
 """Of the replay: longer runs have fewer a second, so that the page stays small."""
 
 MOST_POINTS = 600
@@ -57,7 +57,7 @@ def _path(points: FloatArray, name: str, line: dict[str, Any]) -> go.Scatter3d:
 
 
 def _body(arm: Arm, k: int, colour: str) -> dict[str, Any]:
-    line, marker = {"color": colour, "width": WIDTH}, {"color": colour, "size": _sizes(arm, k)}
+    line, marker = {"color": colour, "width": WIDTH}, {"color": colour, "size": _sizes(arm)}
     return {**_places(arm, k), "mode": "lines+markers", "line": line, "marker": marker, "hoverinfo": "name"}
 
 
@@ -70,18 +70,18 @@ def _order(arm: Arm) -> list[int]:
     return order
 
 
-def _places(arm: Arm, k: int) -> dict[str, Any]:
-    """Coordinates of the line at sample `k`, what is carried behind a gap; to a tenth of a millimetre."""
+def _places(arm: Arm, k: int) -> dict[str, list[float | None]]:
+    """Coordinates of the line at sample `k`, behind gaps what is carried then; to a tenth of a millimetre."""
     points = [None if j < 0 else arm.frames.position[k, j] for j in _order(arm)]
-    for centre, _ in arm.balls(k):
-        points += [None, centre]
+    for body in arm.carried:
+        points += [None, arm.centre(body, k)]
     columns = [[None if p is None else round(float(p[axis]), 4) for p in points] for axis in range(3)]
-    return {**dict(zip("xyz", columns, strict=True)), "marker": {"size": _sizes(arm, k)}}
+    return dict(zip("xyz", columns, strict=True))
 
 
-def _sizes(arm: Arm, k: int) -> list[int]:
+def _sizes(arm: Arm) -> list[int]:
     """Diameters of the markers: joints, then what is carried, larger the heavier it is."""
-    balls = [size for _, radius in arm.balls(k) for size in (0, round(2.4 * WIDTH * radius / arm.radius))]
+    balls = [size for body in arm.carried for size in (0, round(2.4 * WIDTH * body.radius / arm.radius))]
     return [round(0.8 * WIDTH)] * len(_order(arm)) + balls
 
 
@@ -98,7 +98,7 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
             "method": "animate",
             "args": [[str(k)], {**now, "frame": {"duration": 0, "redraw": True}}],
         }
-        for k in samples
+        for k in samples[::2]
     ]
     slider = {
         "steps": steps,
@@ -116,11 +116,15 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
     ranges = zip("xyz", low.tolist(), high.tolist(), strict=True)
     axes = {f"{name}axis": {"title": f"{name} [m]", "range": ends} for name, *ends in ranges}
     return {
-        "scene": {**axes, "aspectmode": "data", "camera": {"eye": {"x": 1.4, "y": -1.4, "z": 0.6}}},
+        "scene": {
+            **axes,
+            "aspectmode": "data",
+            "camera": {"eye": {"x": 1.65, "y": -1.65, "z": 0.7}, "center": {"z": -0.1}},
+        },
         "sliders": [slider],
         "updatemenus": [{**menu, "pad": {"t": 24}, "showactive": False}],
         "template": "plotly_white",
-        "height": 560,
+        "height": 620,
         "margin": {"l": 0, "r": 0, "t": 10, "b": 90},
         "legend": {"orientation": "h", "y": 1.0, "font": {"size": 11}},
     }

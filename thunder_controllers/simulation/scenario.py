@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from thunder_controllers.host import Options
-from thunder_controllers.resources import SCENARIOS, locate
+from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import RobotFileError, ScenarioError, files_beside
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 
@@ -216,7 +216,7 @@ def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
         ScenarioError: with file, line and key, and what would be valid.
         NameNotFoundError: for a name that no scenario has.
     """
-    file = locate(path, SCENARIOS)
+    file = locate(path, lambda: shipped(SCENARIOS), "scenario")
     try:
         text = read_text(file)
         document = parse_yaml(text, str(file))

@@ -111,12 +111,17 @@ class Arm:
         """Origins of the links' frames at sample `k`, (n, 3)."""
         return np.asarray(self.frames.position[k, 1:-1], dtype=np.float64)
 
+    def centre(self, body: Carried, k: int) -> FloatArray | None:
+        """Where a body is at sample `k` [m], (3,); None if it is not carried then."""
+        if not body.start <= self.frames.t[k] < body.end:
+            return None
+        position, rotation = self.frames.position[k, body.frame], self.frames.rotation[k, body.frame]
+        return np.asarray(position + rotation @ body.com, dtype=np.float64)
+
     def balls(self, k: int) -> list[tuple[FloatArray, float]]:
         """Centre and radius of every body that is carried at sample `k`."""
-        t = self.frames.t[k]
-        held = [body for body in self.carried if body.start <= t < body.end]
-        position, rotation = self.frames.position[k], self.frames.rotation[k]
-        return [(position[b.frame] + rotation[b.frame] @ b.com, b.radius) for b in held]
+        places = [(self.centre(body, k), body.radius) for body in self.carried]
+        return [(centre, radius) for centre, radius in places if centre is not None]
 
     def caption(self, k: int) -> str:
         """Name of the run and its errors at sample `k`."""

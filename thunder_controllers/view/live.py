@@ -6,6 +6,7 @@ In MuJoCo's window where there is a display, else in a browser.
 from __future__ import annotations
 
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -88,11 +89,12 @@ class View:
 
 
 def _has_display() -> bool:
-    """Whether a window can be opened: MuJoCo's viewer ends the process where it cannot."""
+    """Whether a window can be opened: MuJoCo's viewer waits forever where it cannot, and macOS wants `mjpython`."""
     import glfw
 
-    with warnings.catch_warnings(action="ignore", category=glfw.GLFWError):
-        return bool(glfw.init())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", glfw.GLFWError)
+        return sys.platform != "darwin" and bool(glfw.init())
 
 
 class Window:

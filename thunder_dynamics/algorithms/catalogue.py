@@ -16,13 +16,15 @@ from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked
 from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
 from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
+from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematic_regressors import LengthRegressors
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
+from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 
 SX = ca.SX
 
-IN_EVERY_LIBRARY = frozenset({"M_dot"})
+IN_EVERY_LIBRARY = frozenset({"M_dot", "dl", "reg_dl", "par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN"})
 """What is compiled without being asked for, as in the established interface; all else is compiled on request."""
 
 ARGUMENTS = {
@@ -35,7 +37,7 @@ ARGUMENTS = {
 
 VECTORS = frozenset(
     """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
-    Y_known pi_b""".split()
+    Y_known pi_b dl par_REG_from_DYN par_DYN_from_REG pi_from_DYN""".split()
 )
 
 
@@ -256,8 +258,24 @@ class Catalogue(Functions):
         return -(self._robot["M_inv"] @ at)
 
 
-class MaskedRegressors(Functions):
-    """Regressors of a robot with symbolic inertial parameters, without the columns of the numeric ones.
+class Friction(Functions):
+    """Of a robot whose joints rub."""
+
+    def dl(self, dq: SX) -> SX:
+        """Joint friction torque, n."""
+        return friction_torque(self._kinematics.model, dq, self._robot.parameters)
+
+
+class ViscousFriction(Functions):
+    """Of one with coefficients of viscous friction."""
+
+    def reg_dl(self, dq: SX) -> SX:
+        """reg_dl·par_Dl = viscous friction, n×(n·Dl_order)."""
+        return friction_regressor(self._kinematics.model, dq)
+
+
+class SymbolicInertias(Functions):
+    """Of a robot with symbolic inertial parameters: their two forms, and regressors without the columns of the others.
 
     Args:
         indices: The symbolic entries among all inertial parameters.
@@ -266,6 +284,18 @@ class MaskedRegressors(Functions):
     def __init__(self, robot: Robot, kinematics: Kinematics, indices: Sequence[int]) -> None:
         super().__init__(robot, kinematics)
         self._indices = list(indices)
+
+    def par_REG_from_DYN(self, par_DYN: SX) -> SX:
+        """par_REG of the present par_DYN."""
+        return self._robot.pi[self._indices]
+
+    def par_DYN_from_REG(self, par_REG: SX) -> SX:
+        """par_DYN that gives a par_REG (masses must not be zero)."""
+        return _dyn_from_reg(self._kinematics.model.parameters("par_DYN"), self._indices, par_REG)
+
+    def pi_from_DYN(self, par_DYN: SX) -> SX:
+        """Inertial parameters π of all links, REG form, of the present par_DYN, 10n."""
+        return self._robot.pi
 
     def Yr_symb(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
         """Columns of Yr at par_REG: Yr_symb·par_REG + Yr_known = Yr·π, n×len(par_REG)."""
@@ -304,6 +334,21 @@ class ReducedRegressor(Functions):
     def pi_b(self) -> SX:
         """Base parameters, b."""
         return self._robot["Kb"] @ self._robot.pi
+
+
+def _dyn_from_reg(numeric: Sequence[float], indices: Sequence[int], reg: SX) -> SX:
+    """Solve reg_from_dyn for the DYN entries at `indices`, the others `numeric`; triangular in m, c, I."""
+    dyn: list[SX | float] = list(numeric)
+    given = {index: reg[position] for position, index in enumerate(indices)}
+    for start in range(0, len(dyn), N_PARAMETERS):
+        mass = dyn[start] = given.get(start, dyn[start])
+        for k in range(start + 1, start + 4):
+            dyn[k] = given[k] / mass if k in given else dyn[k]
+        shift = parallel_axis(mass, dyn[start + 1 : start + 4])
+        for k in range(6):
+            index = start + 4 + k
+            dyn[index] = given[index] - shift[k] if index in given else dyn[index]
+    return ca.vertcat(*(SX(dyn[i]) for i in indices))
 
 
 def functions(catalogue: Functions) -> dict[str, Callable[..., SX]]:

@@ -10,8 +10,8 @@ from thunder_dynamics.codegen.text import c_double, c_string, comment_text, temp
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import PARAMETER_GROUPS
 
-CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG")
-"""Functions that serve get_par_REG and set_par_REG and are no methods of their own."""
+CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN")
+"""Functions that serve get_par_REG, set_par_REG and save_par_REG and are no methods of their own."""
 
 FROM_ROBOT_FILE = " (those of a robot file: thunder_dynamics.robot(FILE).save_conf)"
 """What messages of load_conf say of keys that it does not know: a robot file has one reader, which no class repeats."""
@@ -152,6 +152,7 @@ def _inertial_files(package: Package) -> dict[str, str]:
         ),
         "par_DYN": "par_DYN_" if symbolic else "Eigen::VectorXd()",
         "par_REG_type": _par_REG_type(package),
+        "all_REG": _all_REG(package),
         "load_par_REG": _LOAD_PAR_REG if symbolic else _refusal(NO_PAR_REG.format(robot=model.name)),
     }
 
@@ -170,6 +171,13 @@ def _par_REG_type(package: Package) -> str:
     """Of what get_par_REG returns: of fixed size, as memory that a library allocates may not be freed outside of it."""
     values = package.arguments["par_REG"].size if has_conversions(package) else len(package.model.pi)
     return eigen_type(values, 1)
+
+
+def _all_REG(package: Package) -> str:
+    """C++ that puts par_REG of all links into `out`."""
+    name = "pi_from_DYN" if has_conversions(package) else "par_REG"
+    (function,) = (f for f in package.functions if f.name == name)
+    return _call(package, function, [f"{argument}_" for argument in function.arguments])
 
 
 def _refusal(message: str) -> str:

@@ -28,7 +28,7 @@ from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.package_files import group_line
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS, reg_from_dyn
+from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +91,7 @@ class InterpretedRobot:
             RuntimeError: naming file and line; nothing is set then.
         """
         model = self._package.model
-        if not has_conversions(self._package):
+        if not self._is_symbolic:
             raise RuntimeError(f"{file}: {NO_PAR_REG.format(robot=model.name)}")
         with self._reading(file) as document:
             values = np.array([_inertial(document, link) for link in _linked(document, model.n)]).ravel()
@@ -100,22 +100,22 @@ class InterpretedRobot:
 
     def save_par_REG(self, file: str) -> None:
         """Write par_REG of all links, symbolic and numeric entries alike, in the order of the robot."""
-        self._save_inertial(file, REG_KEYS, [reg_from_dyn(body) for body in self._bodies()])
+        self._save_inertial(file, REG_KEYS, self._function("pi_from_DYN" if self._is_symbolic else "par_REG"))
 
     def save_par_DYN(self, file: str) -> None:
         """The same of par_DYN: inertias about the centres of mass."""
-        self._save_inertial(file, DYN_NAMES, self._bodies())
-
-    def _bodies(self) -> FloatArray:
-        """par_DYN of all links (n, 10), as it is now."""
         model = self._package.model
         values = np.array(model.parameters("par_DYN"))
-        if "par_DYN" in self._values:
+        if self._is_symbolic:
             values[list(model.symbolic["par_DYN"])] = self._values["par_DYN"]
-        return values.reshape(-1, N_PARAMETERS)
+        self._save_inertial(file, DYN_NAMES, values)
 
-    def _save_inertial(self, file: str, keys: Sequence[str], bodies: ArrayLike) -> None:
-        rows = np.asarray(bodies, dtype=float).tolist()
+    @property
+    def _is_symbolic(self) -> bool:
+        return has_conversions(self._package)
+
+    def _save_inertial(self, file: str, keys: Sequence[str], values: FloatArray) -> None:
+        rows = values.reshape(-1, N_PARAMETERS).tolist()
         links = zip(self._package.model.link_names, rows, strict=True)
         entries = {link: {"inertial": dict(zip(keys, row, strict=True))} for link, row in links}
         _write(file, yaml.safe_dump({"dynamics": entries}, sort_keys=False))
@@ -175,7 +175,7 @@ class InterpretedRobot:
             elif key != "robot" and not is_law:
                 valid = ", ".join(["robot", *groups]) + FROM_ROBOT_FILE
                 raise RobotFileError(f"no group '{key}'", where=where, valid=valid)
-        if is_law and has_conversions(self._package) and "pi_hat" in document.data:
+        if is_law and self._is_symbolic and "pi_hat" in document.data:
             self._put_estimates(document)
 
     def _put_estimates(self, document: YamlDocument) -> None:

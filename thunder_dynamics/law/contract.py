@@ -8,7 +8,7 @@ in this order everywhere; docs/writing-a-law.md says what each is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import casadi as ca
 
 from thunder_dynamics.entries import Entry
-from thunder_dynamics.expressions import RobotExpressions
 
 SIGNALS = ("measurements", "reference", "state", "gains", "telemetry")
 """Attributes of `Law` that hold entries, in the order of the step."""
@@ -48,7 +47,3 @@ class Law:
     step: ca.Function
     initial: ca.Function | None
     options: Mapping[str, Any] = field(default_factory=dict)
-
-
-LawBuilder = Callable[[RobotExpressions, Mapping[str, Any]], Law]
-"""A law as it is written: from the robot and options."""

@@ -5,6 +5,7 @@ The value of an entry point of the group `thunder.robots` is a function `() -> {
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
@@ -19,21 +20,26 @@ def named_robots() -> dict[str, Path]:
     return {name: file for entry in entry_points(group=GROUP) for name, file in loaded(entry)().items()}
 
 
-def locate(robot: str | PathLike[str]) -> Path:
-    """Find the file of a robot: a path as it is, or the name of a robot, which has neither folder nor suffix.
+def locate(
+    path: str | PathLike[str], known: Callable[[], Mapping[str, Path]] = named_robots, kind: str = "robot"
+) -> Path:
+    """Find a file: a path as it is, or a name, which has neither folder nor suffix and is that of no file here.
+
+    Args:
+        path: Or name.
+        known: Gives the files that have a name, by that name.
+        kind: What they are, for messages.
 
     Raises:
-        NameNotFoundError: for a name that no robot has, or a missing file of a name that one has.
+        NameNotFoundError: for a name that none of them has, or a missing file of a name that one has.
     """
-    file = Path(robot)
-    if file.exists() and (file.suffix or len(file.parts) != 1):
+    file = Path(path)
+    is_name = not file.suffix and len(file.parts) == 1
+    if file.is_file() or (file.exists() and not is_name):
         return file
-    known, name = named_robots(), file.name.partition(".")[0]
-    if file.suffix or len(file.parts) != 1:
-        if name not in known:
-            return file
-        raise NameNotFoundError(f"no file '{robot}'", valid=f"{name}, the name of a robot, or {files_beside(file)}")
-    if name not in known:
-        valid = f"a file, or one of {nearest(name, sorted(known))}"
-        raise NameNotFoundError(f"no robot '{robot}'", valid=valid)
-    return known[name]
+    files, name = known(), file.name.partition(".")[0]
+    if is_name and name not in files:
+        raise NameNotFoundError(f"no {kind} '{path}'", valid=f"a file, or one of {nearest(name, sorted(files))}")
+    if not is_name and name in files:
+        raise NameNotFoundError(f"no file '{path}'", valid=f"{name}, the name of a {kind}, or {files_beside(file)}")
+    return files[name] if is_name else file

@@ -38,7 +38,7 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, l
 Position = Annotated[
     tuple[Finite, ...],
     BeforeValidator(lambda at: at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)),
-    Field(strict=False),
+    Field(strict=False, min_length=1),
 ]
 """Of a joint: one number, or all of its configuration."""
 

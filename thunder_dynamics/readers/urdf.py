@@ -15,8 +15,8 @@ from lxml import etree
 from pydantic import Field
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, listed, nearest, option
-from thunder_dynamics.joints import Coupling, Joint, JointKind, Pose
-from thunder_dynamics.locking import held_pose, lock_joints
+from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose
+from thunder_dynamics.locking import lock_joints, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
 from thunder_dynamics.readers.source import (
     Finite,
@@ -130,10 +130,10 @@ def fix_joints(text: str, where: str, locked_joints: Mapping[str, Any]) -> str:
     robot, root = parse_urdf(text, where), parse_xml(text, where)
     held = _held(robot, options, where).joints
     for element in root.iterfind("joint"):
-        joint = _joint(held[element.get("name", "")])
-        pose = held_pose(joint, options.locked_joints, where)
-        if pose is None:
+        joint = held[element.get("name", "")]
+        if joint.held_at is None:
             continue
+        pose = locked_pose(_joint(joint), joint.held_at, where)
         element.set("type", "fixed")
         for part in list(element):
             if part.tag not in ("parent", "child"):
@@ -151,10 +151,10 @@ def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
     tree = UrdfTree(_held(parse_urdf(text, where, options.zero_limits), options, where), where)
     base = tree.base_link(options.base_link)
     whole = _whole(tree, base, _end_links(tree, base, options), options)
-    fixed = {joint.name: JointKind.FREE.neutral for joint in tree.below(base) if joint.kind not in MOVABLE}
-    locked = {name: at for name, at in options.locked_joints.items() if name in whole.joint_names}
+    held = (joint for joint in tree.below(base) if not joint.is_movable)
+    positions = {joint.name: joint.held_at or JointKind.FREE.neutral for joint in held}
     try:
-        model = lock_joints(whole, {**fixed, **locked})
+        model = lock_joints(whole, positions)
     except ModelError as error:
         raise relocated(error, where) from error
     # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
@@ -172,9 +172,15 @@ def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
             raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=nearest(name, movable))
     joints = dict(robot.joints)
     for name in movable:
-        mimic = None if name in locked else _followed(robot, joints[name], locked)
-        is_held = name in locked or (mimic is not None and mimic.leader in locked)
-        joints[name] = replace(joints[name], mimic=mimic, is_held=is_held)
+        joint = joints[name]
+        mimic = None if name in locked else _followed(robot, joint, locked)
+        if name in locked:
+            joints[name] = replace(joint, mimic=None, held_at=locked[name])
+        elif mimic is not None and mimic.leader in locked:  # within the leader's limits, which are what counts
+            at = tuple(mimic.multiplier * value + mimic.offset for value in locked[mimic.leader])
+            joints[name] = replace(joint, mimic=None, held_at=at, limits=Limits())
+        else:
+            joints[name] = replace(joint, mimic=mimic)
     return UrdfRobot(robot.name, robot.links, joints)
 
 

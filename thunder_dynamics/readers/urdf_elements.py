@@ -56,7 +56,7 @@ class UrdfLink:
 class UrdfJoint:
     """A joint: pose of the child frame in the parent frame at zero, unit axis in the child frame, and its limits.
 
-    `is_held` says that it does not move, though it could: it is locked, or mimics one that is.
+    `held_at` is where it does not move, though it could: it is locked there, or mimics a joint that is locked.
     """
 
     name: str
@@ -70,12 +70,12 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Coupling | None = None
-    is_held: bool = False
+    held_at: tuple[float, ...] | None = None
 
     @property
     def is_movable(self) -> bool:
         """Whether the joint moves."""
-        return self.kind in MOVABLE and not self.is_held
+        return self.kind in MOVABLE and self.held_at is None
 
 
 @dataclass(frozen=True, eq=False)

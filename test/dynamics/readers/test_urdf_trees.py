@@ -70,6 +70,16 @@ def test_a_locked_joint_is_merged_in_any_branch() -> None:
     assert_agrees_with_pinocchio(model, pin.buildReducedModel(whole, held, q), RELATIVE)
 
 
+def test_what_mimics_a_locked_joint_is_held_wherever_that_is() -> None:
+    """The leader is off the model, and the follower is the only joint of a chain that is locked with it."""
+    whole = {"left_knee": 0.4}
+    leg = read(base_link="torso", ee_link="right-foot", tree=True, locked_joints=whole)
+    alone = read(base_link="right_thigh", base="floating", locked_joints=whole)
+    assert alone.joint_names == ("root_joint",)
+    thigh = leg.links[leg.index_of("right_thigh")].inertia
+    np.testing.assert_allclose(alone.links[0].inertia.pi, thigh.pi, rtol=0, atol=1e-15)
+
+
 def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
     """A quaternion of any length; inertias are merged into the branch that moves, or the base."""
     at, planar, free = {"right_hip": -0.3}, (0.1, -0.2, 0.7), (0.3, 0.1, -0.4, 0.2, -0.4, 0.6, 1.8)
@@ -105,6 +115,7 @@ def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
             "valid: 7 values, a configuration of a free joint",
         ),
         ({"neck": (0.3, 0.1, "x")}, "option 'locked_joints.neck.2' is 'x'"),
+        ({"string": ()}, "option 'locked_joints.string' is ()"),
     ],
 )
 def test_a_joint_is_locked_at_as_many_values_as_it_has(locked: dict[str, object], message: str) -> None:

@@ -34,8 +34,8 @@ def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: str) -> subprocess.Popen[str]:
-        code = "from thunder_controllers.ros.tools.launcher import ros; ros()"
-        command = [sys.executable, "-c", code, "panda_adaptive", "mode:=lockstep", *words]
+        code = "from thunder_dynamics.cli import main; main()"
+        command = [sys.executable, "-c", code, "ros", "panda_adaptive", "mode:=lockstep", *words]
         with (tmp_path / "output").open("w") as output:
             process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, text=True, start_new_session=True

@@ -29,8 +29,7 @@ from thunder_controllers.ros.tools.rqt import (
     wait_for_controller,
 )
 
-PERSPECTIVE = Path(__file__).resolve().parents[3] / "config/rqt/thunder.perspective"
-TEMPLATE = PERSPECTIVE.read_text(encoding="utf-8")
+TEMPLATE = (Path(__file__).resolve().parents[3] / "config/rqt/thunder.perspective").read_text(encoding="utf-8")
 CONTROLLER = "/left/adaptive_controller"
 
 
@@ -71,7 +70,7 @@ def test_the_perspective_is_written_for_the_controller_that_is_there() -> None:
 def test_a_machine_without_rqt_is_told_what_to_install() -> None:
     if find_spec("rqt_plot") is not None:
         pytest.skip("rqt is installed")
-    result = CliRunner().invoke(main, [str(PERSPECTIVE)])
+    result = CliRunner().invoke(main)
     assert result.exit_code == 1 and result.output.count("\n") == 1
     assert "rqt_plot not installed" in result.output and "apt install ros-jazzy-rqt-common-plugins" in result.output
 

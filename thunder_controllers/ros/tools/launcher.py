@@ -19,9 +19,8 @@ from thunder_controllers.ros.tools.discovery import discovery_environment
 from thunder_controllers.ros.tools.launch_arguments import read_description
 from thunder_controllers.ros.tools.processes import ProcessDescription, ProcessGroup
 from thunder_controllers.ros.tools.systems import MONITOR, SYSTEMS, NodeEntry, arguments_of, complete
-from thunder_dynamics.errors import MissingLibraryError, ThunderError
+from thunder_dynamics.errors import MissingLibraryError
 
-EXIT_USAGE = 2
 BY_LINE = {"PYTHONUNBUFFERED": "1", "RCUTILS_LOGGING_BUFFERED_STREAM": "1"}
 """Output by line, so that lines of several nodes do not mix."""
 
@@ -37,22 +36,18 @@ def ros(
     name: str, arguments: tuple[str, ...], show_args: bool, single_process: bool, duration: float | None, monitor: bool
 ) -> None:
     """Bring up the ROS 2 system NAME in simulation; `ros2 launch` knows more backends."""
-    try:
-        if show_args:
-            click.echo(_show_arguments(name))
-            return
-        if importlib.util.find_spec("rclpy") is None:
-            raise MissingLibraryError("rclpy")
-        given = complete(name, arguments)
-        nodes = [*SYSTEMS[name](given), *([MONITOR] if monitor else [])]
-        os.environ.update(discovery_environment(given["discovery"], os.environ))
-        namespace = ["-r", f"__ns:=/{given['namespace'].strip('/')}"] if given["namespace"].strip("/") else []
-        with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
-            run = _run_in_one_process if single_process else _run_in_processes
-            sys.exit(run(nodes, namespace, Path(folder), duration))
-    except ThunderError as error:
-        _report(" ".join(str(error).split()))
-        sys.exit(EXIT_USAGE)
+    if show_args:
+        click.echo(_show_arguments(name))
+        return
+    if importlib.util.find_spec("rclpy") is None:
+        raise MissingLibraryError("rclpy")
+    given = complete(name, arguments)
+    nodes = [*SYSTEMS[name](given), *([MONITOR] if monitor else [])]
+    os.environ.update(discovery_environment(given["discovery"], os.environ))
+    namespace = ["-r", f"__ns:=/{given['namespace'].strip('/')}"] if given["namespace"].strip("/") else []
+    with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
+        run = _run_in_one_process if single_process else _run_in_processes
+        sys.exit(run(nodes, namespace, Path(folder), duration))
 
 
 def _show_arguments(name: str) -> str:

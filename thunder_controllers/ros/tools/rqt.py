@@ -1,4 +1,4 @@
-"""rqt with plots that find their topics; `python -m thunder_controllers.ros.tools.rqt PERSPECTIVE --namespace NAME`.
+"""rqt with plots that find their topics; `python -m thunder_controllers.ros.tools.rqt --namespace NAME`.
 
 rqt restores a perspective right after it has made its node, and rqt_plot drops every topic that this node does not know
 by then: without waiting, the plots of a perspective come up empty. So the topics of the controller are waited for, the
@@ -27,9 +27,11 @@ from rclpy.node import Node
 from rclpy.wait_for_message import wait_for_message
 from sensor_msgs.msg import JointState
 
+from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.tools.requirements import TOOLS, NotInstalledError
+from thunder_dynamics.errors import ThunderError
 
 INTERVAL = 0.1
 """Between two looks at the graph [s]."""
@@ -165,14 +167,14 @@ def open_rqt(template: Path, namespace: str) -> int:
 
 
 @click.command()
-@click.argument("perspective", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("perspective", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
 @click.option("--namespace", default="", help="Of the controller.")
-def main(perspective: Path, namespace: str) -> None:
-    """Open rqt on the controller's estimates, error and parameters."""
+def main(perspective: Path | None, namespace: str) -> None:
+    """Open rqt on the controller's estimates, error and parameters, with the package's PERSPECTIVE or another."""
     with contextlib.suppress(KeyboardInterrupt):
         try:
-            sys.exit(open_rqt(perspective, namespace))
-        except NotInstalledError as error:
+            sys.exit(open_rqt(perspective or share("config/rqt/thunder.perspective"), namespace))
+        except ThunderError as error:
             raise click.ClickException(str(error)) from error
 
 

@@ -162,11 +162,11 @@ $par_REG_type thunder_$robot::load_par_REG(const std::string& file) {
 $load_par_REG}
 
 void thunder_$robot::save_par_REG(const std::string& file) const {
-  write_file(file, inertial_text(all_REG(all_DYN($par_DYN)), 0));
+$all_REG  write_file(file, inertial_text(out, 0));
 }
 
 void thunder_$robot::save_par_DYN(const std::string& file) const {
-  write_file(file, inertial_text(all_DYN($par_DYN), 2));
+  write_file(file, inertial_text(map(all_DYN($par_DYN)), 2));
 }
 
 int thunder_$robot::save_par(const std::string& file) const {

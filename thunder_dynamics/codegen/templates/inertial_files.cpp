@@ -9,23 +9,12 @@ std::vector<double> all_DYN([[maybe_unused]] const Eigen::Ref<const Eigen::Vecto
   return values;
 }
 
-/* REG form of par_DYN of all links: first moments, and inertia about the origin by the parallel-axis theorem. */
-std::vector<double> all_REG(std::vector<double> values) {
-  for (std::size_t i = 0; i < values.size(); i += 10) {
-    double* p = &values[i];
-    const double m = p[0], x = p[1], y = p[2], z = p[3];
-    const double moved[] = {m, m * x, m * y, m * z, m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z, m * (x * x + y * y)};
-    for (int k = 0; k < 10; ++k) p[k] = moved[k] + (k < 4 ? 0.0 : p[k]);
-  }
-  return values;
-}
-
 constexpr const char* REG_keys[] = {$REG_keys};
 
-std::string inertial_text(const std::vector<double>& values, std::size_t prefix) {
+std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t prefix) {
   std::string text = "dynamics:\n";
   char line[64];
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
     if (i % 10 == 0) text += "  " + std::string(link_names[i / 10]) + ":\n    inertial:\n";
     const char* key = REG_keys[i % 10];
     std::snprintf(line, sizeof line, "      %s: %.17g\n", i % 10 > 0 && i % 10 < 4 ? key + prefix : key, values[i]);

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "thunder/host/motion/sample.hpp"
-
 namespace thunder {
 namespace {
 
@@ -18,8 +16,7 @@ constexpr double kDamping = 1e-6;     // [m²]
 }  // namespace
 
 PoseFollower::PoseFollower(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits)
-    : rows_(uses_orientation(law) ? 6 : 3),
-      lower_(limits.position_lower),
+    : lower_(limits.position_lower),
       upper_(limits.position_upper),
       distance_(library, law.name),
       ik_(std::move(library), law, limits) {}

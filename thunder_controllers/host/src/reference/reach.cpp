@@ -28,8 +28,8 @@ Reach::Reach(std::shared_ptr<const Library> library, const thunder_law& law, con
       distance_(library, law.name),
       before_(rows_) {
   if (law.reference_kind != THUNDER_REFERENCE_CARTESIAN) return;
-  rows_ = uses_orientation(law) ? 6 : 3;
   ik_.emplace(std::move(library), law, limits);
+  rows_ = ik_->rows();
 }
 
 void Reach::restart() noexcept {

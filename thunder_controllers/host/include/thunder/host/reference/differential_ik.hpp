@@ -20,6 +20,9 @@ class DifferentialIk {
   /// Throws HostError(build) if the library has no T_0_ee(q).
   DifferentialIk(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits);
 
+  /// Of the task: 6, or 3 where the law leaves the orientation free.
+  std::size_t rows() const noexcept { return rows_; }
+
   /// Find J at q [rad or m]. False if it is not finite.
   bool find_jacobian(const double* q) noexcept;
 
@@ -33,7 +36,7 @@ class DifferentialIk {
  private:
   double solve(const Twist& x, double damping, const std::vector<Twist>& jacobian) noexcept;
 
-  std::size_t rows_;  ///< of the task: 6, or 3
+  std::size_t rows_;
   std::vector<double> lower_, upper_;
   PositionFunction pose_;
   std::vector<double> q_;

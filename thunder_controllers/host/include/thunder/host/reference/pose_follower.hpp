@@ -23,8 +23,8 @@ class PoseFollower {
   /// Throws HostError(build) if the library has no T_0_ee(q), HostError(name_not_found) for a joint law.
   PoseFollower(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits);
 
-  /// Of the task: 6, or 3 where the law leaves the orientation free.
-  std::size_t rows() const noexcept { return rows_; }
+  /// Of the task, see DifferentialIk.
+  std::size_t rows() const noexcept { return ik_.rows(); }
 
   /// Move q [rad or m] to the pose of a flat reference, or as near as it comes. Returns what is left of the way, see
   /// ReferenceDistance; not finite where the pose at q is not.
@@ -37,7 +37,6 @@ class PoseFollower {
  private:
   double step(double* q) noexcept;
 
-  std::size_t rows_;
   std::vector<double> lower_, upper_;
   ReferenceDistance distance_;
   DifferentialIk ik_;
