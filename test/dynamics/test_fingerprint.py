@@ -99,7 +99,7 @@ class Place:
         """The hash by which build() would generate a folder here; it stops before it does."""
         seen: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(BUILD, "_generate", lambda request, digest, target: seen.append(digest))
+            patch.setattr(BUILD, "_generate", lambda request, digest, *_: seen.append(digest))
             td.build(**self.options, folder=self.folder / "out")
         return seen[0]
 
