@@ -32,8 +32,8 @@ from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
+    import thunder_dynamics.law
     from thunder_dynamics.expressions import RobotExpressions
-    from thunder_dynamics.law import Law
 
 LawRequest = str | tuple[str, Mapping[str, Any]]
 """A law by name, or with options: `("cartesian_backstepping", {"adapted_links": ["link7"]})`."""
@@ -53,7 +53,7 @@ def build(
     portable: bool = False,
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
-    check: Callable[[Sequence[Law]], None] | None = None,
+    check: Callable[[Sequence[thunder_dynamics.law.Law]], None] | None = None,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
 
@@ -236,7 +236,7 @@ class _Request:
     def expressions(self) -> RobotExpressions:
         return _expressions(self.model, self.user_functions)
 
-    def built_laws(self, robot: RobotExpressions) -> list[Law]:
+    def built_laws(self, robot: RobotExpressions) -> list[thunder_dynamics.law.Law]:
         from thunder_dynamics.law import build_law
 
         requests = zip(self.law_entries(), self.laws, strict=True)
@@ -244,7 +244,10 @@ class _Request:
 
 
 def _generate(
-    request: _Request, digest: str, target: Path, check: Callable[[Sequence[Law]], None] | None = None
+    request: _Request,
+    digest: str,
+    target: Path,
+    check: Callable[[Sequence[thunder_dynamics.law.Law]], None] | None = None,
 ) -> None:
     """Make the whole folder under a temporary name, then put it in place."""
     from thunder_dynamics.codegen.package import Package

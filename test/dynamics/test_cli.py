@@ -316,7 +316,7 @@ def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("thunder exp", ["experiment"]),
+        ("thunder exp", ["experiment", "export"]),
         ("thunder info planar", ["planar3r"]),
         ("thunder run panda_payload", ["panda_payload_noise"]),
         ("thunder gen panda --law slot", ["slotine_li"]),
