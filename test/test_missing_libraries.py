@@ -32,6 +32,7 @@ def _without(library: str, folder: Path) -> dict[str, str]:
         ("scipy", "from thunder_controllers import simulate"),
         ("scipy", "from thunder_controllers.references.trajectories import Hold"),
         ("scipy", "from thunder_controllers.analysis.margin import *"),
+        ("scipy", "import thunder_controllers.identification.motion"),
         ("plotly", "from thunder_controllers.report.page import write_report"),
         ("matplotlib", "from thunder_controllers.experiments.experiment import load_experiment"),
     ],

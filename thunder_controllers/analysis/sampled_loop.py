@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
 
 from thunder_controllers.analysis.feedback import DIFFERENCE, Feedback
 from thunder_controllers.host import Library
-from thunder_dynamics.errors import LawError, ModelError
+from thunder_dynamics.errors import LawError, MissingLibraryError, ModelError
+
+try:
+    from scipy.linalg import expm
+except ModuleNotFoundError as error:
+    raise MissingLibraryError("scipy") from error
 
 FloatArray = NDArray[np.float64]
 

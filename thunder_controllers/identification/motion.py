@@ -6,9 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfiltfilt
 
 from thunder_controllers.identification.information import SIGN_SPEED
+from thunder_dynamics.errors import MissingLibraryError
+
+try:
+    from scipy.signal import butter, sosfiltfilt
+except ModuleNotFoundError as error:
+    raise MissingLibraryError("scipy") from error
 
 FloatArray = NDArray[np.float64]
 
