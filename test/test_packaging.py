@@ -463,8 +463,9 @@ def test_cmake_names_eigen_in_one_line_before_anything_is_compiled(tree: Path, p
     shutil.which("cmake") is None or not has_ament(), reason="cmake, ament_cmake or Python.h is missing"
 )
 def test_ament_cmake_installs_packages_scripts_and_shared_files(tree: Path, tmp_path: Path) -> None:
-    pybind11 = f"-Dpybind11_DIR={get_cmake_dir()}"  # headers only: those of one interpreter serve another
-    prefix = cmake_install(tree, tmp_path, f"-DPython3_EXECUTABLE={SYSTEM_PYTHON}", "-DTHUNDER_ROBOTS=", pybind11)
+    # Headers only: those of one interpreter serve another.
+    headers = (f"-Dpybind11_DIR={get_cmake_dir()}", f"-DEigen3_DIR={EIGEN / 'share/eigen3/cmake'}")
+    prefix = cmake_install(tree, tmp_path, f"-DPython3_EXECUTABLE={SYSTEM_PYTHON}", "-DTHUNDER_ROBOTS=", *headers)
     packages = {path.parent.name for path in prefix.rglob("py.typed")}
     assert packages == set(PACKAGES)
     assert (prefix / "lib" / "thunder_controllers" / "thunder").is_file()
