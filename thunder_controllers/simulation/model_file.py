@@ -18,8 +18,8 @@ import numpy as np
 from lxml import etree
 from numpy.typing import ArrayLike
 
-from thunder_controllers.simulation.mujoco_model import compile_spec, set_inertia
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco_model import compile_spec, set_inertia
 from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.errors import DimensionError, ScenarioError
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.package_uri import resolve_file
-from thunder_controllers.simulation.mujoco_model import strip_geometry
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco_model import strip_geometry
 from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf import fix_joints

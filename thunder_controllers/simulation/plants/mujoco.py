@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.fields import per_joint
-from thunder_controllers.simulation.mujoco_model import (
+from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
+from thunder_controllers.simulation.plants.mujoco_model import (
     INTEGRATORS,
     body_inertia,
     body_named,
@@ -20,8 +22,6 @@ from thunder_controllers.simulation.mujoco_model import (
     link_inertia,
     set_inertia,
 )
-from thunder_controllers.simulation.options import Payload, PlantOptions
-from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
 
