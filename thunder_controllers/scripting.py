@@ -14,7 +14,6 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Guard, fault_text
 from thunder_controllers.references.table import Sampled, table_of
 from thunder_controllers.references.trajectories import Reference
 from thunder_controllers.references.users import Checked, reference_entries
@@ -23,6 +22,7 @@ from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import prepare
 from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
+from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
 from thunder_controllers.view.live import View
@@ -73,9 +73,7 @@ class Result:
     def fault(self) -> str | None:
         """When and why the arm was stopped; None if the run went to its end."""
         found = self.metrics["fault"]
-        if found is None:
-            return None
-        return f"stopped at t = {found['time']:g} s: {fault_text(Guard[found['guard'].upper()])} ({found['guard']})"
+        return None if found is None else f"stopped at {stop_text(found)}"
 
     def __repr__(self) -> str:
         last = np.linalg.norm(self._parts(), axis=2).mean(axis=1) * 1e3
@@ -110,7 +108,7 @@ class Result:
         from thunder_controllers.report.page import make_plots  # only here: a run draws nothing
 
         arm = Arm.of(NAME, self.trace, self._run.frames)
-        drawn = make_plots({NAME: self.metrics}, {NAME: self.trace}, {NAME: self.timing}, [arm])
+        drawn = make_plots({NAME: self.metrics}, {NAME: self.trace.until_fault()}, {NAME: self.timing}, [arm])
         if name not in drawn:
             raise NameNotFoundError(f"no plot '{name}'", where="plot", valid=", ".join(drawn))
         return drawn[name]

@@ -111,20 +111,25 @@ def test_verdict_compares_with_and_without_adaptation() -> None:
     assert "; without, to" in text and text.endswith("0 mrad (mean of the last 5 s).") and failures == []
 
 
+def _fault(t: float) -> dict[str, Any]:
+    return {"guard": "runaway", "time": t, "what": "the arm ran away: joint1 at up to 9 rad/s", "cause": "its gains"}
+
+
 def test_verdict_names_a_run_that_failed_and_leaves_it_out() -> None:
     runs = _runs()
-    runs["adaptation"]["fault"] = {"guard": "runaway", "time": 3.25}
+    runs["adaptation"]["fault"] = _fault(3.25)
     text, failures = verdict(runs)
-    assert len(failures) == 1 and failures[0].startswith("run adaptation failed at t = 3.25 s: the arm ran away")
+    what = "the arm ran away: joint1 at up to 9 rad/s (runaway); likely cause: its gains"
+    assert failures == [f"run adaptation failed at t = 3.25 s: {what}"]
     assert text.startswith("In run no_adaptation the arm follows to")
-    runs["no_adaptation"]["fault"] = {"guard": "runaway", "time": 1.0}
+    runs["no_adaptation"]["fault"] = _fault(1.0)
     assert verdict(runs)[0] == "" and len(verdict(runs)[1]) == 2
 
 
 def test_a_failed_run_is_red(tmp_path: Path) -> None:
     _fill(tmp_path)
     metrics = json.loads((tmp_path / "metrics.json").read_text())
-    metrics["runs"]["adaptation"]["fault"] = {"guard": "runaway", "time": 3.25}
+    metrics["runs"]["adaptation"]["fault"] = _fault(3.25)
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     page = html.document_fromstring(write_report(load_results(tmp_path)).read_bytes())
     assert "run adaptation failed" in page.xpath("//p[@class='verdict failed']")[0].text_content()
@@ -202,6 +207,16 @@ def test_plots_over_time_mark_when_a_body_is_picked_up_or_dropped() -> None:
         assert [line.label.text for line in lines if line.label.text] == ["+1.5 kg", "−1.5 kg"]
     other = {"one": replace(traces["one"], truth=np.zeros((3, 0, 10)))}  # no link of the law adapts
     assert plots.errors(other).layout.shapes[0].label.text == "payload"
+
+
+def test_a_stop_is_marked_where_the_curve_of_its_run_ends() -> None:
+    trace = make_trace()
+    guards = np.where(trace.t < 2.0, 0, 0b001).astype(np.uint32)
+    stopped = replace(trace, guards=guards, guard_names=np.array(["runaway"])).until_fault()
+    figure = plots.errors({"one": trace, "two": stopped})
+    lines = [shape for shape in figure.layout.shapes if shape.x0 == shape.x1]
+    assert [line.x0 for line in lines] == [2.0, 2.0] and len(figure.data[1].y) == 201
+    assert lines[0].label.text == "stopped" and lines[0].line.color == figure.data[1].line.color
 
 
 def test_faults_are_told_in_the_table() -> None:

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from traces import TRUE_BODY, make_timing, make_trace
 
 from thunder_controllers.simulation.metrics import compute_metrics, joint_drift, joint_error, pose_error
-from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.simulation.trace import BY_STEP, Timing, Trace, write_atomically
 
 
 def test_pose_error_is_distance_and_r_sin_theta() -> None:
@@ -63,7 +63,50 @@ def test_the_first_fault_is_named_with_its_time() -> None:
     guards = np.zeros_like(trace.guards)
     guards[2:], guards[40:], guards[70:] = 0b100, 0b110, 0b111
     fault = compute_metrics(replace(trace, guards=guards, guard_names=names), make_timing())["fault"]
-    assert fault == {"guard": "position_exceeded", "time": pytest.approx(0.4)}
+    what = "a joint has left its range"
+    assert fault == {"guard": "position_exceeded", "time": pytest.approx(0.4), "what": what, "cause": None}
+
+
+def _stopped(after: float) -> Trace:
+    """A run that a fault ended at t = 3 s, and what was recorded from then on."""
+    trace = make_trace(faults=("freeze j1, 0 s to the end",))
+    names = np.array([*trace.guard_names, "stopping", "runaway", "position_exceeded"])
+    truth = np.concatenate([trace.truth, 5.0 * trace.truth])
+    trace = replace(trace, guard_names=names, truth=truth, truth_time=np.array([0.0, 6.0]))
+    trace.guards[300:] = 0b011010
+    trace.guards[400:] = 0b111110
+    for name in ("q", "qd", "q_measured", "qd_measured", "error", "estimates", "position", "effort"):
+        values = getattr(trace, name).copy()
+        values[301:] = after
+        setattr(trace, name, values)
+    trace.faults[301:] = True
+    return trace
+
+
+def test_nothing_after_a_fault_is_in_a_metric() -> None:
+    """But for whether limits were kept, which the host answers for while it brings the arm to rest too."""
+    calm, wild = (compute_metrics(_stopped(after), make_timing()) for after in (0.0, 1e6))
+    assert (calm.pop("limits_kept"), wild.pop("limits_kept")) == (True, False)
+    assert calm == wild
+    assert calm["fault"]["time"] == pytest.approx(3.0) and calm["duration"] == pytest.approx(10.0)
+    assert calm["final_error_norm"] is None and calm["errors"]["position"]["final"] is None
+    assert calm["joint_drift"] is None
+    assert calm["max_error_norm"] == pytest.approx(0.1, rel=1e-12)
+    assert calm["iae"] == pytest.approx(0.1 * (1.0 - np.exp(-3.0)), rel=1e-2)  # a sum of width 0.01
+    assert calm["estimates"]["tool"]["final"]["mass"] == pytest.approx(np.exp(-3.0), rel=1e-9)
+    assert calm["guards"]["runaway"] == 1 and calm["guards"]["position_exceeded"] == 0
+    assert calm["faults"] == {"freeze j1, 0 s to the end": 3}
+
+
+def test_a_trace_to_its_fault_is_as_long_in_every_array() -> None:
+    """And knows no truth of later."""
+    whole = _stopped(0.0)
+    cut = whole.until_fault()
+    assert [len(getattr(cut, name)) for name in BY_STEP] == [301] * len(BY_STEP)
+    same = {name for name, value in vars(whole).items() if len(np.atleast_1d(value)) == 1000}
+    assert same == set(BY_STEP)
+    assert cut.truth_time.tolist() == [0.0] and len(cut.truth) == 1
+    assert cut.first_fault() == (300, "runaway") and make_trace().until_fault().first_fault() is None
 
 
 def test_efforts_are_compared_with_their_limits() -> None:

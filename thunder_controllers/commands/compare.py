@@ -59,7 +59,8 @@ def compare(
         click.echo(f"note: {note}")
     ended = [one for one in zip(plan.cases, outcomes, strict=True) if one[1].ended != DONE]
     for case, outcome in ended:
-        text = f"{case.row}, seed {case.config.seed}: {outcome.ended} {outcome.message}".rstrip()
+        when = "" if outcome.stopped is None else f"at t = {outcome.stopped:g} s: {outcome.why}"
+        text = f"{case.row}, seed {case.config.seed}: {outcome.ended} {when}{outcome.message}".rstrip()
         click.secho(text, fg="red", err=True)
     click.echo(f"{len(outcomes)} runs in {time.perf_counter() - started:.0f} s: {folder.resolve()}")
     sys.exit(1 if ended else 0)

@@ -70,7 +70,7 @@ def run(scenario: Path, out: Path | None, seed: int | None, view: bool, verbose:
             _export(result, arms, progress, **exports)
         for note in dict.fromkeys(note for one in result.runs for note in one.notes):
             click.echo(f"note: {note}")
-        runs, traces = result.metrics["runs"], {one.name: one.trace for one in result.runs}
+        runs, traces = result.metrics["runs"], {one.name: one.trace.until_fault() for one in result.runs}
         print_table(result_rows(runs) if verbose else short_rows(runs, traces))
         sentence, failures = verdict(runs)
         if sentence:

@@ -61,6 +61,8 @@ class Outcome:
         peak_speed: Largest joint speed over its limit.
         frozen: Share of steps that kept the estimates.
         rate_limited: Share of steps whose effort was cut by the rate limit.
+        stopped: When a fault stopped the arm [s]. What follows is of the time until then; nothing else is measured.
+        why: What went how far beyond which limit then.
         message: Of the error.
         values: What `Case.measure` found.
         series: The same, for figures.
@@ -73,6 +75,8 @@ class Outcome:
     peak_speed: float | None = None
     frozen: float | None = None
     rate_limited: float | None = None
+    stopped: float | None = None
+    why: str = ""
     message: str = ""
     values: Mapping[str, float | None] = field(default_factory=dict)
     series: Mapping[str, list[Any]] = field(default_factory=dict)

@@ -16,8 +16,8 @@ from thunder_controllers.report.figures import COLOURS, ERROR_FLOOR, STYLE
 ACROSS = 2
 """Panels in a row."""
 
-DIVERGED_AT = 10.0
-"""Where a case is marked that has no error, as its plant diverged [m, rad]."""
+STOPPED_AT = 10.0
+"""Where a case is marked that has no error, as a fault stopped it or its plant diverged [m, rad]."""
 
 SPREAD = 0.15
 """Half the width of a row's cloud of marks; before and now have one each."""
@@ -51,7 +51,7 @@ def _panel(axis: Axes, rows: list[str], cases: dict[str, Any], offset: float, co
     marks = {True: ("o", name), False: ("x", f"{name}, stopped by a fault")}
     for done, (marker, label) in marks.items():
         points = [
-            (place + offset + SPREAD * shift, DIVERGED_AT if error is None else max(error, ERROR_FLOOR))
+            (place + offset + SPREAD * shift, STOPPED_AT if error is None else max(error, ERROR_FLOOR))
             for place, row in enumerate(rows)
             for shift, (ended, error, _) in zip(_shifts(len(cases.get(row, []))), cases.get(row, []), strict=True)
             if ended != REFUSED and (ended == DONE) == done

@@ -18,9 +18,9 @@ from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, R
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.metrics import first_fault
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
+from thunder_controllers.simulation.stop import explain
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import LawError, ScenarioError, ThunderError
 from thunder_dynamics.model import RobotModel
@@ -84,7 +84,9 @@ def run_case(case: Case) -> Outcome:
             trace, timing = run_once(setup, run)
         except ScenarioError:
             return Outcome(DIVERGED)
-        outcome = _judge(case, trace, np.asarray(setup.library.velocity_limit))
+        outcome = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
+        if outcome.ended != DONE:
+            return replace(outcome, why=str(explain(setup, run, trace)["what"]))
         return outcome if case.measure is None else replace(outcome, **case.measure(case, trace, timing)._asdict())
     except Exception as error:  # noqa: BLE001 - whatever it is, it must not take the other cases along
         kind = "" if isinstance(error, ThunderError) else f"{type(error).__name__}: "
@@ -122,15 +124,16 @@ def _scenario(run: Run) -> Scenario:
 
 
 def _judge(case: Case, trace: Trace, velocity_limit: FloatArray) -> Outcome:
-    steps = min(max(round(case.window * case.config.rate), 1), len(trace.t))
-    error = pose_distance(trace)[-steps:]
-    fault = first_fault(trace)
-    return Outcome(
-        ended=DONE if fault is None else fault["guard"],
-        error=float(error.mean()),
-        peak_error=float(error.max()),
-        settled=fault is None and bool(error.mean() <= SETTLED),
+    """What a trace, to its fault if it has one, says beside what the case measures."""
+    fault = trace.first_fault()
+    outcome = Outcome(
+        ended=DONE if fault is None else fault[1],
         peak_speed=float((np.abs(trace.qd) / velocity_limit).max()),
         frozen=float((trace.guards & Guard.ADAPTATION_FROZEN > 0).mean()),
         rate_limited=float((trace.guards & Guard.EFFORT_RATE_LIMITED > 0).mean()),
     )
+    if fault is not None:
+        return replace(outcome, stopped=float(trace.t[fault[0]]))
+    error = pose_distance(trace)[-min(max(round(case.window * case.config.rate), 1), len(trace.t)) :]
+    mean = float(error.mean())
+    return replace(outcome, error=mean, peak_error=float(error.max()), settled=mean <= SETTLED)

@@ -127,7 +127,7 @@ def render(figure: Figure) -> bytes:
 def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -> str:
     """Fill the page of a scenario: what happened, seen at once; then the plots, the numbers and the scenario."""
     metrics, runs = result.metrics, result.metrics["runs"]
-    traces = {run.name: run.trace for run in result.runs}
+    traces = {run.name: run.trace.until_fault() for run in result.runs}
     text, failures = verdict(runs)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
@@ -157,7 +157,7 @@ def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -
 def make_plots(
     runs: Mapping[str, Any], traces: Mapping[str, Trace], timings: Mapping[str, Timing], arms: Sequence[Arm]
 ) -> dict[str, go.Figure]:
-    """All plots of a report by name; those of the estimates of a link are called `estimates_<link>`."""
+    """All plots of a report by name, of traces that end at a fault; those of a link are called `estimates_<link>`."""
     links = runs[list(runs)[-1]]["estimates"]
     return {
         "replay": replay(arms),

@@ -1,4 +1,7 @@
-"""Interactive plots of a scenario's traces: errors, guards, efforts, estimates with their uncertainty, step times."""
+"""Interactive plots of a scenario's traces: errors, guards, efforts, estimates with their uncertainty, step times.
+
+Traces of runs that a fault ended are given as `Trace.until_fault` makes them: scales are those of what led there.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def timeline(traces: Traces, runs: Runs) -> go.Figure:
             shown.add(legend)
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_layout(barmode="overlay")
-    end = max(float(trace.t[-1]) for trace in traces.values())
+    end = max(float(trace.t[-1] + _period(trace.t)) for trace in traces.values())
     figure.update_xaxes(range=[0.0, end])
     return _finish(figure, 130 + 26 * len({bar.y[0] for bar in figure.data}), traces)
 
@@ -178,7 +181,7 @@ def _thin(values: FloatArray) -> NDArray[np.float32]:
 def _evenly(t: FloatArray) -> dict[str, float]:
     """Times of the samples that `_thin` leaves, without listing them."""
     every = -(-len(t) // MOST_POINTS)
-    return {"x0": float(t[0]), "dx": float(t[1] - t[0]) * every if len(t) > 1 else 1.0}
+    return {"x0": float(t[0]), "dx": _period(t) * every}
 
 
 def _line(t: FloatArray, values: FloatArray, run: str, colour: str, legend: bool) -> go.Scatter:
@@ -211,15 +214,18 @@ def _kind(guard: str, adapts: bool) -> tuple[str, str]:
 
 def _spans(t: FloatArray, steps: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     """Start and length of what lasts, short gaps closed."""
-    period = float(t[1] - t[0]) if len(t) > 1 else 1.0
     first, after = np.flatnonzero(np.diff(steps, prepend=False, append=False)).reshape(-1, 2).T
     apart = (first[1:] - after[:-1]) > SHORTEST_GAP * len(t)
     first, after = first[np.append(True, apart)], after[np.append(apart, True)]
-    return t[first], (after - first) * period
+    return t[first], (after - first) * _period(t)
+
+
+def _period(t: FloatArray) -> float:
+    return float(t[1] - t[0]) if len(t) > 1 else 1.0
 
 
 def _finish(figure: go.Figure, height: int, traces: Traces | None = None, labelled_row: int | None = None) -> go.Figure:
-    """The common look; with traces the axes are of time, labelled in the last row alone, and show what is carried."""
+    """The common look; with traces the axes are of time, labelled in the last row alone, and events are marked."""
     figure.update_layout(
         template="plotly_white",
         height=height,
@@ -233,17 +239,22 @@ def _finish(figure: go.Figure, height: int, traces: Traces | None = None, labell
         figure.update_xaxes(title="t [s]", **({"row": labelled_row, "col": 1} if labelled_row else {}))
         figure.update_layout(meta="time")
         for t, text in sorted({change for trace in traces.values() for change in _changes(trace)}):
-            first = len(figure.layout.shapes)
-            figure.add_vline(t, line={"color": "#57606a", "dash": "dashdot", "width": 1}, row="all", col="all")
-            for shape in figure.layout.shapes[first : first + 1]:
-                shape.label = {
-                    "text": text,
-                    "textposition": "end",
-                    "textangle": 0,
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                }
+            _mark(figure, t, text, "#57606a")
+        ended = [one for one in zip(COLOURS, traces.values(), strict=False) if one[1].first_fault() is not None]
+        for number, (t, colour) in enumerate(sorted((float(trace.t[-1]), colour) for colour, trace in ended)):
+            is_early = t < 0.5 * max(float(trace.t[-1]) for trace in traces.values())
+            inside = {"yanchor": "top", "xanchor": "left" if is_early else "right"}
+            _mark(figure, t, "" if number else "stopped", colour, **inside)
     return figure
+
+
+def _mark(figure: go.Figure, t: float, text: str, colour: str, **anchors: str) -> None:
+    """A vertical line in every panel, its text in the first: above, on the right of it, unless the anchors say else."""
+    first = len(figure.layout.shapes)
+    figure.add_vline(t, line={"color": colour, "dash": "dashdot", "width": 1}, row="all", col="all")
+    label = {"text": text, "textposition": "end", "textangle": 0, "xanchor": "left", "yanchor": "bottom", **anchors}
+    for shape in figure.layout.shapes[first : first + 1]:
+        shape.label = label
 
 
 def _changes(trace: Trace) -> list[tuple[float, str]]:

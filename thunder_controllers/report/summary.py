@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.host import Guard, fault_text
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
+from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.inertia import DYN_NAMES
 
@@ -28,11 +28,7 @@ def verdict(runs: Runs) -> tuple[str, list[str]]:
 
     Runs that failed are not in the first sentence; it is empty if all did.
     """
-    failures = []
-    for name, run in runs.items():
-        if run["fault"]:
-            what = fault_text(Guard[run["fault"]["guard"].upper()])
-            failures.append(f"run {name} failed at t = {run['fault']['time']:g} s: {what} ({run['fault']['guard']})")
+    failures = [f"run {name} failed at {stop_text(run['fault'])}" for name, run in runs.items() if run["fault"]]
     good = {name: run for name, run in runs.items() if not run["fault"]}
     if not good:
         return "", failures
@@ -68,10 +64,16 @@ def error_rows(runs: Runs) -> list[list[str]]:
     for name, first in next(iter(runs.values()))["errors"].items():
         seconds = min(FINAL_SECONDS, *(run["duration"] for run in runs.values()))
         for label, key in ((f"last {seconds:g} s", "final"), ("largest", "max")):
-            values = [run["errors"].get(name) for run in runs.values()]
-            cells = (f"{1e3 * error[key]:.4g}" if error else "–" for error in values)
+            cells = (_error_cell(run, name, key) for run in runs.values())
             rows.append([f"{name} error, {label} [m{first['unit']}]", *cells])
     return rows
+
+
+def _error_cell(run: Mapping[str, Any], name: str, key: str) -> str:
+    error = run["errors"].get(name, {}).get(key)
+    if error is None and run["fault"]:
+        return f"stopped at {run['fault']['time']:g} s"
+    return "–" if error is None else f"{1e3 * error:.4g}"
 
 
 def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[list[str]]:

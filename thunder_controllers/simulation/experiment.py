@@ -21,6 +21,7 @@ from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
+from thunder_controllers.simulation.stop import explain, likely_cause
 from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -94,6 +95,8 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
     """
     trace, timing = run_once(setup, run, progress, watch)
     metrics = {**compute_metrics(trace, timing), **record_metrics(trace, setup.library)}
+    if metrics["fault"] is not None:
+        metrics["fault"] |= explain(setup, run, trace)
     frames = find_frames(setup.model, setup.library, trace)
     return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
 
@@ -173,8 +176,10 @@ def run_once(
         _loop(setup, recorder, int(first), int(last))
         wall += time.perf_counter() - started
         if not np.isfinite(setup.plant.q).all():
+            end = last * setup.period
+            what = f"the plant diverged before t = {end:g} s; likely cause: {likely_cause(setup, run, end)}"
             raise ScenarioError(
-                f"run {run.name}: the plant diverged before t = {last * setup.period:g} s",
+                f"run {run.name}: {what}",
                 valid="other gains, or a finer integration (plant.substeps)",
             )
         if progress is not None:

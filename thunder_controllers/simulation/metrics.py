@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import FAULTS, Guard, Library
+from thunder_controllers.host import Guard, Library, fault_text
 from thunder_controllers.identification.evidence import gather
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.identification.payload import FoundBody, named, payload_of
@@ -41,30 +41,36 @@ def joint_error(reference: FloatArray, q: FloatArray) -> FloatArray:
 
 
 def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
-    """All metrics of one run; every number is finite or null."""
+    """All metrics of one run; every number is finite or null.
+
+    Those of a run that a fault ended are of the time until then; what is measured at the end of a run is null there.
+    Whether limits were kept, and what the steps took, is of the whole run.
+    """
+    whole, trace = trace, trace.until_fault()
+    fault = first_fault(trace)
     norm = np.linalg.norm(trace.error, axis=1)
-    dt = _period(trace)
+    dt = _period(whole)
     rate = np.abs(np.diff(trace.effort, axis=0)) / dt
     return {
-        "duration": len(trace.t) * dt,
-        "final_error_norm": float(norm[-_final_steps(trace) :].mean()),
+        "duration": len(whole.t) * dt,
+        "final_error_norm": float(norm[-_final_steps(trace) :].mean()) if fault is None else None,
         "max_error_norm": float(norm.max()),
         "iae": float(norm.sum() * dt),
         "errors": error_metrics(trace),
         "effort_limit_hits": trace.guard_steps("effort_limited"),
         "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
-        "fault": first_fault(trace),
+        "fault": fault,
         "guards": {str(name): trace.guard_steps(str(name)) for name in trace.guard_names},
         "faults": {str(name): int(steps.sum()) for name, steps in zip(trace.fault_names, trace.faults.T, strict=True)},
         "max_effort": np.abs(trace.effort).max(axis=0).tolist(),
         "effort_limit": _finite(trace.effort_limit),
         "max_effort_rate": rate.max(axis=0).tolist() if len(rate) else None,
         "effort_rate_limit": _finite(trace.effort_rate_limit),
-        "limits_kept": _limits_kept(trace, rate),
-        "joint_drift": joint_drift(trace),
+        "limits_kept": _limits_kept(whole),
+        "joint_drift": joint_drift(trace) if fault is None else None,
         "estimates": estimate_errors(trace),
         "control_step_us": step_times(timing),
-        "wall_per_simulated_second": timing.wall / (len(trace.t) * dt),
+        "wall_per_simulated_second": timing.wall / (len(whole.t) * dt),
     }
 
 
@@ -84,21 +90,28 @@ def error_norms(trace: Trace) -> dict[str, tuple[str, FloatArray]]:
 
 
 def error_metrics(trace: Trace) -> dict[str, dict[str, Any]]:
-    """Unit, mean over the last `FINAL_SECONDS` and maximum of each of `error_norms`."""
+    """Unit, mean over the last `FINAL_SECONDS`, null if a fault ended the run, and maximum of each of `error_norms`."""
+    went_on = trace.first_fault() is None
     return {
-        name: {"unit": unit, "final": float(norm[-_final_steps(trace) :].mean()), "max": float(norm.max())}
+        name: {
+            "unit": unit,
+            "final": float(norm[-_final_steps(trace) :].mean()) if went_on else None,
+            "max": float(norm.max()),
+        }
         for name, (unit, norm) in error_norms(trace).items()
     }
 
 
 def first_fault(trace: Trace) -> dict[str, Any] | None:
-    """The guard that found the first fault, after which the host brings the arm to rest, and its time [s]; or None."""
-    names = (str(guard.name).lower() for guard in Guard if guard & FAULTS)
-    found = [(step, name) for name in names if (step := trace.first_step(name)) is not None]
-    if not found:
+    """The guard that found the first fault, after which the host brings the arm to rest, and its time [s]; or None.
+
+    `what` says it in words; `cause` is what `stop.explain` knows more of.
+    """
+    found = trace.first_fault()
+    if found is None:
         return None
-    step, name = min(found)
-    return {"guard": name, "time": float(trace.t[step])}
+    step, name = found
+    return {"guard": name, "time": float(trace.t[step]), "what": fault_text(Guard[name.upper()]), "cause": None}
 
 
 def joint_drift(trace: Trace) -> float | None:
@@ -124,8 +137,9 @@ def record_metrics(trace: Trace, library: Library) -> dict[str, Any]:
 
     `record` holds, per adapted link, mass, CoM and inertia about the frame's origin by a fit to what was measured, with
     standard deviations, which are `known` to a tenth of the body, and of which of these the last estimate is as near
-    as that (`settled`); of other links it takes the last estimates.
+    as that (`settled`); of other links it takes the last estimates. After a fault nothing counts.
     """
+    trace = trace.until_fault()
     since = trace.t >= trace.truth_time[-1]
     q, effort, rate = trace.q_measured[since], trace.effort[since], 1.0 / _period(trace)
     estimates = dict(zip(map(str, trace.adapted_links), trace.estimates[-1], strict=True))
@@ -182,7 +196,7 @@ def summarise(
             }
             for run in scenario.runs
         },
-        "final_error_ratio": first / last if len(names) > 1 and last > 0.0 else None,
+        "final_error_ratio": first / last if len(names) > 1 and first is not None and last else None,
         "versions": {
             "thunder_controllers": __version__,
             "mujoco": mujoco.__version__,
@@ -200,9 +214,10 @@ def _final_steps(trace: Trace) -> int:
     return min(max(round(FINAL_SECONDS / _period(trace)), 1), len(trace.t))
 
 
-def _limits_kept(trace: Trace, rate: FloatArray) -> bool:
+def _limits_kept(trace: Trace) -> bool:
     """Whether no command was beyond the limits; one part in 10⁹ is the rounding of the differences taken here."""
     slack = 1.0 + 1e-9
+    rate = np.abs(np.diff(trace.effort, axis=0)) / _period(trace)
     return bool(
         (np.abs(trace.effort) <= trace.effort_limit * slack).all() and (rate <= trace.effort_rate_limit * slack).all()
     )

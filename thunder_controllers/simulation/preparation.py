@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Setup:
         period: Of the control [s].
         measurements: What the law measures beside joint states, and what reads it from the plant.
         model: The controller's robot.
+        robot: Its file, or its name where it comes from none.
         notes: Lines of what the check of the reference and the host noticed.
     """
 
@@ -63,6 +65,7 @@ class Setup:
     period: float
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
     model: RobotModel
+    robot: Path
     notes: tuple[str, ...]
 
 
@@ -153,7 +156,8 @@ def prepare(
     host.activate(q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
     notes += host.notes
-    return Setup(library, plant, host, reference, samples, links, period, measurements, model, tuple(notes))
+    file = scenario.resolve(config.robot)
+    return Setup(library, plant, host, reference, samples, links, period, measurements, model, file, tuple(notes))
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:

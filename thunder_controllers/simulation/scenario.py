@@ -70,6 +70,18 @@ class LawSection(Strict):
     initial_estimates: dict[str, Body] = Field(default_factory=dict)
 
 
+def law_text(name: str, options: Mapping[str, Any]) -> str:
+    """A law as the command line takes it: NAME:option=value,… ."""
+    return name + ":" * bool(options) + ",".join(f"{key}={value_text(value)}" for key, value in options.items())
+
+
+def value_text(value: Any) -> str:
+    """A value of an option or a gain as the command line takes it: lists as a+b."""
+    if isinstance(value, (list, tuple)):
+        return "+".join(map(value_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 class StartSection(Strict):
     """Where the arm starts: at `q`, or on the reference, at the solution of the inverse kinematics nearest to `q`."""
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.references.trajectories import POSITION
 from thunder_dynamics.inertia import REG_NAMES
 
 FloatArray = NDArray[np.float64]
 Stored = TypeVar("Stored", bound="_Archive")
+
+BY_STEP = (
+    *("t", "q", "qd", "q_measured", "qd_measured", "reference", "effort", "position", "rotation", "error"),
+    *("state", "telemetry", "estimates", "guards", "faults"),
+)
+"""Arrays of a trace that have a row per control step."""
 
 
 class _Archive:
@@ -135,6 +142,23 @@ class Trace(_Archive):
         table |= {f"{of}{name}": rows[:, k] for of, names, rows in groups for k, name in enumerate(names)}
         acted = {str(name): self.acted(str(name)) for name in self.guard_names}
         return table | {f"guard.{name}": steps.astype(float) for name, steps in acted.items() if steps.any()}
+
+    def first_fault(self) -> tuple[int, str] | None:
+        """Step and name of the guard that found the first fault; None if the run went to its end."""
+        names = (str(guard.name).lower() for guard in Guard if guard & FAULTS)
+        return min(((step, name) for name in names if (step := self.first_step(name)) is not None), default=None)
+
+    def until_fault(self) -> Trace:
+        """The trace to the step that found the first fault; the whole of it if there is none.
+
+        What comes after shows how the host brings an arm to rest, and says nothing of the law.
+        """
+        fault = self.first_fault()
+        if fault is None:
+            return self
+        rows, changes = slice(fault[0] + 1), self.truth_time <= self.t[fault[0]]
+        truth = {"truth": self.truth[changes], "truth_time": self.truth_time[changes]}
+        return replace(self, **{name: getattr(self, name)[rows] for name in BY_STEP}, **truth)
 
     def guard_steps(self, name: str) -> int:
         """Number of steps in which a guard acted; 0 for a name that the host does not have."""

@@ -12,7 +12,7 @@ from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.runner import load_robot, prepare_case
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import adapted_links
-from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
+from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, law_text, value_text
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 
 LawRequest = tuple[str, Mapping[str, Any]]
@@ -90,7 +90,7 @@ def make_plan(run: Run, laws: Sequence[LawRequest], grid: Grid, seeds: int) -> P
         ThunderError: for an unknown law, option or gain, a size or value out of bounds, or parts that do not fit.
     """
     requests = list(laws) or [(run.config.law.name, {})]
-    names = [_label(*request) for request in requests]
+    names = [law_text(*request) for request in requests]
     if len(set(names)) != len(names):
         raise ScenarioError(f"a law is given twice: {', '.join(names)}", valid="each combination of options once")
     cases: list[Case] = []
@@ -104,7 +104,9 @@ def make_plan(run: Run, laws: Sequence[LawRequest], grid: Grid, seeds: int) -> P
         for values in itertools.product(*own.values()):
             gains = dict(zip(own, values, strict=True))
             law = config.law.model_copy(update={"gains": {**config.law.gains, **gains}})
-            parts = ([name] if len(requests) > 1 or not gains else []) + [f"{k}={_text(v)}" for k, v in gains.items()]
+            parts = ([name] if len(requests) > 1 or not gains else []) + [
+                f"{k}={value_text(v)}" for k, v in gains.items()
+            ]
             one = config.model_copy(update={"law": law})
             cases += _seeded(Case(" ".join(parts), one, FINAL_SECONDS, run.adaptation, measure_run), seeds)
     if unused:
@@ -141,13 +143,3 @@ def _seeded(case: Case, seeds: int) -> Iterator[Case]:
     for seed in range(first, first + seeds):
         config = case.config.model_copy(update={"seed": seed})
         yield Case(case.row, config, case.window, case.adaptation, case.measure)
-
-
-def _label(name: str, options: Mapping[str, Any]) -> str:
-    return name + ":" * bool(options) + ",".join(f"{key}={_text(value)}" for key, value in options.items())
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return "+".join(map(_text, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -34,11 +34,12 @@ MEASURES: dict[str, str] = {
 }
 """What the CSV calls a measure, and what the table does; docs/experiments.md says them in words."""
 
-ONLY_IN_CSV = ("effort", "rate_limited", "frozen", "peak_speed")
+ONLY_IN_CSV = ("effort", "rate_limited", "frozen", "peak_speed", "stopped")
 
 COLUMNS: dict[str, Column] = {
     "runs": len,
     "failed": faults,
+    "stopped at [s]": summary("stopped", min),
     **{title: summary(name, spread) for name, title in MEASURES.items()},
 }
 
