@@ -161,13 +161,13 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path: Path) -> None:
 
 
 IN_A_WINDOW = """
-import sys
+import threading
 from pathlib import Path
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.view.live import View, Window
 
-times = []
+times, threads = [], threading.active_count()
 
 def watch(setup, run, row):
     view(setup, run, row)
@@ -175,6 +175,7 @@ def watch(setup, run, row):
     if len(times) == 3:
         assert isinstance(view._screen, Window) and view._screen.is_open
         view._screen.close()
+        assert threading.active_count() == threads  # what draws the window must not outlive GLFW, which ends at exit
 
 with View(print) as view:
     run_scenario(load_scenario(Path("scenario.yaml")), Path("out"), watch=watch)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -107,7 +109,9 @@ class Window:
     def __init__(self, arm: Arm) -> None:
         import mujoco.viewer
 
+        others = set(threading.enumerate())
         self._window: Any = mujoco.viewer.launch_passive(*make_world(), show_left_ui=False, show_right_ui=False)
+        self._drawing = set(threading.enumerate()) - others
         look_at(self._window.cam, arm)
 
     @property
@@ -135,5 +139,8 @@ class Window:
             time.sleep(PERIOD)
 
     def close(self) -> None:
-        """Close it."""
-        self._window.close()
+        """Close it, and wait until it is gone: it is drawn in a thread, which GLFW must not be ended under at exit."""
+        with suppress(mujoco.UnexpectedError):  # it is being closed
+            self._window.close()
+        for thread in self._drawing:
+            thread.join()
