@@ -21,6 +21,7 @@ from thunder_controllers.references.trajectories import (
     PoseSteps,
     PoseToPose,
 )
+from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import Scenario, load_scenario
 from thunder_dynamics.errors import ScenarioError
 
@@ -243,6 +244,11 @@ BAD = {
         "robot: other.yaml",
         ":2: robot: no file other.yaml; valid: a file, seen from",
     ),
+    "robot of no such name": (
+        "robot: robot.yaml",
+        "robot: pnada",
+        ":2: robot: no robot 'pnada'; valid: a file, or one of panda, ",
+    ),
     "missing URDF": (
         "urdf: robot.urdf",
         "urdf: other.urdf",
@@ -264,6 +270,14 @@ def test_a_bad_scenario_names_file_line_key_and_what_is_valid(tmp_path: Path, ca
     with pytest.raises(ScenarioError) as caught:
         _load(tmp_path, TEXT.replace(old, new))
     assert str(caught.value).startswith(f"{tmp_path / 'scenario.yaml'}{message}")
+
+
+def test_a_robot_may_be_named_and_a_file_beside_the_scenario_comes_first(tmp_path: Path) -> None:
+    text = TEXT.replace("robot: robot.yaml", "robot: planar3r")
+    config = _load(tmp_path, text).runs[0].config
+    assert Path(config.robot) == share("config/robots/planar3r.yaml") and config.plant.urdf == "robot.urdf"
+    (tmp_path / "planar3r").touch()
+    assert _load(tmp_path, text).runs[0].config.robot == "planar3r"
 
 
 def test_an_unreadable_file_is_a_scenario_error(tmp_path: Path) -> None:

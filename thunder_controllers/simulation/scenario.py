@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,7 +20,7 @@ from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import RobotFileError, ScenarioError, files_beside
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.source import read_text
@@ -235,9 +235,8 @@ def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
     except RobotFileError as error:
         raise ScenarioError(error.what, where=error.where, valid=error.valid) from error
     whole = _validate(ScenarioFile, document.data, document, ())
-    runs = tuple(_run(index, entry, document, seed) for index, entry in enumerate(whole.runs))
-    for run in runs:
-        _check_files(file, run, document)
+    entries = enumerate(whole.runs)
+    runs = tuple(_with_files(file, _run(index, entry, document, seed), document) for index, entry in entries)
     return Scenario(file.resolve(), whole.name, whole.description, runs, text)
 
 
@@ -340,9 +339,22 @@ def _tags(location: KeyPath) -> str:
     return ", ".join(sorted(get_args(kind.model_fields["type"].annotation)[0] for kind in kinds))
 
 
-def _check_files(file: Path, run: Run, document: YamlDocument) -> None:
-    for key, relative in ((("robot",), run.config.robot), (("plant", "urdf"), run.config.plant.urdf)):
-        place = (file.parent / relative).resolve()
-        if not place.is_file():
-            valid = f"a file, seen from {file.parent}; {files_beside(place)}"
-            raise ScenarioError(f"no file {relative}", where=document.where(key), valid=valid)
+def _with_files(file: Path, run: Run, document: YamlDocument) -> Run:
+    """The run with files in place of the names of robots; an error for a file that there is not."""
+    config = run.config
+    robot = _file(file.parent, config.robot, document.where(("robot",)))
+    urdf = _file(file.parent, config.plant.urdf, document.where(("plant", "urdf")))
+    plant = config.plant.model_copy(update={"urdf": urdf})
+    return replace(run, config=config.model_copy(update={"robot": robot, "plant": plant}))
+
+
+def _file(folder: Path, given: str, where: str) -> str:
+    """What is given if it is a file, seen from a folder, else the file of the robot of that name."""
+    try:
+        found = locate(given, folder=folder)
+    except NameNotFoundError as error:
+        raise ScenarioError(error.what, where=where, valid=error.valid) from error
+    if not found.is_file():
+        valid = f"a file, seen from {folder}; {files_beside(found.resolve())}"
+        raise ScenarioError(f"no file {given}", where=where, valid=valid)
+    return given if found == folder / given else str(found)

@@ -21,7 +21,10 @@ def named_robots() -> dict[str, Path]:
 
 
 def locate(
-    path: str | PathLike[str], known: Callable[[], Mapping[str, Path]] = named_robots, kind: str = "robot"
+    path: str | PathLike[str],
+    known: Callable[[], Mapping[str, Path]] = named_robots,
+    kind: str = "robot",
+    folder: Path = Path(),
 ) -> Path:
     """Find a file: a path as it is, or a name, which has neither folder nor suffix and is that of no file here.
 
@@ -29,12 +32,13 @@ def locate(
         path: Or name.
         known: Gives the files that have a name, by that name.
         kind: What they are, for messages.
+        folder: That a path is relative to.
 
     Raises:
         NameNotFoundError: for a name that none of them has, or a missing file of a name that one has.
     """
-    file = Path(path)
-    is_name = not file.suffix and len(file.parts) == 1
+    file, given = folder / path, Path(path)
+    is_name = not given.suffix and len(given.parts) == 1
     if file.is_file() or (file.exists() and not is_name):
         return file
     files, name = known(), file.name.partition(".")[0]
