@@ -23,6 +23,49 @@ CART = """<robot name="cart"><link name="floor"/><joint name="roll" type="planar
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>"""
 
 
+LINKS = (  # the axis of each joint, where its link ends [m], mass [kg], moment of inertia in all directions [kg·m²]
+    ("0 0 1", "0 0 0.05", 0.1, 6e-5),
+    ("0 1 0", "0.11 0 0.03", 0.1, 1e-4),
+    ("0 1 0", "0.13 0 0", 0.1, 1e-4),
+    ("0 1 0", "0.06 0 0", 0.08, 3e-5),
+    ("1 0 0", "0.02 0 -0.02", 0.09, 4e-5),
+    ("0 0 1", "0 0 0", 0.012, 1.5e-5),  # the jaw of a gripper
+)
+
+
+def _light_arm() -> str:
+    """An arm of half a kilogram with a jaw of 12 g, which a motor moves, as hobby servos have them."""
+    parts, ends = [], "0 0 0"
+    for k, (axis, end, mass, moment) in enumerate(LINKS):
+        parts.append(
+            f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="{ends}"/>'
+            f'<axis xyz="{axis}"/><limit lower="-1.7" upper="1.7" effort="3" velocity="10"/></joint>'
+            f'<link name="l{k + 1}"><inertial><origin xyz="0.01 0 0.01"/><mass value="{mass}"/><inertia ixx="{moment}" '
+            f'iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        )
+        ends = end
+    return f'<robot name="light"><link name="l0"/>{"".join(parts)}</robot>'
+
+
+@pytest.mark.slow
+def test_a_light_arm_with_its_jaw_free_does_not_run_away(build_cache: Path, tmp_path: Path) -> None:
+    """As it would if a moment of a kg·m² counted as little as a mass of a kilogram, as for larger arms."""
+    (tmp_path / "light.urdf").write_text(_light_arm())
+    file = begin_scenario(tmp_path / "arm", str(tmp_path / "light.urdf"), {})
+    assert "# It is light: " in file.read_text()
+    fixed, adaptive = run_scenario(load_scenario(file), tmp_path / "results").runs
+    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is None
+    # 0.8 and 359 mrad were seen.
+    assert adaptive.metrics["final_error_norm"] < 5e-3 < 0.1 < fixed.metrics["final_error_norm"]
+    document = yaml.safe_load(file.read_text())
+    del document["law"]["gains"]
+    file.write_text(yaml.safe_dump(document | {"duration": 3}))
+    fixed, adaptive = run_scenario(load_scenario(file), tmp_path / "without").runs
+    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is not None
+    assert "the bounds of the estimates leave no margin" in adaptive.metrics["fault"]["cause"]
+    assert "gamma_inertia: 1e4" in adaptive.metrics["fault"]["cause"]
+
+
 @pytest.mark.slow
 def test_an_arm_follows_with_its_unknown_payload_when_it_adapts(build_cache: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(new, [str(tmp_path / "arm"), "--robot", str(share("config/robots/planar3r.yaml"))])

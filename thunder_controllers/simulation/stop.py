@@ -18,6 +18,12 @@ from thunder_dynamics.errors import listed
 FEEDBACK, BOUNDS = "the velocity feedback leaves no margin", "the bounds of the estimates leave no margin"
 """Beginnings of the host's notes about gains."""
 
+SLOWER = (
+    "a larger gamma (gamma_inertia: 1e4 for arms of less than a kilogram) lets them grow more slowly, nearer bounds "
+    "(pi_upper) less far"
+)
+"""What mends estimates that leave no margin."""
+
 UNTOLD = ("the plant's gravity", "the plant's efforts")
 """Beginnings of notes about what the law was not told and may run away from."""
 
@@ -52,7 +58,9 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
     for note in setup.notes:
         if note.startswith(FEEDBACK):
             return f"{note.partition(':')[0]}; `{gains_command(setup.robot, run.config)}` shows which gain is too high"
-        if note.startswith(UNTOLD) or (note.startswith(BOUNDS) and run.adaptation):
+        if note.startswith(BOUNDS) and run.adaptation:
+            return f"{note.partition(':')[0]}; {SLOWER}"
+        if note.startswith(UNTOLD):
             return note
     carried = [f"{p.mass:g} kg at {p.link}" for p in run.config.plant.payloads if p.time <= t < (p.until or np.inf)]
     if carried and not (run.adaptation and setup.adapted_links):
