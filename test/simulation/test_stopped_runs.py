@@ -154,6 +154,7 @@ def test_a_joint_beyond_its_range_is_named_with_the_range(tmp_path: Path) -> Non
     assert re.match(r"a joint has left its range: joint3 at [-\d.]+, its range is -3 to 0 rad$", fault["what"])
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # NumPy says it before the run does
 def test_a_plant_that_diverges_is_one_error_with_the_likely_cause(tmp_path: Path) -> None:
     patient = {"velocity_limit": 1e6, "velocity_patience": 100.0, "velocity_limit_patience": 100.0}
     scenario = _scenario(tmp_path, law={"gains": STIFF}, rate=10.0, duration=20.0, host=patient)
