@@ -96,7 +96,8 @@ def run(
     return unpacked(law.state, x)
 
 
-K_D = [10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 2.0]
+FEEDBACK = {"Lambda": 5.0, "K_d": [10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 2.0]}
+"""Of the tables in docs/laws.md."""
 GAMMA_IS_ENERGY = ("gradient", "projected", "composite")
 RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
@@ -222,7 +223,7 @@ def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, f
 )
 def test_a_payload_is_found(panda: RobotModel, scheme: str, mass: float, com: float) -> None:
     true = with_payload(panda, PAYLOAD)
-    found = Inertia.from_pi(run(build_law(panda, scheme), true, 12.0, {"K_d": K_D})["pi_hat"])
+    found = Inertia.from_pi(run(build_law(panda, scheme), true, 12.0, FEEDBACK)["pi_hat"])
     assert abs(found.mass - true.links[-1].inertia.mass) < mass
     assert np.abs(found.com - true.links[-1].inertia.com).max() < com
 
@@ -232,7 +233,7 @@ def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_borde
     true, found, borders = with_payload(panda, PAYLOAD), [], 0
     pi, root = true.links[-1].inertia.pi, np.linalg.cholesky(pseudo_inertia(panda.links[-1].inertia.pi))
 
-    gains = {"K_d": K_D, "least_inertia": 1e6, "gamma": 1e-3, "least_body": 0.5}
+    gains = {**FEEDBACK, "least_inertia": 1e6, "gamma": 1e-3, "least_body": 0.5}
 
     def watch(q: FloatArray, qd: FloatArray, state: dict[str, FloatArray], telemetry: dict[str, FloatArray]) -> None:
         nonlocal borders
@@ -259,7 +260,7 @@ def test_prediction_recovers_a_payload_and_friction(
 ) -> None:
     """Which the robot file has none of."""
     true, law = with_payload(panda, PAYLOAD), build_law(panda, scheme, friction="adapted")
-    state = run(law, true, 12.0, {"K_d": K_D}, friction=(0.5, 0.3))
+    state = run(law, true, 12.0, FEEDBACK, friction=(0.5, 0.3))
     found = Inertia.from_pi(state["pi_hat"])
     assert abs(found.mass - true.links[-1].inertia.mass) < mass
     assert np.abs(found.com - true.links[-1].inertia.com).max() < com

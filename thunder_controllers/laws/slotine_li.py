@@ -7,7 +7,7 @@ from typing import Any
 
 from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.contact import ContactObserver
-from thunder_controllers.laws.parts.gains import damping_by_place, joint_damping_gain
+from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain
 from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
@@ -31,12 +31,12 @@ def slotine_li(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     Lambda = signals.gain(
         "Lambda",
         size=robot.n,
-        default=5.0,
+        default=10.0,
         bounds=(0.0, 200.0),
         unit="1/s",
         doc="Bandwidth of the position error, per joint.",
     )
-    K_d = joint_damping_gain(robot, signals, damping_by_place(robot))
+    K_d = joint_damping_gain(robot, signals, damping_by_inertia(robot))
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 

@@ -107,14 +107,6 @@ def _least_about_axes(model: RobotModel, link: int, apparent: FloatArray) -> Flo
     return np.asarray(least.min(axis=0))
 
 
-def damping_by_place(robot: RobotExpressions) -> FloatArray:
-    """K_d that falls from 30 at the base to 2 at the last joint, geometrically, shape (n,).
-
-    For arms whose distal joints move less inertia, rotors included; a delay of 2 ms may be too much for it.
-    """
-    return np.geomspace(30.0, 2.0, robot.n) if robot.n > 1 else np.array([10.0])
-
-
 def _poses(robot: RobotExpressions) -> list[tuple[FloatArray, FloatArray]]:
     """M and J of the robot file at random poses."""
     numeric = RobotExpressions(replace(robot.model, symbolic={}))
