@@ -142,7 +142,7 @@ def test_a_far_pose_is_approached_at_the_velocities_of_motions(panda: Library) -
 def test_a_panda_asked_to_50_rad_stays_in_its_limits(panda: Library) -> None:
     arm = Arm(panda, "slotine_li")
     arm.controller.set_reference(np.concatenate([np.full(7, 50.0), np.zeros(14)]))
-    acted = arm.run(5.0)
+    acted = arm.run(10.0)
     assert Guard.REFERENCE_LIMITED in acted and Guard.MOTION_LIMITED in acted and not acted & FAULTS
     assert arm.furthest() < 0.0
     assert np.abs(arm.plant.qd).max() < 1e-2
