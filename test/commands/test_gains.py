@@ -42,11 +42,19 @@ def test_stable_gains_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(*ARM, "--velocity-filter", "200", "--delay", "0.001") == 0
     text = capsys.readouterr().out
     assert [line.split()[:2] for line in text.splitlines() if re.match(r" *\d ", line)] == [
-        ["1", "30"],
-        ["2", "7.746"],
-        ["3", "2"],
+        ["1", "28.1"],
+        ["2", "3"],
+        ["3", "0.816"],
     ]
     assert re.search(r"Stable; the least margin of K_d is [\d.]+\.", text)
+
+
+def test_poses_and_delay_are_those_of_the_host_unless_others_are_given(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = []
+    for more in ((), ("--delay", "0.002"), ("--seed", "1")):
+        assert status(*ARM, *more, "--json") == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0] == documents[1] != documents[2]
 
 
 def test_what_is_suggested_has_the_margin(tmp_path: Path, hard: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,5 +118,5 @@ def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch, 
     assert found is not None
     robot, *arguments = shlex.split(found.group(1))
     monkeypatch.chdir(tmp_path)
-    assert status(str(ROOT / robot), *arguments) == 1
+    assert status(str(ROOT / robot), *arguments) == 0
     assert status(str(ROOT / robot), *arguments[: arguments.index("--out")], "--gains", "gains.yaml") == 0

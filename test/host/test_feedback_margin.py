@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from pendulum2 import compile_pendulum2
 
 from thunder_controllers.analysis.feedback import RestingLaw
-from thunder_controllers.analysis.margin import STABLE, sample_poses
+from thunder_controllers.analysis.margin import STABLE, find_margins, sample_poses
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import (
     LARGEST_FEEDBACK_SHARE,
+    MARGIN_DELAY,
     Configuration,
     Controller,
     ControlSession,
@@ -24,6 +25,7 @@ from thunder_controllers.host import (
     Limits,
     Options,
     feedback_margin,
+    margin_poses,
 )
 from thunder_dynamics.build import build
 
@@ -137,7 +139,8 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
     assert note.startswith("the velocity feedback leaves no margin at 1000 Hz: it takes ")
     assert number(r"takes (\S+) times", note) == pytest.approx(margin.share, rel=0.005)
     assert f"the speed of {library.joint_names[margin.joint]} away" in note
-    assert "see thunder gains" in note
+    assert f"`thunder gains ROBOT --law {law} --rate 1000` shows it" in note
+    assert " ".join(f"{value:.3g}" for value in margin.q) in note
     factor = number(r"by a factor of (\S+) or more", note)
     assert factor == pytest.approx(margin.share / LARGEST_FEEDBACK_SHARE, rel=0.005)
     lowered = feedback_margin(library, law=law, gains={"K_d": K_d / factor})
@@ -171,6 +174,21 @@ def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: L
         loop = arm_at(library, margin.q, Timing(delay=2.0 * PERIOD)).closed(resting.feedback())
         radius = np.abs(np.linalg.eigvals(loop)).max()
         assert bool(radius <= STABLE) == is_stable, (wanted, radius)
+
+
+@pytest.mark.parametrize("robot", ["planar3r", "ur5", "panda"])
+def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> None:
+    """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""
+    laws = ["slotine_li", "partially_known", "gravity_compensation"]
+    library = Library(build(load_robot(robot), laws, python=False) / f"lib{robot}.so")
+    poses, timing = sample_poses(library, 20, seed=None), Timing(delay=MARGIN_DELAY * PERIOD)
+    np.testing.assert_array_equal(poses, margin_poses(library))
+    for law in laws:
+        K_d = default(library, law, "K_d")
+        factor = find_margins(library, law, {}, poses, timing).margin
+        for share, is_noted in ((0.97, False), (1.03, True)):
+            found = notes(library, law, {"K_d": share * factor * K_d})
+            assert any(note.startswith("the velocity feedback") for note in found) == is_noted, (law, share)
 
 
 def test_estimates_that_are_given_count(library: Library) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.analysis.feedback import RestingLaw
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, margin_poses
 from thunder_dynamics.errors import LawError
 
 FloatArray = NDArray[np.float64]
@@ -98,14 +98,18 @@ class Margins:
         return {name: np.min([pose.element_margins[name] for pose in self.poses], axis=0) for name in self.gains}
 
 
-def sample_poses(library: Library, count: int, seed: int) -> FloatArray:
-    """Draw poses evenly within the joint limits, shape (count, n); a joint without limits turns by ±π.
+def sample_poses(library: Library, count: int, seed: int | None) -> FloatArray:
+    """Choose poses evenly within the joint limits, shape (count, n); a joint without limits turns by ±π.
+
+    Without a seed they are those that the host looks at when it is configured; with one they are drawn at random.
 
     Raises:
         LawError: if `count` is not positive or `seed` is negative.
     """
-    if count < 1 or seed < 0:
+    if count < 1 or (seed or 0) < 0:
         raise LawError(f"{count} poses, seed {seed}", where="poses", valid="at least one, and no negative seed")
+    if seed is None:
+        return margin_poses(library, count)
     lower = np.where(np.isfinite(library.position_lower), library.position_lower, -np.pi)
     upper = np.where(np.isfinite(library.position_upper), library.position_upper, np.pi)
     share = np.random.default_rng(seed).uniform(INSIDE, 1.0 - INSIDE, (count, library.n_joints))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rich.table import Table
 from thunder_controllers.analysis.gain_file import read_gains, write_gains
 from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, find_margins, sample_poses
 from thunder_controllers.analysis.sampled_loop import Timing
-from thunder_controllers.host import Library
+from thunder_controllers.host import MARGIN_DELAY, Library
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -30,7 +31,7 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
 @click.command()
 @robot_argument
 @click.option("--law", required=True, shell_complete=complete_law, help=f"{LAW_FORM}.")
-@click.option("--delay", type=float, default=0.0, show_default=True, help="From measurement to effect [s].")
+@click.option("--delay", type=float, help=f"From measurement to effect [s]. [{MARGIN_DELAY} periods]")
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
 @click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
 @click.option(
@@ -44,7 +45,7 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
     "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
 )
 @click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the poses.")
+@click.option("--seed", type=int, help="Random poses instead of those that the host looks at.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null."
@@ -53,13 +54,13 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
 def gains(
     robot: str,
     law: str,
-    delay: float,
+    delay: float | None,
     rate: float,
     velocity_filter: float,
     given: tuple[str, ...],
     scaled: tuple[str, ...],
     poses: int,
-    seed: int,
+    seed: int | None,
     out: Path | None,
     as_json: bool,
     reading: dict[str, Any],
@@ -68,7 +69,9 @@ def gains(
 
     The exit status is 1 if they are unstable at one of the poses.
     """
-    model, request, timing = load_model(robot, **reading), parse_law(law), Timing(rate, delay, velocity_filter)
+    model, request = load_model(robot, **reading), parse_law(law)
+    timing = Timing(rate, velocity_filter=velocity_filter)  # refuses a rate of 0
+    timing = replace(timing, delay=MARGIN_DELAY / rate if delay is None else delay)
     values: dict[str, Any] = {}
     for text in given:
         values |= _gain(text) if "=" in text else read_gains(Path(text))

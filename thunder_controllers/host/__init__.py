@@ -12,6 +12,7 @@ shells around a `ControlSession`, which holds one, and the readers and reports t
 
 from thunder_controllers.host._host import (
     LARGEST_FEEDBACK_SHARE,
+    MARGIN_DELAY,
     SMALLEST_MASS,
     Configuration,
     Controller,
@@ -43,6 +44,7 @@ from thunder_controllers.host._host import (
     estimated_links,
     fault_text,
     feedback_margin,
+    margin_poses,
     read_estimates,
     save_estimates,
 )
@@ -52,6 +54,7 @@ __all__ = [
     "BLOCKING_GUARDS",
     "FAULTS",
     "LARGEST_FEEDBACK_SHARE",
+    "MARGIN_DELAY",
     "SMALLEST_MASS",
     "Configuration",
     "ControlSession",
@@ -84,6 +87,7 @@ __all__ = [
     "estimated_links",
     "fault_text",
     "feedback_margin",
+    "margin_poses",
     "read_estimates",
     "save_estimates",
 ]

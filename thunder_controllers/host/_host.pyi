@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import os
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -1303,10 +1303,14 @@ def fault_text(guards: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
 def feedback_margin(library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> FeedbackMargin | None:
     """
-    Look at 20 poses within the joint limits, always the same, each held at rest (q_home is the pose).
+    Look at 20 `margin_poses`, each held at rest (q_home is the pose).
     
-    With a delay of two periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
+    With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
     friction. None if the step is finite at no pose. Raises as `Controller.configure` does.
+    """
+def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.
     """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
@@ -1322,4 +1326,5 @@ def save_estimates(path: str | os.PathLike[str], configuration: Configuration, s
     Raises LawError if it cannot be written; what was there before is left then.
     """
 LARGEST_FEEDBACK_SHARE: float = 0.6180339887498949
+MARGIN_DELAY: int = 2
 SMALLEST_MASS: float = 1e-06

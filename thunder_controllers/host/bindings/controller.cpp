@@ -205,6 +205,16 @@ std::optional<FeedbackMargin> margin_of(const PyLibrary& library, const std::str
                          named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
 }
 
+py::array_t<double> poses_of(const PyLibrary& library, int count) {
+  py::array_t<double> result({count, library.get()->n_joints()});
+  auto rows = result.mutable_unchecked<2>();
+  const auto poses = margin_poses(*library.get(), count, {});
+  for (int i = 0; i < count; ++i) {
+    for (py::ssize_t j = 0; j < rows.shape(1); ++j) rows(i, j) = poses[i][j];
+  }
+  return result;
+}
+
 void bind_feedback_margin(py::module_& module) {
   py::class_<FeedbackMargin>(module, "FeedbackMargin", "The velocity feedback of a law at rest, where it is fastest.")
       .def_readonly("share", &FeedbackMargin::share,
@@ -212,11 +222,14 @@ void bind_feedback_margin(py::module_& module) {
       .def_readonly("joint", &FeedbackMargin::joint, "Index of the joint that does most of it.")
       .def_property_readonly("q", [](const FeedbackMargin& m) { return vector_of(m.q); }, "[rad or m] The pose.");
   module.attr("LARGEST_FEEDBACK_SHARE") = kLargestFeedbackShare;
+  module.attr("MARGIN_DELAY") = kMarginDelay;
+  module.def("margin_poses", &poses_of, py::arg("library"), py::arg("count") = 20,
+             "Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.");
   module.def("feedback_margin", &margin_of, py::arg("library"), py::kw_only(), py::arg("law"),
              py::arg("gains") = py::dict(), py::arg("initial_state") = py::dict(),
              py::arg_v("options", Options(), "Options()"),
-             "Look at 20 poses within the joint limits, always the same, each held at rest (q_home is the pose).\n\n"
-             "With a delay of two periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without\n"
+             "Look at 20 `margin_poses`, each held at rest (q_home is the pose).\n\n"
+             "With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without\n"
              "friction. None if the step is finite at no pose. Raises as `Controller.configure` does.");
 }
 

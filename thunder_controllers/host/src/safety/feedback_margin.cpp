@@ -25,6 +25,22 @@ constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
 constexpr const char* kPosture = "q_home";
 constexpr std::size_t kMassAndMoments[] = {0, 4, 7, 9};  // of a link's parameters: m, Ixx, Iyy, Izz
 
+/// Additive recurrence with the powers of the root of xⁿ⁺¹ = x + 1: as even as chance is not, in any dimension.
+std::vector<double> pose_within(const Limits& limits, int index) {
+  std::vector<double> q(limits.position_lower.size());
+  const auto n = static_cast<double>(q.size());
+  double root = 1.0;
+  for (int i = 0; i < 50; ++i) root = std::pow(1.0 + root, 1.0 / (n + 1.0));
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    const double step = std::pow(root, -static_cast<double>(i + 1));
+    const double place = std::fmod(0.5 + index * step, 1.0);
+    const double lower = std::isfinite(limits.position_lower[i]) ? limits.position_lower[i] : -EIGEN_PI;
+    const double upper = std::isfinite(limits.position_upper[i]) ? limits.position_upper[i] : EIGEN_PI;
+    q[i] = lower + (kInside + (1.0 - 2.0 * kInside) * place) * (upper - lower);
+  }
+  return q;
+}
+
 /// A law that holds a pose.
 class RestingLaw {
  public:
@@ -43,21 +59,7 @@ class RestingLaw {
     if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
   }
 
-  /// Additive recurrence with the powers of the root of xⁿ⁺¹ = x + 1: as even as chance is not, in any dimension.
-  std::vector<double> pose(int index) const {
-    const auto n = static_cast<double>(qd_.size());
-    double root = 1.0;
-    for (int i = 0; i < 50; ++i) root = std::pow(1.0 + root, 1.0 / (n + 1.0));
-    std::vector<double> q(qd_.size());
-    for (std::size_t i = 0; i < q.size(); ++i) {
-      const double step = std::pow(root, -static_cast<double>(i + 1));
-      const double place = std::fmod(0.5 + index * step, 1.0);
-      const double lower = std::isfinite(limits_.position_lower[i]) ? limits_.position_lower[i] : -EIGEN_PI;
-      const double upper = std::isfinite(limits_.position_upper[i]) ? limits_.position_upper[i] : EIGEN_PI;
-      q[i] = lower + (kInside + (1.0 - 2.0 * kInside) * place) * (upper - lower);
-    }
-    return q;
-  }
+  std::vector<double> pose(int index) const { return pose_within(limits_, index); }
 
   /// Look at a pose, if its feedback is faster than that of the others. False where it cannot be computed.
   bool look(const std::vector<double>& q, FeedbackMargin& fastest) {
@@ -166,12 +168,21 @@ std::string three_digits(double value) {
 }
 
 std::string finding(const FeedbackMargin& margin, const Library& library) {
+  std::string pose;
+  for (const double value : margin.q) pose += (pose.empty() ? "" : " ") + three_digits(value);
   return "takes " + three_digits(margin.share) + " times the speed of " + library.data().joint_names[margin.joint] +
-         " away in each period, and with a delay of two periods at most " + three_digits(kLargestFeedbackShare) +
-         " is stable";
+         " away in each period at q = " + pose + ", and with a delay of two periods at most " +
+         three_digits(kLargestFeedbackShare) + " is stable";
 }
 
 }  // namespace
+
+std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options) {
+  const Limits limits = limits_of(options, library.data());
+  std::vector<std::vector<double>> poses;
+  for (int i = 0; i < count; ++i) poses.push_back(pose_within(limits, i));
+  return poses;
+}
 
 std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Library>& library, const std::string& law,
                                               const NamedValues& gains, const NamedValues& initial_state,
@@ -189,7 +200,8 @@ std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& li
   if (first->share > kLargestFeedbackShare) {
     return {"the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +
             "; lower it (damping gains) by a factor of " + three_digits(first->share / kLargestFeedbackShare) +
-            " or more, see thunder gains"};
+            " or more; `thunder gains ROBOT --law " + law + " --rate " + format(1.0 / options.nominal_dt) +
+            "` shows it"};
   }
   const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
   if (!last || !(last->share > kLargestFeedbackShare)) return {};

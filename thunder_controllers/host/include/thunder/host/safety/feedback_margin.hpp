@@ -21,11 +21,17 @@ struct FeedbackMargin {
   std::vector<double> q;  ///< [rad or m] the pose
 };
 
-/// What a sampled loop bears of it with a delay of two periods, 0.62: v ← v − share · (v of two periods ago) is stable up
-/// to 2 sin(π/10).
+/// [periods] The delay that a loop should bear, and that the notes are about.
+inline constexpr int kMarginDelay = 2;
+
+/// What a sampled loop bears of it with that delay, 0.62: v ← v − share · (v of two periods ago) is stable up to
+/// 2 sin(π/10).
 inline constexpr double kLargestFeedbackShare = 0.61803398874989485;
 
-/// Look at 20 poses, the same ones each time, evenly spread within the joint limits (±π without), holding each of them:
+/// Poses evenly spread within the joint limits (±π without), [rad or m]: always the same, fewer are the first of more.
+std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options);
+
+/// Look at the first 20 of `margin_poses`, holding each of them:
 /// the reference is the pose, and so is the posture of a redundant arm (gain q_home).
 ///
 /// None if the step is finite at no pose. Throws HostError as Controller::configure does. Takes a millisecond or two.
