@@ -77,7 +77,8 @@ class Result:
 
     def __repr__(self) -> str:
         last = np.linalg.norm(self._parts(), axis=2).mean(axis=1) * 1e3
-        units = ("mm", "mrad") if self.trace.is_cartesian else ("mrad or mm",)
+        joints = " or ".join(f"m{unit}" for unit in dict.fromkeys(self.trace.joint_units))
+        units = ("mm", "mrad") if self.trace.is_cartesian else (joints,)
         errors = ", ".join(f"{value:.3g} {unit}" for value, unit in zip(last, units, strict=True))
         end = self.fault or f"error at the end {errors}"
         return f"<{self.config.law.name} on {Path(self.config.robot).stem}, {self.metrics['duration']:g} s: {end}>"

@@ -146,7 +146,7 @@ def joint_impedance_gains(robot: RobotExpressions, signals: Signals) -> tuple[ca
         "K_d",
         size=robot.n,
         default=K_d,
-        bounds=(1e-3, LARGEST),
+        bounds=(1e-6, LARGEST),
         unit="N·m·s/rad",
         doc="Damping of the position error, per joint; delay and sampling bound it.",
     )
