@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evaluation import load_robot
 from numpy.typing import NDArray
 from pendulum2 import compile_pendulum2, gravity
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Guard, Library, Options
 from thunder_controllers.resources import share
+from thunder_controllers.simulation.options import PlantOptions
+from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_dynamics.build import build
 from thunder_dynamics.errors import DimensionError, LawError
 from thunder_dynamics.readers.xacro import expand_xacro
 
@@ -21,7 +25,7 @@ FloatArray = NDArray[np.float64]
 STEP = 1e-3
 START = np.array([0.1, 0.2])
 LIMIT, VELOCITY = np.array([30.0, 15.0]), np.array([4.0, 5.0])
-DAMPING = 0.25 * LIMIT / VELOCITY  # the default
+HOLD_TIME = 0.2
 PATIENCE = 10.5 * STEP  # halves: sums of steps are rounded
 TOO_FAST = np.array([0.0, -1.01 * 3.0 * VELOCITY[1]])
 FAST = np.array([0.0, -0.99 * 3.0 * VELOCITY[1]])
@@ -71,7 +75,8 @@ def test_a_joint_too_fast_for_too_long_stops_the_arm_until_the_next_activation(l
     for guard in loop.updates(100):
         assert guard & ~Guard.EFFORT_RATE_LIMITED == Guard.RUNAWAY | Guard.STOPPING
     np.testing.assert_array_equal(loop.controller.state_vector, state)  # the law is not stepped
-    np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
+    # What holds the arm is the integral of no more than the effort limit, over the two steps in which it was fast.
+    assert (np.abs(loop.effort - gravity(START)) <= 1.001 * LIMIT * 2 * STEP / HOLD_TIME).all()
     assert loop.controller.status.counters["runaway"] == 102
     assert "runaway" in loop.controller.status.guard_names
     assert Guard.RUNAWAY in BLOCKING_GUARDS
@@ -164,20 +169,50 @@ def test_damping_needs_one_value_per_joint(library: Library) -> None:
 
 
 @pytest.mark.parametrize("compensated", [False, True])
-def test_stopping_damps_the_joints(library: Library, compensated: bool) -> None:
+def test_stopping_takes_power_from_the_joints(library: Library, compensated: bool) -> None:
     loop = Loop(library, gravity_compensated_by_robot=compensated)
     loop.controller.begin_stop()
     velocity = np.array([0.5, -0.4])
-    loop.updates(100, velocity)
     own = np.zeros(2) if compensated else gravity(START)
-    np.testing.assert_allclose(loop.effort, own - DAMPING * velocity, rtol=1e-12)
+    loop.updates(20, velocity)
+    early = loop.effort - own
+    loop.updates(80, velocity)
+    late = loop.effort - own
+    assert ((early * velocity < 0.0) & (np.abs(late) > np.abs(early))).all()  # more, while that does not stop them
+    assert (np.abs(loop.effort) <= LIMIT).all()
 
 
 def test_damping_can_be_chosen_and_never_passes_the_effort_limit(library: Library) -> None:
-    loop = Loop(library, stop_damping=[0.0, 1000.0])
-    loop.controller.begin_stop()
-    loop.updates(100, np.array([2.0, -2.0]))
-    np.testing.assert_allclose(loop.effort, [gravity(START)[0], LIMIT[1]], rtol=1e-12)
+    efforts = []
+    for damping in (0.1, 1.0, 1000.0):
+        loop = Loop(library, stop_damping=[0.0, damping])
+        loop.controller.begin_stop()
+        loop.updates(100, np.array([2.0, -2.0]))
+        np.testing.assert_allclose(loop.effort[0], gravity(START)[0], rtol=1e-12)
+        efforts.append(loop.effort[1])
+    assert gravity(START)[1] < efforts[0] < efforts[1] < efforts[2] <= LIMIT[1]
+
+
+@pytest.mark.parametrize("value", ["NAN", "-1.0"])
+def test_an_arm_whose_inertia_cannot_be_computed_is_braked_with_the_last_one(tmp_path: Path, value: str) -> None:
+    """M(q) is not positive definite, or no number, where joint 2 is beyond 1 rad."""
+    library = Library(compile_pendulum2(tmp_path, f"BREAK_INERTIA={value}"))
+    velocity = np.array([0.5, -0.4])
+    for known in (True, False):
+        q = np.array([0.1, 0.9 if known else 1.1])
+        controller = Controller()
+        controller.configure(library, law="cartesian_spring")
+        controller.activate(q)
+        controller.begin_stop()
+        effort = np.zeros(2)
+        for k in range(50):
+            controller.update(k * STEP, q, velocity, STEP, effort)
+            q[1] = 1.1
+        own = gravity(q)
+        if known:
+            assert ((effort - own) * velocity < 0.0).all() and (np.abs(effort) <= LIMIT).all()
+        else:  # nothing is known to brake with
+            np.testing.assert_allclose(effort, own, rtol=1e-12)
 
 
 def test_a_stop_is_done_once_the_effort_is_reached_and_the_arm_at_rest(library: Library) -> None:
@@ -262,16 +297,51 @@ MOTIONS = [*(FASTEST * np.eye(7)), *np.random.default_rng(1).uniform(-FASTEST, F
 
 
 @pytest.mark.parametrize("qd", MOTIONS, ids=str)
-def test_the_brake_stops_a_fast_panda_and_never_adds_energy(panda: Library, qd: FloatArray) -> None:
+def test_the_brake_stops_a_fast_panda_and_hardly_adds_energy(panda: Library, qd: FloatArray) -> None:
     arm = Arm(panda, PANDA_START, qd, options=Options(velocity_patience=np.inf))
     arm.activate()
     arm.controller.begin_stop()
     stop = arm.run(2000)
-    # The effort starts at the gravity torque and can only fall behind the damping, which takes energy all the time;
-    # q̇ᵀMq̇ of plant and library agree to 1e-10.
-    assert (np.diff(stop.energy) <= 1e-9 * stop.energy[0]).all()
-    assert stop.energy[500] < 0.1 * stop.energy[0]  # slowest for the forearm, which turns all that hangs on it
-    assert stop.done is not None and stop.speed[-1] < 0.01
+    # What holds an arm against what gravity compensation leaves has to be unlearnt again: some thousandths.
+    assert np.maximum(np.diff(stop.energy), 0.0).sum() < 5e-3 * stop.energy[0]
+    assert stop.energy[500] < 1e-3 * stop.energy[0]
+    assert stop.done is not None and stop.speed[-1] < 1e-4
+
+
+# --- an arm with light wrists ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ur5(build_cache: Path) -> Library:
+    return Library(build(load_robot("ur5"), [("slotine_li", {"adaptation": "none"})], python=False) / "libur5.so")
+
+
+@pytest.mark.parametrize("has_rotors", [False, True], ids=["light", "rotors"])
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("factor", [1.0, 5.0])
+def test_the_brake_stops_light_wrists(ur5: Library, factor: float, delay: int, has_rotors: bool) -> None:
+    """28 N·m turn wrists of down to 0.1 g·m²; rotors, where there are any, are 0.06 kg·m², as of geared motors."""
+    model = load_robot("ur5")
+    rotors = 2e-3 * np.array(ur5.effort_limit) * has_rotors
+    options = PlantOptions(velocity="differences", torque_delay=delay * STEP, rotor_inertia=list(rotors))
+    plant = ModelPlant(model, model.joint_names, STEP, options)
+    limit = np.array(ur5.velocity_limit)
+    velocity = factor * limit * np.random.default_rng(3).uniform(-1.0, 1.0, 6)
+    plant.reset(np.array([0.0, -1.2, 1.4, -0.5, 0.8, 0.3]), velocity)
+    controller = Controller()
+    controller.configure(ur5, law="slotine_li", options=Options(velocity_patience=np.inf))
+    held = np.array(ur5.evaluate("G", plant.q)).ravel()
+    controller.activate(plant.q, plant.qd, held)
+    controller.begin_stop()
+    q, qd, effort = np.empty(6), np.empty(6), held.copy()
+    speed = np.empty(3000)
+    for k in range(len(speed)):
+        plant.measure(q, qd)
+        speed[k] = (np.abs(plant.qd) / limit).max()
+        controller.update(k * STEP, q, qd, STEP, effort)
+        plant.step(effort)
+    assert speed.max() < 1.5 * max(factor, 1.0)
+    assert speed[-500:].max() < 0.05 and controller.has_stopped
 
 
 def test_an_arm_shaken_by_its_law_is_stopped_and_held(panda: Library) -> None:

@@ -489,10 +489,12 @@ class Options:
     @property
     def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.
+        [N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it
+        goes as much dry friction as it is at the velocity limit. What the arm's inertia does not
+        bear of it is left out. Zero: the joint is not braked.
         
-        None: a quarter of the library's effort limit per velocity limit, zero where one is
-        infinite.
+        None: a quarter of the library's effort limit per velocity limit; where that is infinite,
+        dry friction alone.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:

@@ -104,6 +104,9 @@ static int eval_M(const double** arg, double** res, long long* iw, double* w, in
   res[0][iw[0]] = m[1] * (L2 * L2 + w[0]);
   res[0][2] = res[0][1];
   res[0][3] = m[1] * L2 * L2;
+#ifdef BREAK_INERTIA
+  if (arg[0][1] > 1.0) res[0][0] = BREAK_INERTIA;
+#endif
   return 0;
 }
 

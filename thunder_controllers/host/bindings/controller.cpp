@@ -136,9 +136,11 @@ void bind_options(py::module_& module) {
       .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
                     "[1] What counts as far too fast, in velocity limits; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
-                             "[N·m·s/rad or N·s/m] Per joint, of the safe effort, not negative.\n\n"
-                             "None: a quarter of the library's effort limit per velocity limit, zero where one is\n"
-                             "infinite.");
+                             "[N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it\n"
+                             "goes as much dry friction as it is at the velocity limit. What the arm's inertia does not\n"
+                             "bear of it is left out. Zero: the joint is not braked.\n\n"
+                             "None: a quarter of the library's effort limit per velocity limit; where that is infinite,\n"
+                             "dry friction alone.");
 }
 
 void bind_limits(py::module_& module) {

@@ -56,7 +56,8 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       reference(library, library->law(law_name), options, limits),
       law(library, library->law(law_name), initial_state),
       monitor(options, limits),
-      stops(library, options, limits),
+      inertia(library),
+      stops(inertia, options, limits),
       limiter(limits.effort, limits.effort_rate),
       shortfall(limits.effort),
       brake(options, limits, library->data()),
@@ -172,6 +173,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   p.monitor.restart(q);
   p.shortfall.restart();
   p.limiter.restart(held_effort(held));
+  p.brake.restart();
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
   stopping_ = has_stopped_ = false;
@@ -322,6 +324,7 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
     faults_ |= kMeasurementLost;
     return guards | faults_ | kStopping;
   }
+  p.brake.restart();
   const GuardBits shaped = shape_effort(q, qd);
   if ((shaped & kResultNonFinite) != 0) return guards | shaped;
   const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
@@ -341,7 +344,7 @@ GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
   for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
   if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
   std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
-  return p.stops.apply(q, qd, p.safe_effort.data(), p.law.effort());
+  return p.stops.apply(q, qd, p.safe_effort.data(), false, p.law.effort());
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
@@ -354,8 +357,9 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
   p.braked_effort = p.safe_effort;
   GuardBits limited = 0;
   if (brakes) {
-    p.brake.apply(p.safe_effort.data(), qd, p.braked_effort.data());
-    limited = p.stops.apply(q, qd, p.safe_effort.data(), p.braked_effort.data());
+    p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
+    p.brake.apply(p.inertia, p.safe_effort.data(), qd, p.braked_effort.data());
+    limited = p.stops.apply(q, qd, p.safe_effort.data(), true, p.braked_effort.data());
   }
   limited |= p.limiter.apply(p.braked_effort.data(), std::min(elapsed, p.longest_ramp), effort);
   note_applied(effort);

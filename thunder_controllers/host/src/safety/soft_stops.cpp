@@ -20,11 +20,10 @@ constexpr double kFreeSpeedShare = 0.6;      // up to which there is all of it
 constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest; the description has no rotors
 constexpr double kShortestSwing = 4.0;       // in times of the bandwidth: a well damped approach
 constexpr double kFarMargins = 10.0;
-constexpr double kSamePlace = 2e-3;  // [rad or m] within which inertia changes by some thousandths only
 
 }  // namespace
 
-SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& options, const Limits& limits)
+SoftStops::SoftStops(ArmInertia& inertia, const Options& options, const Limits& limits)
     : bandwidth_(1.0 / (kBandwidthPeriods * options.nominal_dt)),
       lower_(limits.position_lower),
       upper_(limits.position_upper),
@@ -32,11 +31,7 @@ SoftStops::SoftStops(std::shared_ptr<const Library> library, const Options& opti
       velocity_limit_(limits.velocity),
       effort_limit_(limits.effort),
       rate_limit_(limits.effort_rate),
-      inertia_(library, "M", library->n_joints() * library->n_joints()),
-      factor_(lower_.size() * lower_.size(), 0.0),
-      column_(lower_.size(), 0.0),
-      apparent_inertia_(lower_.size(), 0.0),
-      known_at_(lower_.size(), std::numeric_limits<double>::infinity()) {
+      inertia_(inertia) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     swing_.push_back(std::max(2.0 * effort_limit_[i] / rate_limit_[i], kShortestSwing / bandwidth_));
     is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
@@ -52,52 +47,16 @@ bool SoftStops::is_within(const double* q, double margins) const noexcept {
   return true;
 }
 
-bool SoftStops::has_moved(const double* q) const noexcept {
-  for (std::size_t i = 0; i < lower_.size(); ++i) {
-    if (!(std::abs(q[i] - known_at_[i]) <= kSamePlace)) return true;
-  }
-  return false;
-}
-
-/// (M⁻¹)_ii is the squared norm of column i of L⁻¹. Written out, for Eigen's triangular solver allocates.
-bool SoftStops::find_inertia(const double* q) noexcept {
-  known_at_[0] = std::numeric_limits<double>::infinity();
-  if (!inertia_.evaluate(q)) return false;
-  const std::size_t n = lower_.size();
-  const double* M = inertia_.result();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      double left = M[n * j + i];
-      for (std::size_t k = 0; k < j; ++k) left -= factor_[n * i + k] * factor_[n * j + k];
-      if (i == j && !(left > 0.0)) return false;
-      factor_[n * i + j] = i == j ? std::sqrt(left) : left / factor_[n * j + j];
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    double square = 0.0;
-    for (std::size_t row = i; row < n; ++row) {
-      double left = row == i ? 1.0 : 0.0;
-      for (std::size_t k = i; k < row; ++k) left -= factor_[n * row + k] * column_[k];
-      column_[row] = left / factor_[n * row + row];
-      square += column_[row] * column_[row];
-    }
-    apparent_inertia_[i] = 1.0 / square;
-  }
-  std::copy_n(q, n, known_at_.begin());
-  return true;
-}
-
 /// Of the effort towards a limit.
 double SoftStops::bound(std::size_t joint, double distance, double speed, double bias) const noexcept {
   const double limit = effort_limit_[joint];
-  const double inertia = inertia_.result()[joint * (lower_.size() + 1)];
   const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
-  const double near = apparent_inertia_[joint] * bandwidth_;
+  const double near = inertia_.free(joint) * bandwidth_;
   if (distance <= 0.0) {
     const double stiffness = std::clamp(0.5 * near * bandwidth_, limit / kLargestDepth, limit / margin_[joint]);
     return bias - near * speed + stiffness * distance;
   }
-  const double deceleration = kBrakingShare * left / inertia;
+  const double deceleration = kBrakingShare * left / inertia_.held(joint);
   const double lead = deceleration * swing_[joint];
   const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
   const double far = std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
@@ -106,30 +65,31 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
 }
 
 /// Of the effort along a velocity. An effort e that falls at its rate limit r adds e²/(2 r m) to the speed.
-double SoftStops::speed_bound(std::size_t joint, double speed, double bias) const noexcept {
+double SoftStops::speed_bound(std::size_t joint, double speed, double bias, double wanted, bool brakes) const noexcept {
   const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
   if (!std::isfinite(most)) return most;
+  const double left = most - speed;
+  if (brakes && left < 0.0) return std::min(bias, wanted);
   const double at_rest = std::max(0.0, 1.0 - std::abs(speed) / velocity_limit_[joint]);
   const double whole = limit * limit / (2.0 * rate_limit_[joint] * most);
-  const double own = std::max(apparent_inertia_[joint], kLeastInertiaShare * whole);
+  const double own = std::max(inertia_.free(joint), kLeastInertiaShare * whole);
   const double inertia = own + at_rest * std::max(0.0, whole - own);
-  const double left = most - speed;
   const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
   const double slope = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
   return bias + std::copysign(std::min(slope * std::abs(left), falling), left);
 }
 
-GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, double* effort) noexcept {
+GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, bool brakes, double* effort) noexcept {
   if (!is_needed_) return 0;
-  if (has_moved(q) && !find_inertia(q)) return kResultNonFinite;
+  if (!inertia_.find(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);
     const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]);
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
-    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i]));
-    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i]));
+    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], wanted, brakes));
+    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i], -wanted, brakes));
     if (effort[i] == wanted) continue;
     guards |= kMotionLimited;
     effort[i] = std::clamp(effort[i], -effort_limit_[i], effort_limit_[i]);

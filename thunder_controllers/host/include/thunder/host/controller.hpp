@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "thunder/host/safety/arm_inertia.hpp"
 #include "thunder/host/safety/brake.hpp"
 #include "thunder/host/safety/effort_limiter.hpp"
 #include "thunder/host/law/gain_port.hpp"
@@ -157,6 +158,7 @@ class Controller {
     ReferencePort reference;
     LawRunner law;
     MeasurementMonitor monitor;
+    ArmInertia inertia;
     SoftStops stops;
     EffortLimiter limiter;
     Shortfall shortfall;

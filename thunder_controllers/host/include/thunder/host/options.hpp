@@ -57,8 +57,9 @@ struct Options {
   /// which takes well below 0.1 s; 1 suits arms whose references are smooth.
   double velocity_stop_ratio = 3.0;
 
-  /// [N·m·s/rad or N·s/m] per joint, not negative: damping of the safe effort, see Brake. Empty: a quarter of the
-  /// library's effort limit per velocity limit, zero where either is infinite.
+  /// [N·m·s/rad or N·s/m] per joint, not negative: viscous friction of the brake, and as much dry friction as it is at the
+  /// velocity limit; what the arm's inertia does not bear of it is left out, see Brake. Zero: the joint is not braked.
+  /// Empty: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.
   std::vector<double> stop_damping = {};
 
   /// [s] Tells how much time has passed where no valid period does: monotonic. Empty: the steady clock; a simulation

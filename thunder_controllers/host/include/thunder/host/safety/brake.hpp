@@ -4,37 +4,66 @@
 #include <vector>
 
 #include "thunder/host/options.hpp"
+#include "thunder/host/safety/arm_inertia.hpp"
+#include "thunder/host/safety/cholesky.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
 
-/// Adds damping to the safe effort: τ = τ_safe − sat(d q̇), per joint, so that the arm does not coast.
+/// Brings the arm to rest: τ = τ_safe − D w − τ_h, with viscous and dry friction D and an effort τ_h that holds what the
+/// gravity torque τ_safe leaves.
 ///
-/// sat cuts to the effort limit. The damping does the work −q̇ᵀ sat(d q̇) ≤ 0: it never adds energy. Nor does it once it
-/// has passed the effort rate limit r, as long as the effort can follow q̇ down to zero: |q̇| < 2 r M / d² for a joint of
-/// inertia M. Sampling needs d dt < 2 M. The default keeps both on arms with plausible limits.
+/// w is the velocity that the arm, of inertia M, will have the horizon h = 10 periods from now under that friction:
+///
+///     (M + h D) w = M q̇,   so   D w = (D⁻¹ + h M⁻¹)⁻¹ q̇.
+///
+/// The matrix is symmetric and positive semidefinite: at once and exactly, friction would never add energy. Nor is it
+/// above M/h, so it takes at most a tenth of any mode's speed per period, however light a link is: stable with a delay
+/// of 15 periods. For each joint D is d + f/|q̇|, but no more than τ_max/|q̇|.
+///
+/// The description has no rotors, and M/h is little for a light link on a strong geared motor. So inertia is added to
+/// that of a joint, e-fold in 100 periods, up to where M/h would no longer matter; to a quarter where the joint turns
+/// back. A joint that the brake makes oscillate so ends with the inertia that is described.
+///
+/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to half of the effort limit; a joint faster than
+/// half of its velocity limit loses it with the same time constant.
 class Brake {
  public:
-  /// Default damping, of the effort limit at the velocity limit. A quarter stops a Panda joint at three times its limit
-  /// within some 0.3 s; the whole would make the last joint, of 5 g·m², unstable at 1 kHz.
+  /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,
+  /// this share of the effort limit by default, else zero.
   static constexpr double kDampingShare = 0.25;
 
-  /// Damping of the options; where it is empty, the default of `Options::stop_damping`.
+  /// Damping d of the options; where it is empty, the default of `Options::stop_damping`.
   Brake(const Options& options, const Limits& limits, const thunder_library& library);
 
-  /// Write τ [N·m or N] into `effort`, one value per joint; q̇ [rad/s or m/s] must be finite.
-  void apply(const double* safe_effort, const double* qd, double* effort) const noexcept;
+  /// Forget an earlier stop.
+  void restart() noexcept;
+
+  /// Write τ [N·m or N] into `effort`, one value per joint. `inertia` is that where the arm is, or where it was last
+  /// known; without any nothing is added to τ_safe. q̇ [rad/s or m/s] must be finite. Allocates nothing.
+  void apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept;
 
   /// Whether every joint is slower than a twentieth of its velocity limit; a limit that is infinite says nothing.
   bool is_at_rest(const double* qd) const noexcept;
 
-  /// [N·m·s/rad or N·s/m]
-  const std::vector<double>& damping() const noexcept { return damping_; }
-
  private:
+  void add_inertia(std::size_t joint, double least, double qd) noexcept;
+  double friction(std::size_t joint, double qd) const noexcept;
+  double hold(std::size_t joint, double qd, double effort) noexcept;
+
+  double period_;
+  double horizon_;
   std::vector<double> damping_;
+  std::vector<double> dry_;  ///< f
   std::vector<double> effort_limit_;
-  std::vector<double> rest_velocity_;
+  std::vector<double> velocity_limit_;
+  std::vector<double> added_;     ///< inertia
+  std::vector<double> velocity_;  ///< in the step before
+  std::vector<double> held_;      ///< τ_h
+  std::vector<double> friction_;  ///< D
+  std::vector<double> ahead_;     ///< w
+  std::vector<double> slowed_;    ///< M + h D, column-major
+  Cholesky factor_;
 };
 
 }  // namespace thunder

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/safety/arm_inertia.hpp"
 #include "thunder/host/safety/guards.hpp"
 #include "thunder/host/safety/limits.hpp"
 
@@ -29,15 +28,20 @@ namespace thunder {
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
+/// Beside a Brake the effort along a velocity is, for x < 0, at most τ_b and what the brake asks for: braking here, too,
+/// would make light joints oscillate.
+///
 /// All bounds are continuous; the effort limit and the bound of the speed away from it bound the repulsion.
 class SoftStops {
  public:
-  /// Throws HostError(build) if the library has no M(q).
-  SoftStops(std::shared_ptr<const Library> library, const Options& options, const Limits& limits);
+  /// The inertia must stay there.
+  SoftStops(ArmInertia& inertia, const Options& options, const Limits& limits);
 
   /// Bound the effort [N·m or N] at q, q̇ with the bias there; n_joints values each, finite. Returns kMotionLimited where
   /// it has cut one, kResultNonFinite where M(q) cannot be computed. Allocates nothing.
-  GuardBits apply(const double* q, const double* qd, const double* bias, double* effort) noexcept;
+  ///
+  /// `brakes`: the effort is that of a Brake.
+  GuardBits apply(const double* q, const double* qd, const double* bias, bool brakes, double* effort) noexcept;
 
   /// Whether every joint is within its limits.
   bool holds(const double* q) const noexcept { return is_within(q, 0.0); }
@@ -46,19 +50,13 @@ class SoftStops {
 
  private:
   bool is_within(const double* q, double margins) const noexcept;
-  bool has_moved(const double* q) const noexcept;
-  bool find_inertia(const double* q) noexcept;
-  double speed_bound(std::size_t joint, double speed, double bias) const noexcept;
+  double speed_bound(std::size_t joint, double speed, double bias, double wanted, bool brakes) const noexcept;
   double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
 
   double bandwidth_;
   std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
   bool is_needed_ = false;
-  PositionFunction inertia_;
-  std::vector<double> factor_;            ///< L of M = L Lᵀ, by rows
-  std::vector<double> column_;            ///< of L⁻¹
-  std::vector<double> apparent_inertia_;  ///< 1/(M⁻¹)_ii
-  std::vector<double> known_at_;          ///< q where these were found; they are found anew where it is left
+  ArmInertia& inertia_;
 };
 
 }  // namespace thunder

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace thunder {
+
+/// The factor L of a symmetric, positive definite matrix A = L Lᵀ, in memory of its own: nothing allocates once it is
+/// made, as Eigen's triangular solver would.
+class Cholesky {
+ public:
+  explicit Cholesky(std::size_t size) : n_(size), factor_(size * size, 0.0), column_(size, 0.0) {}
+
+  /// Factor A, size² values. False, and no factor, if it is not positive definite.
+  bool factor(const double* A) noexcept;
+
+  /// b ← A⁻¹ b, in place.
+  void solve(double* b) const noexcept;
+
+  /// (A⁻¹)_ii, the squared norm of column i of L⁻¹.
+  double inverse_diagonal(std::size_t i) noexcept;
+
+ private:
+  std::size_t n_;
+  std::vector<double> factor_;  ///< L, by rows
+  std::vector<double> column_;  ///< of L⁻¹
+};
+
+}  // namespace thunder
