@@ -344,7 +344,7 @@ GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
   for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
   if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
   std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
-  return p.stops.apply(q, qd, p.safe_effort.data(), false, p.law.effort());
+  return p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
@@ -359,7 +359,7 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
   if (brakes) {
     p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
     p.brake.apply(p.inertia, p.safe_effort.data(), qd, p.braked_effort.data());
-    limited = p.stops.apply(q, qd, p.safe_effort.data(), true, p.braked_effort.data());
+    limited = p.stops.apply(q, qd, p.safe_effort.data(), &p.brake, p.braked_effort.data());
   }
   limited |= p.limiter.apply(p.braked_effort.data(), std::min(elapsed, p.longest_ramp), effort);
   note_applied(effort);

@@ -15,6 +15,10 @@ constexpr double kLeftByReversal = 0.25;
 constexpr double kHoldTime = 0.2;     // [s]
 constexpr double kLargestHold = 0.5;  // of the effort limit
 constexpr double kHoldSpeed = 0.5;    // of the velocity limit
+constexpr double kSpin = 3.0;         // velocity limits
+constexpr int kSpinStep = 2;          // for each period in which it is faster; for others one is taken away
+constexpr int kSpins = 6;
+constexpr int kMostSpins = 100;
 constexpr double kStandstill = 1e-9;  // [rad/s or m/s]
 
 std::vector<double> default_damping(const thunder_library& library) {
@@ -38,6 +42,7 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
       added_(damping_.size(), 0.0),
       velocity_(added_),
       held_(added_),
+      spun_(added_.size(), 0),
       friction_(added_),
       ahead_(added_),
       slowed_(added_.size() * added_.size(), 0.0),
@@ -50,6 +55,7 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
 
 void Brake::restart() noexcept {
   for (std::vector<double>* values : {&added_, &velocity_, &held_}) std::fill(values->begin(), values->end(), 0.0);
+  std::fill(spun_.begin(), spun_.end(), 0);
 }
 
 void Brake::add_inertia(std::size_t joint, double least, double qd) noexcept {
@@ -80,6 +86,8 @@ void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const do
   slowed_ = M;
   for (std::size_t i = 0; i < n; ++i) {
     add_inertia(i, inertia.free(i), qd[i]);
+    const bool is_fast = std::abs(qd[i]) > kSpin * velocity_limit_[i];
+    spun_[i] = std::clamp(spun_[i] + (is_fast ? kSpinStep : -1), 0, kMostSpins);
     friction_[i] = friction(i, qd[i]);
     slowed_[n * i + i] += added_[i] + horizon_ * friction_[i];
     ahead_[i] = added_[i] * qd[i];
@@ -97,6 +105,8 @@ void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const do
     effort[i] = safe_effort[i] - opposed - hold(i, qd[i], opposed);
   }
 }
+
+bool Brake::is_spinning(std::size_t joint) const noexcept { return spun_[joint] >= kSpins; }
 
 bool Brake::is_at_rest(const double* qd) const noexcept {
   for (std::size_t i = 0; i < velocity_limit_.size(); ++i) {

@@ -48,48 +48,55 @@ bool SoftStops::is_within(const double* q, double margins) const noexcept {
 }
 
 /// Of the effort towards a limit.
-double SoftStops::bound(std::size_t joint, double distance, double speed, double bias) const noexcept {
+double SoftStops::bound(std::size_t joint, double distance, double speed, double bias, bool spins) const noexcept {
   const double limit = effort_limit_[joint];
   const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
   const double near = inertia_.free(joint) * bandwidth_;
   if (distance <= 0.0) {
-    const double stiffness = std::clamp(0.5 * near * bandwidth_, limit / kLargestDepth, limit / margin_[joint]);
+    const double least = spins ? 0.0 : limit / kLargestDepth;
+    const double stiffness = std::clamp(0.5 * near * bandwidth_, least, limit / margin_[joint]);
     return bias - near * speed + stiffness * distance;
   }
   const double deceleration = kBrakingShare * left / inertia_.held(joint);
   const double lead = deceleration * swing_[joint];
   const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
-  const double far = std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
+  const double far = spins ? near : std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
   const double damping = near + (far - near) * std::min(1.0, distance / (kFarMargins * margin_[joint]));
   return bias + damping * (to_stop - speed);
 }
 
 /// Of the effort along a velocity. An effort e that falls at its rate limit r adds e²/(2 r m) to the speed.
-double SoftStops::speed_bound(std::size_t joint, double speed, double bias, double wanted, bool brakes) const noexcept {
+double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool spins) const noexcept {
   const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
   if (!std::isfinite(most)) return most;
   const double left = most - speed;
-  if (brakes && left < 0.0) return std::min(bias, wanted);
+  const double slope = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
+  const double felt = inertia_.free(joint);
+  if (spins && left < 0.0) {
+    const double falling = std::sqrt(2.0 * rate_limit_[joint] * felt * -left);
+    return bias - std::min(std::min(slope, felt * bandwidth_) * -left, falling);
+  }
   const double at_rest = std::max(0.0, 1.0 - std::abs(speed) / velocity_limit_[joint]);
   const double whole = limit * limit / (2.0 * rate_limit_[joint] * most);
-  const double own = std::max(inertia_.free(joint), kLeastInertiaShare * whole);
+  const double own = std::max(felt, kLeastInertiaShare * whole);
   const double inertia = own + at_rest * std::max(0.0, whole - own);
   const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
-  const double slope = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
   return bias + std::copysign(std::min(slope * std::abs(left), falling), left);
 }
 
-GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, bool brakes, double* effort) noexcept {
+GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, const Brake* brake,
+                           double* effort) noexcept {
   if (!is_needed_) return 0;
   if (!inertia_.find(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i]);
-    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i]);
+    const bool spins = brake != nullptr && brake->is_spinning(i);
+    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i], spins);
+    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i], spins);
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
-    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], wanted, brakes));
-    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i], -wanted, brakes));
+    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], spins));
+    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i], spins));
     if (effort[i] == wanted) continue;
     guards |= kMotionLimited;
     effort[i] = std::clamp(effort[i], -effort_limit_[i], effort_limit_[i]);

@@ -43,6 +43,10 @@ class Brake {
   /// known; without any nothing is added to τ_safe. q̇ [rad/s or m/s] must be finite. Allocates nothing.
   void apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept;
 
+  /// Whether a joint has been faster than three times its velocity limit for three periods, and since then for a third
+  /// of them. A wrong measurement does not make it so.
+  bool is_spinning(std::size_t joint) const noexcept;
+
   /// Whether every joint is slower than a twentieth of its velocity limit; a limit that is infinite says nothing.
   bool is_at_rest(const double* qd) const noexcept;
 
@@ -60,6 +64,7 @@ class Brake {
   std::vector<double> added_;     ///< inertia
   std::vector<double> velocity_;  ///< in the step before
   std::vector<double> held_;      ///< τ_h
+  std::vector<int> spun_;         ///< counts, see is_spinning
   std::vector<double> friction_;  ///< D
   std::vector<double> ahead_;     ///< w
   std::vector<double> slowed_;    ///< M + h D, column-major

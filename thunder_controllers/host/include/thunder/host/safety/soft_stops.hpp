@@ -10,6 +10,8 @@
 
 namespace thunder {
 
+class Brake;
+
 /// Keeps joints inside their position limits, and near their velocity limits: bounds the effort towards a limit the
 /// more, the nearer and faster it is approached.
 ///
@@ -28,8 +30,8 @@ namespace thunder {
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
-/// Beside a Brake the effort along a velocity is, for x < 0, at most τ_b and what the brake asks for: braking here, too,
-/// would make light joints oscillate.
+/// Of a joint that a Brake finds spinning, D is m k everywhere, and so is the slope for x < 0, with m' = m: what is
+/// more than the inertia bears would keep a light joint spinning.
 ///
 /// All bounds are continuous; the effort limit and the bound of the speed away from it bound the repulsion.
 class SoftStops {
@@ -40,8 +42,8 @@ class SoftStops {
   /// Bound the effort [N·m or N] at q, q̇ with the bias there; n_joints values each, finite. Returns kMotionLimited where
   /// it has cut one, kResultNonFinite where M(q) cannot be computed. Allocates nothing.
   ///
-  /// `brakes`: the effort is that of a Brake.
-  GuardBits apply(const double* q, const double* qd, const double* bias, bool brakes, double* effort) noexcept;
+  /// `brake`: whose effort it is, else null.
+  GuardBits apply(const double* q, const double* qd, const double* bias, const Brake* brake, double* effort) noexcept;
 
   /// Whether every joint is within its limits.
   bool holds(const double* q) const noexcept { return is_within(q, 0.0); }
@@ -50,8 +52,8 @@ class SoftStops {
 
  private:
   bool is_within(const double* q, double margins) const noexcept;
-  double speed_bound(std::size_t joint, double speed, double bias, double wanted, bool brakes) const noexcept;
-  double bound(std::size_t joint, double distance, double speed, double bias) const noexcept;
+  double speed_bound(std::size_t joint, double speed, double bias, bool spins) const noexcept;
+  double bound(std::size_t joint, double distance, double speed, double bias, bool spins) const noexcept;
 
   double bandwidth_;
   std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
