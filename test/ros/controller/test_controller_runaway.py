@@ -29,10 +29,10 @@ def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot_of_module: TestRob
     # effort before.
     efforts = robot.steps(PATIENCE_STEPS + 100)
     braked = efforts[np.flatnonzero(efforts[:, 6] < efforts[:, 6].min() + 1e-9)[-1]]
-    damping = 0.25 * robot.library.effort_limit / robot.library.velocity_limit
-    # The soft stops brake what is beyond the velocity limit harder than the damping does.
-    np.testing.assert_allclose(braked[:6], (robot.gravity - damping * velocity)[:6], rtol=1e-9, atol=1e-9)
-    assert -robot.library.effort_limit[6] <= braked[6] <= robot.gravity[6] - damping[6] * velocity[6]
+    # The last joint is braked, by no more than its limit; the others as it drags them along.
+    limit = np.array(robot.library.effort_limit)
+    assert -limit[6] <= braked[6] < robot.gravity[6] - 0.1 * limit[6]
+    assert (np.abs(braked - robot.gravity) < 0.1 * limit)[:6].all()
     # The node deactivates by itself; meanwhile the robot comes to rest.
     robot.qd = np.zeros(7)
 
@@ -41,7 +41,8 @@ def test_a_runaway_is_braked_and_ends_in_a_deactivation(robot_of_module: TestRob
         return robot.probe.state(NODE) == "inactive"
 
     robot.probe.wait_until(is_inactive, "deactivation")
-    np.testing.assert_allclose(robot.effort, robot.gravity, atol=1e-9)
+    # What the brake found to hold the arm with meanwhile stays: this one is held by nothing that moves.
+    assert (np.abs(robot.effort - robot.gravity) < 0.1 * limit).all()
     values = robot.report(lambda values: values["state"] == "inactive" and "ran away" in values["message"])
     assert int(values["guard runaway"]) > 0
     reset(robot.probe)
