@@ -174,9 +174,9 @@ def test_the_law_is_not_stepped_with_a_measurement_that_is_not_finite(library: L
     moving = np.array([0.5, 0.0, 0.0])
     guards = [run.step(START, moving) for _ in range(80)]
     assert guards[-1] & Guard.MEASUREMENT_LOST and not guards[10] & Guard.MEASUREMENT_LOST
-    # Joint states are known all the same: the arm is braked.
-    gravity = library.evaluate("G", START)
-    assert run.effort[0] < gravity[0] - 1.0 and run.effort[1:] == pytest.approx(gravity[1:])
+    # Joint states are known all the same: the arm is braked, and what the moving joint drags along with it.
+    braked = (run.effort - library.evaluate("G", START).ravel()) / library.effort_limit
+    assert braked[0] < -0.1 and (np.abs(braked[1:]) < np.abs(braked[0])).all()
 
 
 def test_an_arm_is_not_activated_on_such_a_measurement(library: Library) -> None:
