@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 #include "thunder/host/safety/brake.hpp"
 
@@ -70,16 +68,14 @@ double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool
   const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
   if (!std::isfinite(most)) return most;
   const double left = most - speed;
-  const double slope = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
+  const double steepest = limit / (most - kFreeSpeedShare * velocity_limit_[joint]);
   const double felt = inertia_.free(joint);
-  if (spins && left < 0.0) {
-    const double falling = std::sqrt(2.0 * rate_limit_[joint] * felt * -left);
-    return bias - std::min(std::min(slope, felt * bandwidth_) * -left, falling);
-  }
   const double at_rest = std::max(0.0, 1.0 - std::abs(speed) / velocity_limit_[joint]);
   const double whole = limit * limit / (2.0 * rate_limit_[joint] * most);
   const double own = std::max(felt, kLeastInertiaShare * whole);
-  const double inertia = own + at_rest * std::max(0.0, whole - own);
+  const bool by_inertia = spins && left < 0.0;
+  const double inertia = by_inertia ? felt : own + at_rest * std::max(0.0, whole - own);
+  const double slope = by_inertia ? std::min(steepest, felt * bandwidth_) : steepest;
   const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
   return bias + std::copysign(std::min(slope * std::abs(left), falling), left);
 }
