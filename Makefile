@@ -5,9 +5,9 @@
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
 #   make check    lint, types and the fast tests, in less than a minute
 #   make test     lint, types and all tests
-#   make bench    speed beside Pinocchio; results/bench/bench.json
-#   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults and 200
-#                 random references, five robots and all laws in closed loop; results/soak
+#   make bench    speed beside Pinocchio; results/bench/bench.json; BENCH_ARGS=--short: whether it runs
+#   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults and
+#                 SOAK_REFERENCES random references, five robots and all laws in closed loop; results/soak
 #   make docs     the documentation site, build/docs/index.html; runs the notebooks, needs Debian's doxygen
 #   make lint     ruff and mypy alone
 #   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
@@ -25,6 +25,8 @@ PYTEST_ARGS ?=
 ROS_DEMO_TIME ?= 45
 SOAK_TIME ?= 600
 SOAK_UPDATES ?= 1e8
+SOAK_REFERENCES ?= 200
+BENCH_ARGS ?=
 STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
 
@@ -116,11 +118,11 @@ stubs: $(TEST_STAMP)
 	$(RUN) -m pybind11_stubgen thunder_controllers.host._host --output-dir $(STUBS) --exit-code
 
 bench: $(TEST_STAMP)
-	$(RUN) benchmarks/run.py
+	$(RUN) benchmarks/run.py $(BENCH_ARGS)
 
 soak: $(STAMP)
 	$(RUN) benchmarks/host_soak.py --seconds $(SOAK_TIME)
-	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES)
+	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES) --references $(SOAK_REFERENCES)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis

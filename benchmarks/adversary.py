@@ -1,9 +1,9 @@
-"""Faults of all kinds mixed, and random references, in closed loop with five robots under all laws; nothing may break.
+"""Faults of all kinds mixed, random references and possible streams, in closed loop with five robots under all laws.
 
-    python benchmarks/adversary.py [--updates 1e8] [--references 200] [--seed 1] [--out results/soak]
+    python benchmarks/adversary.py [--updates 1e8] [--references 200] [--streams 200] [--seed 1] [--out results/soak]
 
-`test/cpp/host_adversary.cpp` and `test/cpp/host_references.cpp` do the work and say how. Writes adversary.json and
-references.json, prints them as tables and what is wrong; the exit status is 1 if anything is.
+`test/cpp/host_adversary.cpp`, `host_references.cpp` and `host_streams.cpp` do the work and say how. Writes a JSON file
+of each, prints them as tables and what is wrong; the exit status is 1 if anything is.
 """
 
 from __future__ import annotations
@@ -77,6 +77,15 @@ def references_row(subject: Mapping[str, Any]) -> str:
     return f"| {subject['robot']} {subject['law']} | {text} | {margins(subject)} | {subject['wrong']} |"
 
 
+def streams_row(subject: Mapping[str, Any]) -> str:
+    """One robot and law as a row of Markdown."""
+    ways = subject["ways"].values()
+    limited = ", ".join(str(sum(stream["limited"] for stream in way)) for way in ways)
+    cut = ", ".join(str(sum(stream["rate_limited"] for stream in way)) for way in ways)
+    ends = ", ".join(f"{1e3 * max((stream['end'] for stream in way), default=0.0):.3g}" for way in ways)
+    return f"| {subject['robot']} {subject['law']} | {limited} | {cut} | {ends} | {subject['wrong']} |"
+
+
 def run(program: Path, amount: str, seed: int, libraries: list[Path]) -> tuple[dict[str, Any], bool]:
     """What a program found, and whether it was content; what is wrong goes to stderr as it is found."""
     started = time.monotonic()
@@ -92,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--updates", type=float, default=1e8)
     parser.add_argument("--references", type=int, default=200)
+    parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     arguments = parser.parse_args()
@@ -101,6 +111,8 @@ def main() -> int:
     is_clean = True
     for name, amount, row, head in (
         ("references", str(arguments.references), references_row, "endings | beyond limits [rad, m] | wrong |\n"),
+        ("streams", str(arguments.streams), streams_row,
+         "limited steps: as it is, 1 kHz, 100 Hz, 50 Hz | effort rate limited | worst end [mm, mrad] | wrong |\n"),
         ("adversary", str(arguments.updates), adversary_row,
          "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
     ):  # fmt: skip

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "thunder/host/controller.hpp"
+#include "thunder/host/motion/sample.hpp"
 #include "thunder_panda.h"
 
 extern "C" const thunder_library* thunder_library_get(void);
@@ -50,17 +51,44 @@ Row class_row(const States& s) {
 /// Adaptation slowed to nothing: the path is no response to the effort, so estimates would run away.
 const thunder::NamedValues kGains = {{"gamma", {1e6}}};
 
-/// A controller of the C++ host that stands on the path, and the time of its next update.
+/// What a Cartesian law would be streamed on the path, one column per state: pose, twist J q̇, and its differences.
+Eigen::MatrixXd stream_of(const thunder_law& law, const States& s) {
+  States path;
+  path.q = s.path_q;
+  path.qd = s.path_qd;
+  Compiled pose("T_0_ee", path), jacobian("J_ee", path);
+  const thunder::SampleLayout layout(law, static_cast<int>(s.path_q.rows()));
+  const auto states = static_cast<Eigen::Index>(kStates);
+  Eigen::MatrixXd samples = Eigen::MatrixXd::Zero(layout.size, states);
+  for (Eigen::Index k = 0; k < states; ++k) {
+    pose.call(static_cast<std::size_t>(k));
+    jacobian.call(static_cast<std::size_t>(k));
+    const Eigen::Matrix3d rotation = pose.result().topLeftCorner<3, 3>();
+    samples.col(k).segment<3>(layout.position) = pose.result().topRightCorner<3, 1>();
+    samples.col(k).segment<9>(layout.rotation) = Eigen::Map<const Eigen::Matrix<double, 9, 1>>(rotation.data());
+    samples.col(k).segment<6>(layout.velocity) = jacobian.result() * s.path_qd.col(k);
+  }
+  for (Eigen::Index k = 0; k < states; ++k) {
+    const auto twist = [&](Eigen::Index at) { return samples.col(at % states).segment<6>(layout.velocity); };
+    samples.col(k).segment<6>(layout.acceleration) = (twist(k + 1) - twist(k + states - 1)) / 2e-3;
+  }
+  return samples;
+}
+
+/// A controller of the C++ host that is streamed the path on which the arm is, and the time of its next update: one
+/// that held a place would stop an arm that does not stay there.
 struct Hosted {
   Hosted(const std::string& path, const States& states) : library(thunder::Library::load(path)) {
     controller.configure(library, "cartesian_backstepping", kGains);
     controller.activate(states.path_q.data(), states.path_qd.data());
     effort.resize(static_cast<std::size_t>(library->n_joints()));
+    stream = stream_of(controller.law(), states);
   }
 
   std::shared_ptr<const thunder::Library> library;
   thunder::Controller controller;
   std::vector<double> effort;
+  Eigen::MatrixXd stream;
   double t = 0.0;
 };
 
@@ -98,6 +126,8 @@ void add_law_rows(const std::string& label, const std::string& path, const State
                   }});
   rows.push_back({"control step, " + label + ": host update", [hosted, &s, n](std::size_t k) {
                     hosted->t += 1e-3;
+                    const auto sample = hosted->stream.col(static_cast<Eigen::Index>(k));
+                    hosted->controller.set_reference(sample.data(), static_cast<int>(sample.size()));
                     const auto guards = hosted->controller.update(hosted->t, s.path_q.data() + n * k,
                                                                   s.path_qd.data() + n * k, 1e-3, hosted->effort.data());
                     if ((guards & thunder::kBlockingGuards) != 0) throw std::runtime_error("a guard blocked the law");

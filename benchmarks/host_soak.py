@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -37,13 +38,27 @@ def build_libraries() -> list[Path]:
 
 
 def compile_program(program: Path, flags: Sequence[str] = FLAGS, source: Path = PROGRAM) -> Path:
-    """Compile host and source into one program."""
-    sources = [str(path) for path in sorted((HOST / "src").rglob("*.cpp"))]
+    """Compile host and source into one program; the host's objects stay beside it, for the next one."""
     include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
     include += ["-isystem", str(toolchain.eigen_include())]
-    command = [*toolchain.compiler("c++"), *flags, *include, str(source), *sources, "-o", str(program)]
-    toolchain.run([*command, "-ldl", "-lcrypto", "-pthread"])
+    command = [*toolchain.compiler("c++"), *flags, *include]
+    folder = program.parent / f"objects_{_digest(command)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = sorted((HOST / "src").rglob("*.cpp"))
+    objects = {folder / ("_".join(path.relative_to(HOST).parts) + ".o"): path for path in sources}
+    missing = [(target, path) for target, path in objects.items() if not target.is_file()]
+    toolchain.run_all([[*command, "-c", str(path), "-o", str(target)] for target, path in missing], folder)
+    link = [*map(str, objects), "-ldl", "-lcrypto", "-pthread", "-o", str(program)]
+    toolchain.run([*command, str(source), *link])
     return program
+
+
+def _digest(command: Sequence[str]) -> str:
+    """Hash of a command, its compiler and every file of the host."""
+    digest = hashlib.sha256(repr((command, toolchain.compiler_identity())).encode())
+    for path in sorted([*HOST.rglob("*.?pp"), *(ROOT / "thunder_dynamics/include").rglob("*.h")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def table(soak: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "functions.md"
 BEGIN, END = "<!-- functions, by docs/generate_functions.py -->", "<!-- end of functions -->"
 ROBOTS = ("panda", "sea2")
-"""Each function is counted on the first of these that has it."""
+"""Each function is counted on the first of these that has it; the rigid joints of the second have rotors here."""
 
 FEATHERSTONE, CRAIG = "Featherstone 2008", "Craig 2005"
 SLOTINE, ECHEANDIA = "Slotine & Li 1987", "Echeandia & Wensing 2021"
@@ -84,6 +84,7 @@ ABOUT = {
     "reg_d": ("rad/s, …", "polynomial"),
     "reg_dm": ("rad/s, …", "polynomial"),
     "reg_Mm": ("rad/s²", "Spong 1987"),
+    "reg_Ia": ("rad/s²", "diagonal"),
     "par_REG": ("kg, kg·m, kg·m²", "of the robot file"),
     "par_REG_from_DYN": ("SI", "parallel axes"),
     "par_DYN_from_REG": ("SI", "parallel axes"),
@@ -101,7 +102,10 @@ def page() -> str:
 def tables() -> str:
     """One table of what every library has, one of what is compiled on request."""
     found: dict[str, tuple[RobotExpressions, str]] = {}
-    for robot in (RobotExpressions(load_model(ROOT / f"config/robots/{name}.yaml")) for name in ROBOTS):
+    models = [load_model(ROOT / f"config/robots/{name}.yaml") for name in ROBOTS]
+    rigid = (link.joint.name for link in models[1].links if not link.joint.elastic)
+    models[1] = models[1].with_rotor_inertias(dict.fromkeys(rigid, 0.1))
+    for robot in map(RobotExpressions, models):
         for name in (*robot.functions, *robot.functions_on_request):
             key = re.sub(r"^(T_0|J)_\d+$", r"\1_i", name)
             if found.get(key, (robot, ""))[0] is robot:  # of T_0_i and J_i, the last

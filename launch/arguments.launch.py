@@ -29,6 +29,8 @@ ARGUMENTS = [
         default_value="auto",
         choices=[
             "auto",
+            "none",
+            "stream",
             "lissajous",
             "pose_to_pose",
             "excitation",
@@ -37,10 +39,9 @@ ARGUMENTS = [
             "joint_points",
             "joint_excitation",
             "joint_hold",
-            "none",
         ],
-        description="Motion of the reference node; auto: lissajous or joint_lissajous, as the law wants it; none: no "
-        "such node.",
+        description="auto: the controller's own figure, computed in its loop; none: whatever others ask for; stream: "
+        "the reference node streams such a figure; the others: it streams that motion.",
     ),
     DeclareLaunchArgument(
         "payload",
@@ -63,8 +64,8 @@ ARGUMENTS = [
         "autostart",
         default_value="auto",
         choices=["auto", "true", "false"],
-        description="Activate the controller and start the motion; auto: in simulation, not on a real arm. Without it "
-        "the plugin is configured only, and the node is not even that.",
+        description="Activate the controller and start the reference; auto: in simulation, not on a real arm. Without "
+        "it the plugin is configured only, and the node is not even that.",
     ),
     DeclareLaunchArgument(
         "model", default_value="false", choices=["true", "false"], description="Publish M, C and G of the library too."

@@ -8,7 +8,7 @@ import os
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
@@ -89,12 +89,11 @@ def launch_setup(context):
         namespace=given["namespace"],
         parameters=[
             *files,
-            {"type": given["reference"], "law": law, "autostart": autostart == "true"},
+            {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": autostart == "true"},
             {"use_sim_time": backend == "gazebo"} | ({"library_folders": [given["output"]]} if given["output"] else {}),
         ],
         remappings=[("joint_states", states)],
         output="screen",
-        on_exit=Shutdown(),
     )
     return [
         include("generator", robot=robot, name="", base_link="", ee_link=ee_link),
@@ -107,7 +106,7 @@ def launch_setup(context):
             urdf=urdf,
             ee_link="",
         ),
-        *([reference] if given["reference"] != "none" else []),
+        *([reference] if given["reference"] not in ("auto", "none") else []),
         include("tools", urdf=urdf, joint_states=states),
     ]
 

@@ -7,7 +7,7 @@ import os
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
@@ -52,11 +52,10 @@ def launch_setup(context):
         name="thunder_reference",
         namespace=given["namespace"],
         parameters=[
-            {"type": given["reference"], "law": law, "autostart": autostart == "true"},
+            {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": autostart == "true"},
             *([{"library_folders": [given["output"]]}] if given["output"] else []),
         ],
         output="screen",
-        on_exit=Shutdown(),
     )
     return [
         include("generator"),
@@ -68,7 +67,7 @@ def launch_setup(context):
             joint_states="joint_states",
             autostart=autostart,
         ),
-        *([reference] if given["reference"] != "none" else []),
+        *([reference] if given["reference"] not in ("auto", "none") else []),
         include("tools", urdf=given["robot"], joint_states="joint_states"),
     ]
 

@@ -13,7 +13,10 @@ from thunder_dynamics.readers.dh_yaml import dh_placement
 
 
 def robot_with_all_groups() -> RobotModel:
-    """Four joints, the second prismatic, the second and fourth elastic; no parameter is zero or alike to another."""
+    """Four joints, the second prismatic, the second and fourth elastic, the others with rotors.
+
+    No parameter is zero or alike to another.
+    """
     rng = np.random.default_rng(5)
     base = random_robot(3, 4, dh=True)
     links = []
@@ -24,7 +27,8 @@ def robot_with_all_groups() -> RobotModel:
         joint = replace(link.joint, kind=kind, dh=row, placement=dh_placement(*row), elastic=elastic if i % 2 else None)
         friction = tuple(rng.uniform(0.1, 1.0, 3))
         links.append(replace(link, joint=joint, friction=friction, coulomb=0.2, inertia=random_inertia(rng)))
-    return replace(base, links=tuple(links))
+    rotors = {links[i].joint.name: float(rng.uniform(0.1, 0.5)) for i in (0, 2)}
+    return replace(base, links=tuple(links)).with_rotor_inertias(rotors)
 
 
 def with_parameters(model: RobotModel, group: str, values: np.ndarray) -> RobotModel:
@@ -34,6 +38,8 @@ def with_parameters(model: RobotModel, group: str, values: np.ndarray) -> RobotM
         return replace(model, gravity=tuple(v))
     if group in ("par_world2L0", "par_Ln2EE"):
         return replace(model, **{"base" if group == "par_world2L0" else "ee": Frame(tuple(v[:3]), tuple(v[3:]))})
+    if group == "par_Ia":
+        return model.with_rotor_inertias(dict(zip((model.joint_names[i] for i in model.rotor_joints), v, strict=True)))
     links = list(model.links)
     elastic = list(model.elastic_joints)
     for i, link in enumerate(links):

@@ -47,6 +47,16 @@ def test_the_workflow_names_what_exists() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_continuous_integration_runs_every_target() -> None:
+    """`make test` runs those of the checks; help, set-up and cleaning do nothing that could rot unseen."""
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    rest = set(phony[1].split()) - {"help", "setup", "check", "lint", "lint-files", "clean", "clean-venv"}
+    script = (ROOT / ".ci/run").read_text()
+    assert rest == {"test", *re.findall(r"^briefly \d+ ([\w-]+)", script, re.MULTILINE)}
+    assert re.search(r"^make test$", script, re.MULTILINE)
+
+
 def test_the_hooks_of_pre_commit_are_valid_and_pinned() -> None:
     file = ROOT / ".pre-commit-config.yaml"
     result = tool("pre-commit", "validate-config", str(file))

@@ -21,6 +21,7 @@ from thunder_dynamics.algorithms.base_parameters import (
     find_base_parameters,
     parameter_names,
 )
+from thunder_dynamics.algorithms.drives import rotor_inertias, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -248,7 +249,7 @@ class RobotExpressions:
 
     @cached_property
     def base_parameters(self) -> BaseParameters:
-        """Which combinations of inertial parameters act: Y π = Y_b π_b; see `algorithms.base_parameters`.
+        """Which combinations of inertial parameters and rotors act: Y π + reg_Ia I_a = Y_b π_b; see `base_parameters`.
 
         Raises:
             ExpressionError: if they depend on a run-time parameter, as geometry or gravity is symbolic, or a joint has
@@ -258,7 +259,10 @@ class RobotExpressions:
         if groups or self.model.nq != self.model.nv:
             what = f"the base parameters depend on {', '.join(groups)}" if groups else "the configuration is no vector"
             raise ExpressionError(what, where=self.model.name, valid="numbers there, joints with nq = nv")
-        function, names = self.function("Y"), parameter_names(self.model.link_names)
+        state = [self.symbol(name) for name in ("q", "dq", "ddq")]
+        function = ca.Function("whole", state, [ca.horzcat(self["Y"], rotor_regressor(self.model, state[2]))])
+        rotors = (f"{self.model.joint_names[i]}.rotor" for i in self.model.rotor_joints)
+        names = (*parameter_names(self.model.link_names), *rotors)
         return find_base_parameters(lambda *state: np.asarray(function(*state)), names, self.model.nv)
 
     def pose(self, q: SX) -> tuple[SX, SX]:
@@ -274,16 +278,35 @@ class RobotExpressions:
         return self.kinematics(q).jacobian_ee_dot(qd)
 
     def slotine_li_regressor(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX, links: Iterable[int] | None = None) -> SX:
-        """Y_r with Y_r π = M q̈_r + C q̇_r + G, shape (n, 10·len(links)); all links by default."""
+        """Y_r with Y_r π = M q̈_r + C q̇_r + G of the bodies, shape (n, 10·len(links)); all links by default."""
         kinematics = self.kinematics(q)
         motions = propagate(kinematics, qd, qd_r, qdd_r, self.parameters["par_gravity"])
         return slotine_li_regressor(kinematics, motions, range(self.n) if links is None else links)
 
-    def inverse_dynamics(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX, links: Iterable[int] | None = None) -> SX:
-        """M q̈_r + C q̇_r + G with the model's own parameters of `links` only, shape (n,), in O(n)."""
+    def inverse_dynamics(
+        self,
+        q: SX,
+        qd: SX,
+        qd_r: SX,
+        qdd_r: SX,
+        links: Iterable[int] | None = None,
+        rotors: SX | None = None,
+    ) -> SX:
+        """M q̈_r + C q̇_r + G with the model's own parameters, shape (n,), in O(n).
+
+        Args:
+            links: Whose bodies count, all by default. The rotors count in any case.
+            rotors: Their reflected inertias (n,), those of the model by default, none where these are unknown.
+        """
         kinematics = self.kinematics(q)
         motions = propagate(kinematics, qd, qd_r, qdd_r, self.parameters["par_gravity"])
-        return inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
+        bodies = inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
+        return bodies + (self.rotor_inertias if rotors is None else rotors) * qdd_r
+
+    @property
+    def rotor_inertias(self) -> SX:
+        """What the rotors that are known add to the diagonal of M, shape (n,) [kg·m² or kg]."""
+        return rotor_inertias(self.model, self.parameters)
 
     def coriolis_reference(self) -> SX:
         """C by matrix algebra from ∂M/∂q: the slow reference that `C` is compared with. Shape (n, n), for v = q̇."""
@@ -329,6 +352,8 @@ class RobotExpressions:
             self._declare_catalogue(catalogue.Friction(self, self._kinematics))
         if self.model.friction_order:
             self._declare_catalogue(catalogue.ViscousFriction(self, self._kinematics))
+        if self.model.rotor_joints:
+            self._declare_catalogue(catalogue.Rotors(self, self._kinematics))
         if self.model.elastic_joints:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
@@ -387,10 +412,11 @@ class RobotExpressions:
     def _declare_regressors(self) -> None:
         zero = SX.zeros(self.model.nv)
         no_gravity = [0.0, 0.0, 0.0]
+        rotors = " + reg_Ia·par_Ia" if self.model.rotor_joints else ""
         regressors = {
-            "Yr": ("q dq dq_r ddq_r", "Slotine–Li regressor: Yr·π = M·ddq_r + C·dq_r + G, n×10n.", True),
-            "Y": ("q dq ddq", "Classical regressor: Y·π = M·ddq + C·dq + G, n×10n.", True),
-            "reg_M": ("q ddq_r", "reg_M·π = M·ddq_r, n×10n.", False),
+            "Yr": ("q dq dq_r ddq_r", f"Slotine–Li regressor: Yr·π{rotors} = M·ddq_r + C·dq_r + G, n×10n.", True),
+            "Y": ("q dq ddq", f"Classical regressor: Y·π{rotors} = M·ddq + C·dq + G, n×10n.", True),
+            "reg_M": ("q ddq_r", f"reg_M·π{rotors} = M·ddq_r, n×10n.", False),
             "reg_C": ("q dq dq_r", "reg_C·π = C·dq_r, n×10n.", False),
             "reg_G": ("q", "reg_G·π = G, n×10n.", True),
         }

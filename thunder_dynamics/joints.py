@@ -219,12 +219,18 @@ class Coupling:
     offset: float = 0.0
 
 
+def reflected_inertia(rotor: float, gear_ratio: float) -> float:
+    """I_a of a rotor that turns `gear_ratio` times as fast as its joint [kg·m² or kg]: gear_ratio² · rotor."""
+    return gear_ratio**2 * rotor
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """The joint that moves a link. `axis` is a unit vector in the joint (= link) frame, for the kinds that use one.
 
     `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
-    `limits` are those of a joint with one velocity.
+    `limits` are those of a joint with one velocity. `rotor_inertia` is what the motor's rotor adds to M_ii, the inertia
+    of the rotor times the square of the gear ratio [kg·m² or kg]; None says that it is unknown, not that there is none.
     """
 
     name: str
@@ -235,6 +241,7 @@ class Joint:
     dh: tuple[float, float, float, float] | None = None
     elastic: Elasticity | None = None
     coupling: Coupling | None = None
+    rotor_inertia: float | None = None
 
     def __post_init__(self) -> None:
         where = f"joint {self.name}"
@@ -246,6 +253,17 @@ class Joint:
             raise ModelError("elastic or coupled with several values", where=where, valid="joints with nq = nv = 1")
         if self.elastic and self.coupling:
             raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
+        self._check_rotor(where)
+
+    def _check_rotor(self, where: str) -> None:
+        if self.rotor_inertia is None:
+            return
+        if not 0.0 <= self.rotor_inertia < np.inf:
+            raise ModelError(f"rotor inertia {self.rotor_inertia:g}", where=where, valid="finite, 0 or more")
+        if self.elastic:
+            raise ModelError("elastic, with a rotor inertia", where=where, valid="the motor inertia Mm, which is that")
+        if not self.is_single:
+            raise ModelError("several values, and a rotor inertia", where=where, valid="joints with nq = nv = 1")
 
     @property
     def is_single(self) -> bool:

@@ -2,7 +2,7 @@
 
 The transform of a locked joint is a constant, T(parent → link) = placement · motion(position). The inertia of its link,
 brought to the link above by it, adds to that link's; what a fixed base then holds is dropped with it. Joint, link,
-limits, friction and elasticity of what is locked are no part of the model; end effectors stay where they are.
+limits, friction, rotor and elasticity of what is locked are no part of the model; end effectors stay where they are.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ class _Reduction:
         every, elastic = tuple(range(self.whole.n)), self.whole.elastic_joints
         owners = dict.fromkeys(("par_DHtable", "par_DYN", "par_Dl"), every)
         owners |= dict.fromkeys(("par_K", "par_D", "par_Dm", "par_Mm"), elastic)
+        owners["par_Ia"] = self.whole.rotor_joints
         kept = dict(self.whole.symbolic)
         for group in owners.keys() & kept.keys():
             rows = dict(zip(owners[group], np.reshape(kept[group], (len(owners[group]), -1)), strict=True))

@@ -66,6 +66,7 @@ PARAMETER_GROUPS = (
     "par_D",
     "par_Dm",
     "par_Mm",
+    "par_Ia",
 )
 """Groups whose entries a robot file may mark symbolic. `par_REG` is another view of `par_DYN`."""
 
@@ -309,6 +310,16 @@ class RobotModel:
         """Indices of the joints with series elasticity."""
         return tuple(i for i, link in enumerate(self.links) if link.joint.elastic is not None)
 
+    @property
+    def rotor_joints(self) -> tuple[int, ...]:
+        """Indices of the joints whose reflected rotor inertia is known, or a run-time parameter."""
+        return tuple(i for i, link in enumerate(self.links) if link.joint.rotor_inertia is not None)
+
+    @property
+    def rotor_inertias(self) -> FloatArray:
+        """Reflected rotor inertia of every joint, shape (n,) [kg·m² or kg], NaN where it is unknown."""
+        return np.array([np.nan if (rotor := x.joint.rotor_inertia) is None else rotor for x in self.links])
+
     def index_of(self, link: str) -> int:
         """Index of a link by name.
 
@@ -349,6 +360,7 @@ class RobotModel:
             "par_D": tuple(v for e in self.elasticities() for v in e.D),
             "par_Dm": tuple(v for e in self.elasticities() for v in e.Dm),
             "par_Mm": tuple(e.Mm for e in self.elasticities()),
+            "par_Ia": tuple(v for link in self.links if (v := link.joint.rotor_inertia) is not None),
         }
         if group not in simple:
             raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
@@ -369,6 +381,17 @@ class RobotModel:
         links = list(self.links)
         links[index] = replace(links[index], inertia=inertia)
         return replace(self, links=tuple(links))
+
+    def with_rotor_inertias(self, rotors: Mapping[str, float | None]) -> RobotModel:
+        """Copy with other reflected rotor inertias of some joints [kg·m² or kg], by name; None: unknown."""
+        for name in rotors.keys() - set(self.joint_names):
+            raise NameNotFoundError(f"no joint '{name}'", where=self.name, valid=nearest(name, self.joint_names))
+        joints = [replace(x.joint, rotor_inertia=rotors.get(x.joint.name, x.joint.rotor_inertia)) for x in self.links]
+        links = tuple(replace(link, joint=joint) for link, joint in zip(self.links, joints, strict=True))
+        marked = zip(self.rotor_joints, self.symbolic.get("par_Ia", ()), strict=False)
+        at_run_time = {i for i, is_symbolic in marked if is_symbolic}
+        mask = tuple(i in at_run_time for i, joint in enumerate(joints) if joint.rotor_inertia is not None)
+        return replace(self, links=links, symbolic={**self.symbolic, "par_Ia": mask})
 
     def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
         """Copy with another kind of one joint, and without DH rows."""

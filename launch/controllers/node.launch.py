@@ -25,6 +25,7 @@ def launch_setup(context):
         "law": given["law"].partition(":")[0],
         "gravity_compensated_by_robot": franka,
         "robot_interface": "franka" if franka else "generic",
+        "autostart": given["reference"] == "auto" and given["autostart"] == "true",
     }
     if given["estimates_file"]:
         parameters["estimates_file"] = str(resolve_file(given["estimates_file"]))

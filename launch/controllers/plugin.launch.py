@@ -23,7 +23,8 @@ def launch_setup(context):
     files = [given["control_config"]]
     if given["gains"]:
         files.append(str(resolve_file(given["gains"])))
-    parameters = {"law": given["law"].partition(":")[0]}
+    starts = given["reference"] == "auto" and given["autostart"] == "true"
+    parameters = {"law": given["law"].partition(":")[0], "autostart": str(starts).lower()}
     if given["estimates_file"]:
         parameters["estimates_file"] = resolve_file(given["estimates_file"])
     if given["backend"] == "franka":

@@ -48,7 +48,10 @@ class Simulation:
         self.gains = dict(gains) | posture
         self.period = 1.0 / timing.rate
         self.plant = MujocoPlant(
-            urdf_of(load_robot(robot)), self.library.joint_names, self.period, PlantOptions(torque_delay=timing.delay)
+            urdf_of(load_robot(robot)),
+            self.library.joint_names,
+            self.period,
+            PlantOptions(torque_delay=timing.delay, torque_lag=timing.lag),
         )
 
     def is_stable(self, K_d: FloatArray) -> bool:
@@ -107,6 +110,12 @@ def test_with_delay(robot: str, law: str, gains: Mapping[str, Any], delay: float
 @pytest.mark.parametrize("periods", [0, 1])
 def test_at_other_rates(rate: float, periods: int) -> None:
     assert_agreement("panda", "cartesian_backstepping", Timing(rate, periods / rate), {}, seed=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.002])
+def test_with_lag_of_the_drives(delay: float) -> None:
+    assert_agreement("panda", "slotine_li", Timing(delay=delay, lag=0.005), {}, seed=4)
 
 
 @pytest.mark.slow

@@ -13,11 +13,13 @@ from evaluation import load_robot, robot_file
 
 from thunder_controllers.commands.identify import identify
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, read_estimates
-from thunder_controllers.identification.robot_fit import UnsoundError
+from thunder_controllers.identification.records import read_record
+from thunder_controllers.identification.robot_fit import UnsoundError, fit_robot
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import LawError
+from thunder_dynamics.readers import load_model
 
 pytestmark = pytest.mark.slow
 
@@ -102,3 +104,37 @@ def test_estimates_need_a_law_that_has_some(trace: Path, tmp_path: Path) -> None
     ):
         error = run(trace, *arguments).exception
         assert isinstance(error, LawError) and message in str(error)
+
+
+@pytest.fixture(scope="module")
+def trace_with_rotors(tmp_path_factory: pytest.TempPathFactory, build_cache: Path) -> Path:
+    folder = tmp_path_factory.mktemp("rotors")
+    text = SCENARIO.replace("  noise", "  rotors: [0.4, 0.2, 0.1]\n  noise")
+    (folder / "scenario.yaml").write_text(text)
+    run_scenario(load_scenario(folder / "scenario.yaml"), folder)
+    return folder / "run.npz"
+
+
+def test_rotors_that_are_found_are_entries_of_the_robot_file(trace_with_rotors: Path, tmp_path: Path) -> None:
+    """What is printed, put into the file, is what the arm has; the first rotor is part of Izz of its link."""
+    result = run(trace_with_rotors, "--rotors")
+    assert result.exit_code == 0, result.output
+    printed = yaml.safe_load(result.output[result.output.index("dynamics:") :].split("The motion")[0])
+    data = yaml.safe_load(robot_file("planar3r").read_text())
+    del data["PI_2"]  # an anchor, which the copy has no more
+    for link, entry in printed["dynamics"].items():
+        data["dynamics"][link] |= entry
+    (tmp_path / "arm.yaml").write_text(yaml.safe_dump(data))
+    found = load_model(tmp_path / "arm.yaml").rotor_inertias
+    np.testing.assert_allclose(found[1:], [0.2, 0.1], rtol=0.05)
+
+
+def test_known_rotors_are_not_taken_for_links(trace_with_rotors: Path) -> None:
+    """With the rotors in the model the fit leaves the noise alone, without them it does not predict the motion."""
+    model = load_robot("planar3r").with_rotor_inertias({"joint1": 0.4, "joint2": 0.2, "joint3": 0.1})
+    noise = []
+    for known in (model, load_robot("planar3r")):
+        library = Library(build(known, python=False) / f"lib{known.name}.so")
+        record = read_record(trace_with_rotors, library.joint_names, "")
+        noise.append(fit_robot(library, record, range(3)).noise)
+    assert (noise[0][1:] < 0.5 * noise[1][1:]).all()  # the first rotor acts as Izz of its link

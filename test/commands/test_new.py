@@ -13,7 +13,7 @@ from thunder_controllers.commands.start import begin_scenario, new
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import ScenarioError, ThunderError
 from thunder_dynamics.readers.xacro import expand_xacro
 
 XACRO = share("urdf/panda.urdf.xacro")
@@ -49,7 +49,7 @@ def _light_arm() -> str:
 
 @pytest.mark.slow
 def test_a_light_arm_with_its_jaw_free_does_not_run_away(build_cache: Path, tmp_path: Path) -> None:
-    """As it would if a moment of a kg·m² counted as little as a mass of a kilogram, as for larger arms."""
+    """Nor where a moment of a kg·m² counts as little as a mass of a kilogram, as for larger arms."""
     (tmp_path / "light.urdf").write_text(_light_arm())
     file = begin_scenario(tmp_path / "arm", str(tmp_path / "light.urdf"), {})
     assert "# It is light: " in file.read_text()
@@ -61,9 +61,7 @@ def test_a_light_arm_with_its_jaw_free_does_not_run_away(build_cache: Path, tmp_
     del document["law"]["gains"]
     file.write_text(yaml.safe_dump(document | {"duration": 3}))
     fixed, adaptive = run_scenario(load_scenario(file), tmp_path / "without").runs
-    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is not None
-    assert "the bounds of the estimates leave no margin" in adaptive.metrics["fault"]["cause"]
-    assert "gamma_inertia: 1e4" in adaptive.metrics["fault"]["cause"]
+    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is None
 
 
 @pytest.mark.slow
@@ -77,6 +75,24 @@ def test_an_arm_follows_with_its_unknown_payload_when_it_adapts(build_cache: Pat
     # 167 mrad and 0.96 mrad were seen; a law that did not adapt would leave both alike.
     assert adaptive.metrics["final_error_norm"] < 2e-3 < 0.1 < fixed.metrics["final_error_norm"]
     assert adaptive.trace.estimates[-1, 0, 0] == pytest.approx(1.45, abs=0.02)  # [kg]: link3, and a tenth of the arm
+
+
+def test_what_it_says_next_runs_where_a_package_lies_elsewhere(tmp_path: Path) -> None:
+    package = tmp_path / "arm_description"
+    package.mkdir()
+    (package / "arm.xacro").write_text(XACRO.read_text())
+    (tmp_path / "cell.xacro").write_text(
+        '<robot name="cell" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="$(find arm_description)/arm.xacro"/></robot>'
+    )
+    given = ["--robot", str(tmp_path / "cell.xacro"), "--package", f"arm_description={package}"]
+    result = CliRunner().invoke(new, [str(tmp_path / "cell"), *given])
+    _, _, run, file, option, folder = result.output.split()
+    assert (run, option, folder) == ("run", "--xacro-folder", str(package))
+    with pytest.raises(ScenarioError, match=f"a xacro file may not read {package}"):
+        load_scenario(file)
+    scenario = load_scenario(file, xacro_folders=[folder])
+    assert scenario.load_model(scenario.runs[0].config.robot, scenario.runs[0].config).n == 7
 
 
 def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> None:

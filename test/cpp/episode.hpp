@@ -86,7 +86,6 @@ class Episode {
     options.reference_timeout = draw_.one_in(2) ? draw_.power(-2.0, 0.0) : Envelope::kInfinity;
     options.saturation_freezes_adaptation = draw_.one_in(2);
     options.gap_limit = draw_.power(-1.5, 0.5);
-    options.velocity_patience = draw_.power(-2.0, -0.7);
     options.velocity_limit_patience = draw_.power(-1.0, 0.0);
     options.velocity_stop_ratio = draw_.uniform(1.0, 3.0);
     for (int i = 0; i < n_; ++i) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the plugin reads of a file of estimates, from the command line: estimates_file LIBRARY LAW FROM TO. Starts from
-// FROM and saves to TO; what is refused is the output of a run with status 1.
+// FROM and saves to TO, in the language of the environment; what is refused is the output of a run with status 1.
 #include <iostream>
+#include <locale>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/session.hpp"
@@ -10,6 +11,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
+  std::locale::global(std::locale(""));
   const auto configuration = thunder::make_configuration(thunder::Library::load(argv[1]), "", argv[2], {});
   try {
     const auto document = thunder_controllers::read_document(argv[3]);

@@ -86,12 +86,13 @@ void run(const std::shared_ptr<const thunder::Library>& library, const char* law
 }
 
 /// Updates of one request: the request itself may allocate.
-long calls_while_moving(thunder::Controller& controller, double& t, thunder::ReferenceSource expected) {
+long calls_while_moving(thunder::Controller& controller, double& t, thunder::ReferenceSource expected,
+                        int updates = 300) {
   const double position[2] = {0.1, 0.2};
   const double velocity[2] = {0.0, 0.0};
   double effort[2] = {0.0, 0.0};
   const long before = g_calls;
-  for (int k = 0; k < 300; ++k) {
+  for (int k = 0; k < updates; ++k) {
     controller.update(t += 1e-3, position, velocity, 1e-3, effort);
     CHECK(k > 0 || controller.reference_source() == expected);
   }
@@ -100,16 +101,17 @@ long calls_while_moving(thunder::Controller& controller, double& t, thunder::Ref
 
 /// Every motion is begun, replaced by the next one while it runs, and finished.
 template <class Request>
-void move(thunder::Controller& controller, double& t, Request request, thunder::ReferenceSource source) {
+void move(thunder::Controller& controller, double& t, Request request, thunder::ReferenceSource source,
+          int updates = 300) {
   request(controller);
-  CHECK(calls_while_moving(controller, t, source) == 0);
+  CHECK(calls_while_moving(controller, t, source, updates) == 0);
 }
 
-/// Make what is streamed move, so that a motion has to come to rest first.
+/// Make what is streamed move, so that a motion has to come to rest first: soon, as a single sample ends at rest.
 void stream_a_moving_sample(thunder::Controller& controller, double& t, const char* rate) {
   controller.set_reference(controller.reference().data(), static_cast<int>(controller.reference().size()));
   controller.set_reference_entry(rate, {0.1});
-  CHECK(calls_while_moving(controller, t, thunder::ReferenceSource::stream) == 0);
+  CHECK(calls_while_moving(controller, t, thunder::ReferenceSource::stream, 20) == 0);
 }
 
 void run_cartesian_motions(const std::shared_ptr<const thunder::Library>& library) {
@@ -129,11 +131,14 @@ void run_cartesian_motions(const std::shared_ptr<const thunder::Library>& librar
   move(controller, t, go, Source::motion);
   stream_a_moving_sample(controller, t, "twist");
   move(controller, t, go, Source::motion);
+  const auto trace = [](thunder::Controller& c) { c.trace({{0.05, 0.1}, {0.5, 0.3}}); };
   move(controller, t, follow, Source::motion);
   move(controller, t, follow, Source::motion);
+  move(controller, t, trace, Source::motion);
+  move(controller, t, trace, Source::motion);
   move(controller, t, stop, Source::stopping);
   stream_a_moving_sample(controller, t, "twist");
-  move(controller, t, [](thunder::Controller&) {}, Source::stream);  // and lost
+  move(controller, t, [](thunder::Controller&) {}, Source::stream, 600);  // and lost
   CHECK(controller.reference_source() == Source::stopping);
 }
 
@@ -150,6 +155,7 @@ void run_joint_motions(const std::shared_ptr<const thunder::Library>& library) {
   double t = 0.0;
   move(controller, t, follow, Source::motion);
   move(controller, t, follow, Source::motion);
+  move(controller, t, [](thunder::Controller& c) { c.trace({{0.05, 0.1}, {0.5, 0.3}}); }, Source::motion);
   stream_a_moving_sample(controller, t, "qd");
   move(controller, t, [](thunder::Controller& c) { c.stop_motion(); }, Source::stopping);
   CHECK(controller.reference_source() == Source::hold);

@@ -74,7 +74,6 @@ thunder::Options make_options(std::map<std::string, Values> given) {
   options.nominal_dt = given.at("nominal_dt").at(0);
   options.max_dt_ratio = given.at("max_dt_ratio").at(0);
   options.reference_timeout = given.at("reference_timeout").at(0);
-  options.velocity_patience = given.at("velocity_patience").at(0);
   options.velocity_stop_ratio = given.at("velocity_stop_ratio").at(0);
   options.effort_limit = given["effort_limit"];
   options.effort_rate_limit = given["effort_rate_limit"];

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import importlib
 import json
 import multiprocessing
 import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -362,6 +365,53 @@ def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None
     out, err = done.communicate()
     assert (done.returncode, out.strip(), err) == (0, str(output / "planar3r_generatedFiles"), "")
     assert visible(output) == [".planar3r_generatedFiles_mine", "planar3r_generatedFiles"]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("thunder_dynamics.build")
+    monkeypatch.setattr(module, "LOCK_PATIENCE", 0.4)
+    monkeypatch.setattr(module, "QUIET_WAIT", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("act", ["build", "load"])
+def test_a_lock_that_another_holds_is_waited_for_by_name_and_not_for_ever(tmp_path: Path, act: str) -> None:
+    target, lock = tmp_path / "pendulum_generatedFiles", tmp_path / ".pendulum_generatedFiles.lock"
+    handle = os.open(lock, os.O_RDONLY | os.O_CREAT, 0o644)  # as who may only read it could
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    target.mkdir()
+    (target / SUMS).touch()
+    begin, who = time.monotonic(), f"process {os.getpid()}"
+    with (
+        pytest.warns(RuntimeWarning, match=f"waiting for {who}, which holds {lock}"),
+        pytest.raises(BuildError, match=rf"{lock}: {who} has held it for \d+ s; valid: wait for its end, or end it"),
+    ):
+        td.build(pendulum(), folder=tmp_path, python=False) if act == "build" else td.load(target)
+    assert time.monotonic() - begin < 15.0
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    os.close(handle)
+
+
+def test_a_new_lock_is_closed_to_others_and_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/pendulum_generatedFiles").write_text("not generated: the build ends where it has the lock")
+    with pytest.raises(BuildError, match="exists and was not generated"):
+        td.build(pendulum(), folder=tmp_path / "other", python=False)
+    assert stat.S_IMODE((tmp_path / "other/.pendulum_generatedFiles.lock").stat().st_mode) == 0o600
+    (tmp_path / ".pendulum_generatedFiles.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BuildError, match=r"\.lock: the output cannot be written"):
+        td.build(pendulum(), folder=tmp_path, python=False)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who may give files away")
+def test_a_lock_that_another_user_has_laid_there_is_refused(tmp_path: Path) -> None:
+    lock = tmp_path / ".pendulum_generatedFiles.lock"
+    lock.touch(0o666)
+    os.chown(lock, 12345, 12345)
+    with pytest.raises(BuildError, match="the lock is no file of this user; valid: another folder, or remove it"):
+        td.build(pendulum(), folder=tmp_path, python=False)
 
 
 @pytest.mark.parametrize("who", ["generator", "compiler"])

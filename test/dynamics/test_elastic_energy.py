@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from robots import random_robot, random_state
 
-from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import Elasticity, RobotModel
 

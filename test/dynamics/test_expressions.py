@@ -11,7 +11,7 @@ from evaluation import State, assert_close, evaluate, load_robot, symbolic_value
 from parameters import robot_with_all_groups, with_parameters
 from robots import random_state
 
-from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import reg_from_dyn
@@ -105,7 +105,7 @@ def test_parameters_of_the_signature_come_last_and_only_where_they_act(model: Ro
     assert robot.signature("T_0_ee") == ("q", "par_DHtable", "par_world2L0", "par_Ln2EE")
     assert robot.signature("G") == ("q", "par_DHtable", "par_world2L0", "par_gravity", "par_DYN")
     assert robot.signature("Yr") == ("q", "dq", "dq_r", "ddq_r", "par_DHtable", "par_world2L0", "par_gravity")
-    assert robot.signature("M") == ("q", "par_DHtable", "par_DYN")
+    assert robot.signature("M") == ("q", "par_DHtable", "par_DYN", "par_Ia")
     assert robot.signature("dl") == ("dq", "par_Dl")
     assert robot.signature("Mm") == ("par_Mm",)
     assert RobotExpressions(model).signature("M") == ("q",)

@@ -18,6 +18,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
+from german import german_environment
 from robots import general_robot, pinocchio_model, random_inertia, random_robot, random_state
 
 import thunder_dynamics as td
@@ -246,6 +247,43 @@ def test_parameters_survive_a_file_bit_for_bit(sea2: Any, sea2_folder: Path, tmp
     assert os.listdir(tmp_path) == ["conf.yaml"]
 
 
+SAVES_IN_GERMAN = """
+import locale, sys
+import numpy as np
+import thunder_dynamics as td
+locale.setlocale(locale.LC_ALL, "")
+assert locale.localeconv()["decimal_point"] == ","
+folder, to, *values = sys.argv[1:]
+arm, other = td.load(folder), td.load(folder)
+arm.set_par_DYN([float(value) for value in values])
+arm.save_conf(f"{to}/conf.yaml")
+arm.save_par_REG(f"{to}/reg.yaml")
+arm.save_par_DYN(f"{to}/dyn.yaml")
+other.load_conf(f"{to}/conf.yaml")
+assert np.array_equal(other.get_par_DYN(), arm.get_par_DYN())
+np.testing.assert_allclose(other.load_par_REG(f"{to}/reg.yaml"), arm.get_par_REG(), rtol=1e-15)
+"""
+
+
+def test_files_are_the_same_in_every_language(sea2: Any, sea2_folder: Path, tmp_path: Path) -> None:
+    """Where the process writes 4,97, as one that shows windows in German does, a file has 4.97."""
+    (tmp_path / "locale").mkdir()
+    environment = german_environment(tmp_path / "locale")
+    values = [4.75, 1 / 3, -1e-300, 5e-324]
+    for name in ("english", "german"):
+        (tmp_path / name).mkdir()
+    command = [sys.executable, "-c", SAVES_IN_GERMAN, str(sea2_folder), str(tmp_path / "german"), *map(str, values)]
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    sea2.set_par_DYN(values)
+    sea2.save_conf(str(tmp_path / "english/conf.yaml"))
+    sea2.save_par_REG(str(tmp_path / "english/reg.yaml"))
+    sea2.save_par_DYN(str(tmp_path / "english/dyn.yaml"))
+    for name in ("conf", "reg", "dyn"):
+        english, german = ((tmp_path / f"{language}/{name}.yaml").read_text() for language in ("english", "german"))
+        assert "4.75" in german
+        assert english == german
+
+
 def test_the_generated_file_holds_the_defaults(sea2: Any, sea2_folder: Path) -> None:
     before = sea2.get_par_DYN()
     sea2.set_par_DYN([9.0, 0.0, 0.0, 0.0])
@@ -254,7 +292,7 @@ def test_the_generated_file_holds_the_defaults(sea2: Any, sea2_folder: Path) -> 
 
 
 def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Path) -> None:
-    (tmp_path / "conf.yaml").write_text("# only the stiffness\n\n par_K : [ 7 ]  # N·m/rad\r\n")
+    (tmp_path / "conf.yaml").write_text("# only the stiffness\n\n par_K : [ +7 ]  # N·m/rad\r\n")
     sea2.set_par_Mm([0.7])
     sea2.load_conf(str(tmp_path / "conf.yaml"))
     assert sea2.get_par_K().tolist() == [7.0] and sea2.get_par_Mm().tolist() == [0.7]
@@ -274,6 +312,9 @@ def test_groups_that_a_file_leaves_out_keep_their_values(sea2: Any, tmp_path: Pa
         ("par_K: [7", "'.7' is no list"),
         ("par_K: []", "'' is no finite number"),
         ("par_K: [a]", "'a' is no finite number"),
+        ("par_K: [4,97]", "2 values in 'par_K'; valid: 1"),
+        ("par_K: [1 2]", "'1 2' is no finite number"),
+        ("par_K: [+-1]", "'.-1' is no finite number"),
         ("par_K: [1e999]", "'1e999' is no finite number"),
         ("par_K: [nan]", "'nan' is no finite number"),
         ("par_K: [1, 2]", "2 values in 'par_K'; valid: 1"),

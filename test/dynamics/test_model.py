@@ -128,6 +128,7 @@ def test_parameter_groups_hold_the_whole_vectors() -> None:
         "par_D": 2,
         "par_Dm": 2,
         "par_Mm": 1,
+        "par_Ia": 0,
     }
     assert model.parameters("par_REG") == tuple(model.pi)
     assert model.parameters("par_Ln2EE") == (0.3, 0, 0, 0, 0, 0)

@@ -86,27 +86,27 @@ def test_notes_say_what_of_the_scenario_does_not_apply(tmp_path: Path) -> None:
 
 def test_runs_leave_csv_table_and_figure_and_are_not_run_again(tmp_path: Path) -> None:
     path = _file(tmp_path, plant={"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "noise": {"q_std": 1e-4}})
-    first = _compare(path, "--gains", "K_d=5,10", "--seeds", "2")
+    first = _compare(path, "--gains", "K_d=5,2", "--seeds", "2")
     assert first.exit_code == 0, first.output
     rows = _rows(path)
     assert [(row["combination"], row["seed"], row["ended"]) for row in rows] == [
-        (name, seed, "done") for name in ("K_d=5", "K_d=10") for seed in ("0", "1")
+        (name, seed, "done") for name in ("K_d=5", "K_d=2") for seed in ("0", "1")
     ]
     assert all(float(row[name]) >= 0.0 for row in rows for name in ("error", "iae", "step_us", "mass_error"))
     assert rows[0]["error"] != rows[1]["error"], "the seed must reach the noise"
     text = (tmp_path / "out/table.md").read_text()
-    assert "| K_d=10 | 2 | 0 |" in text and "±" in text
+    assert "| K_d=2 | 2 | 0 |" in text and "±" in text
     assert (tmp_path / "out/comparison.png").stat().st_size > 10_000
 
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out/runs").iterdir()}
-    again = _compare(path, "--gains", "K_d=5,10,20", "--seeds", "2")
+    again = _compare(path, "--gains", "K_d=5,2,1", "--seeds", "2")
     assert again.exit_code == 0, again.output
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
     assert len(list((tmp_path / "out/runs").iterdir())) == 6 and _rows(path)[:4] == rows
 
 
 def test_a_run_that_a_fault_stops_is_a_row_and_1(tmp_path: Path) -> None:
-    slow = {"velocity_patience": 0.001, "velocity_limit": 0.01}
+    slow = {"velocity_limit": 0.01}
     path = _file(tmp_path, duration=0.3, check_reference=False, host=slow)
     result = _compare(path)
     assert result.exit_code == 1 and "slotine_li, seed 0: runaway" in result.output

@@ -1,6 +1,6 @@
-"""All laws of five robots in closed loop, with faults of all kinds mixed and with references to anywhere.
+"""All laws of five robots in closed loop, with faults of all kinds mixed, references to anywhere and possible streams.
 
-The two C++ programs judge every update; `make soak` runs them for long.
+The C++ programs judge every update; `make soak` runs them for long.
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ def test_every_random_reference_ends_tracked_held_refused_or_stopped(libraries: 
         endings = {name.split(" by ")[0] for counts in subject["endings"].values() for name in counts}
         assert endings <= {"tracked", "held", "refused", "stopped"}
         assert sum(sum(counts.values()) for counts in subject["endings"].values()) == 30
+
+
+def test_streams_that_are_possible_are_not_limited(libraries: list[Path], build_cache: Path) -> None:
+    """At 1 kHz, 100 Hz, and 50 Hz with jitter; the arm ends as near as if each sample were taken as it is."""
+    found = _found(compile_program("host_streams", build_cache, "-O1"), 4, libraries)
+    for subject in found["subjects"]:
+        assert subject["wrong"] == 0
+        assert all(len(streams) == 4 for streams in subject["ways"].values())
 
 
 def test_faults_of_all_kinds_meet_no_undefined_behaviour(libraries: list[Path], build_cache: Path) -> None:

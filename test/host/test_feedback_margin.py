@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pendulum2 import compile_pendulum2
 
 from thunder_controllers.analysis.feedback import RestingLaw
-from thunder_controllers.analysis.margin import STABLE, find_margins, sample_poses
+from thunder_controllers.analysis.margin import STABLE, fastest_pose, find_margins, sample_poses
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import (
     LARGEST_FEEDBACK_SHARE,
@@ -95,14 +96,14 @@ def test_the_share_is_that_of_the_analysis(library: Library, law: str) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_no_pose_of_many_has_a_much_faster_feedback(library: Library, law: str) -> None:
+def test_no_pose_of_many_has_a_faster_feedback(library: Library, law: str) -> None:
     margin = feedback_margin(library, law=law)
     assert margin is not None
     resting, fastest = RestingLaw(library, law, {}, PERIOD), 0.0
     for q in sample_poses(library, 100, seed=1):
         resting.rest_at(q)
         fastest = max(fastest, share_of(library, q, -resting.feedback().velocity))
-    assert margin.share > 0.8 * fastest
+    assert margin.share >= 0.99 * fastest
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -149,10 +150,21 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
 
 
 def test_the_defaults_are_slow_enough_for_a_ur5_whose_drives_its_file_leaves_out(ur5: Library) -> None:
-    """Where the estimates may go is bounded for wrists with drives: that is said, and of which joint."""
-    (note,) = notes(ur5, "slotine_li")
+    """Also where the estimates may go; where they may go further, that is said, and of which joint."""
+    assert notes(ur5, "slotine_li") == []
+    (note,) = notes(ur5, "slotine_li", {"least_inertia": [0.003] * 3})
     assert note.startswith("the bounds of the estimates leave no margin at 1000 Hz")
     assert "the speed of wrist_3_joint away" in note
+
+
+def test_feedback_that_makes_speeds_grow_is_said_as_such(tmp_path: Path) -> None:
+    """computed_torque compensates 5 N·m·s/rad of viscous friction, ten times what its damping takes."""
+    model = load_robot("planar3r")
+    rubbed = replace(model, links=tuple(replace(link, friction=(5.0,)) for link in model.links))
+    library = Library(build(rubbed, ["computed_torque"], folder=tmp_path, python=False) / "libplanar3r.so")
+    (note,) = notes(library, "computed_torque")
+    assert note.startswith("the velocity feedback adds energy: it adds ") and " times the speed of joint3 in" in note
+    assert notes(library, "computed_torque", {"R_1": 1e3}) != [note]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -181,10 +193,11 @@ def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> N
     """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""
     laws = ["slotine_li", "partially_known", "gravity_compensation"]
     library = Library(build(load_robot(robot), laws, python=False) / f"lib{robot}.so")
-    poses, timing = sample_poses(library, 20, seed=None), Timing(delay=MARGIN_DELAY * PERIOD)
-    np.testing.assert_array_equal(poses, margin_poses(library))
+    common, timing = sample_poses(library, 20, seed=None), Timing(delay=MARGIN_DELAY * PERIOD)
+    np.testing.assert_array_equal(common, margin_poses(library))
     for law in laws:
         K_d = default(library, law, "K_d")
+        poses = np.vstack([common, fastest_pose(library, law, {}, 1.0 / PERIOD)])
         factor = find_margins(library, law, {}, poses, timing).margin
         for share, is_noted in ((0.97, False), (1.03, True)):
             found = notes(library, law, {"K_d": share * factor * K_d})
@@ -244,8 +257,9 @@ def test_a_law_without_inertial_estimates_has_no_bounds_of_them(tmp_path: Path) 
 
 
 def test_a_session_says_what_its_controller_says(ur5: Library) -> None:
+    options = Options(nominal_dt=0.005, measurement_timeout=0.02)
     controller = Controller()
-    controller.configure(ur5, law="slotine_li")
-    session = ControlSession(Configuration(ur5), Options())
+    controller.configure(ur5, law="slotine_li", options=options)
+    session = ControlSession(Configuration(ur5), options)
     assert session.notes == controller.notes
-    assert any("bounds of the estimates" in note for note in session.notes)
+    assert any("the velocity feedback leaves no margin at 200 Hz" in note for note in session.notes)

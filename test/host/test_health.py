@@ -16,6 +16,7 @@ from thunder_controllers.host import (
     HealthReporter,
     Library,
     Options,
+    TrackingError,
 )
 
 OK, WARN, ERROR, STALE = range(4)
@@ -38,6 +39,7 @@ class Run:
     """A session with its clock."""
 
     def __init__(self, configuration: Configuration, start: NDArray[np.float64] = START) -> None:
+        self.configuration = configuration
         self.session = ControlSession(configuration, Options(reference_timeout=0.05))
         self.start, self.rest, self.effort = start, np.zeros(len(start)), np.zeros(len(start))
         self.t = 0.0
@@ -94,8 +96,66 @@ def test_a_fault_is_news_once_and_guards_decide_the_level(run: Run) -> None:
     run.session.stream(np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0]))
     run.update(100)
     report = reporter.report("active", snapshot=run.session.snapshot())
-    assert (report.level, report.message) == (WARN, "reference lost; guard reference_stale")
+    assert report.level == WARN and report.message.endswith("reference lost; guard reference_stale")
     assert report.values["reference"] == "stopping after a lost stream"
+
+
+def test_the_end_of_a_stream_is_told_for_as_long_as_nothing_else_is_followed(run: Run) -> None:
+    reporter, ended = HealthReporter(), "the stream of references has ended: the place is held"
+    run.activate()
+    run.session.stream(np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0]))
+    run.update(100)
+    for _ in range(3):
+        run.update(100)
+        report = reporter.report("active", snapshot=run.session.snapshot())
+        assert report.level == WARN and ended in report.message
+    run.session.stop_motion()
+    run.update()
+    reporter.report("active", snapshot=run.session.snapshot())
+    run.update(10)
+    assert reporter.report("active", snapshot=run.session.snapshot()).message == "active"
+
+
+def test_efforts_that_are_cut_to_their_rate_are_a_warning_but_those_of_an_activation(library: Library) -> None:
+    configuration, reporter, effort = Configuration(library, law="joint_adaptive"), HealthReporter(), np.zeros(2)
+    session = ControlSession(configuration, Options(effort_rate_limit=[1.0, 1.0]))
+    session.activate(START, REST, held_effort=np.zeros(2))  # at 1 N·m/s it takes seconds to the arm's weight
+    for k, level in ((1, OK), (2, WARN), (3, WARN)):
+        for i in range(10):
+            session.update(0, STEP * (10 * k + i), START, REST, STEP, effort)
+        report = reporter.report("active", snapshot=session.snapshot())
+        assert int(report.values["guard effort_rate_limited"]) == 10 * k
+        assert (report.level, "effort_rate_limited" in report.message) == (level, level == WARN)
+
+
+# --- tracking error --------------------------------------------------------------------------------------------------
+
+
+def test_the_tracking_error_is_the_largest_since_the_last_report(run: Run) -> None:
+    tracking = TrackingError(run.configuration)
+    run.activate()
+    for offset in (0.01, -0.03, 0.02, np.nan):  # the last is no measurement
+        run.update(q=START + [0.0, offset])
+        tracking.add(run.session.snapshot())
+    assert tracking.take() == pytest.approx(0.03, abs=1e-12)
+    assert tracking.take() is None, "nothing was shown since then"
+    run.session.deactivate()
+    tracking.add(run.session.snapshot())
+    assert tracking.take() is None, "it is not active"
+
+
+@pytest.mark.parametrize(("limit", "level"), [(0.01, WARN), (0.02, OK), (np.inf, OK)])
+def test_a_tracking_error_above_its_limit_is_a_warning(run: Run, limit: float, level: int) -> None:
+    run.activate()
+    run.update()
+    report = HealthReporter().report(
+        "active", snapshot=run.session.snapshot(), tracking_error=0.02, tracking_error_limit=limit
+    )
+    assert report.level == level and report.values["tracking error max [rad or m]"] == "0.02"
+    assert ("tracking error 0.02 above 0.01" in report.message) is (level == WARN)
+
+
+# --- what a shell adds -----------------------------------------------------------------------------------------------
 
 
 def test_guards_of_normal_operation_are_no_fault(run: Run) -> None:

@@ -75,7 +75,7 @@ def test_bad_input_keeps_the_state_and_approaches_the_safe_effort(
 ) -> None:
     loop = Loop(library).activate()
     loop.ask(0.15)  # a wanted effort away from gravity, so that the approach is visible
-    for _ in range(20):
+    for _ in range(500):
         loop.update()
     before, state, telemetry = loop.effort.copy(), loop.controller.state_vector, loop.controller.telemetry_vector
     assert np.abs(before - gravity(START)).max() > 0.5
@@ -180,7 +180,9 @@ def test_a_clock_set_forward_is_like_measurements_that_were_lost(library: Librar
 
 
 def test_a_fast_joint_is_reported_and_not_driven_further(library: Library) -> None:
-    slow, fast = Loop(library).activate(), Loop(library, velocity_limit=[0.08, 0.2]).activate()
+    as_is = {"approaches_jumps": False}
+    slow = Loop(library, **as_is).activate()
+    fast = Loop(library, velocity_limit=[0.08, 0.2], **as_is).activate()
     velocity = np.array([0.1, 0.1])
     for loop in (slow, fast):
         loop.controller.set_reference([0.1, 0.2, 0.5, 0.1, 0.0, 0.0])
@@ -191,18 +193,22 @@ def test_a_fast_joint_is_reported_and_not_driven_further(library: Library) -> No
 
 
 def test_stale_reference_comes_to_rest_smoothly_and_is_held(library: Library) -> None:
-    """From 0.1 rad/s at rest of the acceleration: over the shortest time of 0.1 s, ∫ v₀(1 − 3u² + 2u³) dt = 5 mrad."""
-    loop = Loop(library, reference_timeout=10.5 * STEP, velocity_limit=[np.inf, np.inf]).activate()
-    loop.controller.set_reference([0.12, 0.22, 0.1, 0.1, 0, 0])
-    acted = [loop.update() for _ in range(11)]
-    assert not any(guard & Guard.REFERENCE_STALE for guard in acted)
-    velocities = [0.1]
-    for _ in range(120):
-        assert loop.update(q=np.array([0.11, 0.21])) & Guard.REFERENCE_STALE
+    """Carried on for four periods of 1 ms, then over the shortest time of 0.1 s, ∫ v₀(1 − 3u² + 2u³) dt = 5 mrad."""
+    infinite = [np.inf, np.inf]
+    loop = Loop(library, reference_timeout=10.5 * STEP, velocity_limit=infinite, approaches_jumps=False).activate()
+    for k in range(5):
+        loop.controller.set_reference([0.12 + 0.1 * STEP * k, 0.22 + 0.1 * STEP * k, 0.1, 0.1, 0, 0])
+        assert not loop.update() & Guard.REFERENCE_STALE
+    velocities, acted = [0.1], []
+    for _ in range(130):
+        acted.append(loop.update(q=np.array([0.11, 0.21])))
         velocities.append(loop.controller.reference("qd")[0])
+    assert [bool(guard & Guard.REFERENCE_STALE) for guard in acted] == [False] * 10 + [True] * 120
     # 1.5 v₀/T is the greatest deceleration.
     assert np.diff(velocities).min() >= -1.5 * STEP * (1 + 1e-9) and np.diff(velocities).max() <= 0.0
-    np.testing.assert_allclose(loop.controller.reference_vector, [0.125, 0.225, 0, 0, 0, 0], rtol=0, atol=1e-12)
+    # The stop that the timeout asks for begins anew, from a velocity that is a little less.
+    travelled = loop.controller.reference("q") - [0.1204, 0.2204]
+    assert (travelled > 0.0054).all() and (travelled < 0.0054 + 0.1 * 6.5 * STEP).all()
     assert not loop.controller.reference_vector[2:].any()
     rest = loop.controller.reference_vector
     assert loop.update(q=START) & Guard.REFERENCE_STALE
@@ -224,7 +230,7 @@ def test_rate_limit_starts_from_the_held_effort(library: Library) -> None:
 
 
 def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
-    loop = Loop(library, effort_limit=[4.0, 3.0]).activate()
+    loop = Loop(library, effort_limit=[4.0, 3.0], approaches_jumps=False).activate()
     loop.ask(0.9)
     previous, seen = np.minimum(gravity(START), [4.0, 3.0]), Guard(0)
     for _ in range(100):

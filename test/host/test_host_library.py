@@ -27,12 +27,13 @@ def library(folder: Path) -> Library:
     ("macro", "message"),
     [
         ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
-        ("BREAK_ABI", "the ABI version is 4; valid: 3; generate the library again"),
+        ("BREAK_ABI", "the ABI version is 5; valid: 4; generate the library again"),
         ("BREAK_NULL", "robot: the name is missing"),
         ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
         ("BREAK_DEFAULT", "joint_adaptive.gains.Gamma: the default -1 is out of bounds; valid: [0, 100]"),
         ("BREAK_SIZE", "joint_adaptive.telemetry.s: the size is not positive; valid: rows >= 1 and cols >= 1"),
+        ("BREAK_ROTOR", "rotor_inertia of elbow: it is -1; valid: 0 or more, or NaN"),
         ("BREAK_LIMIT", "effort_limit: element 1 is -1; valid: positive"),
     ],
 )

@@ -248,12 +248,12 @@ def test_the_last_of_several_requests_wins(library: Library) -> None:
 
 
 def test_a_streamed_reference_ends_a_motion(library: Library) -> None:
-    run = cartesian(library)
+    run = cartesian(library, approaches_jumps=False)
     run.host.move_to_pose(GOAL[0], GOAL[1].as_quat())
     run.steps(100)
     assert run.host.reference_source == "motion"
     run.host.set_reference(MOVING)
-    run.steps(2)
+    run.step()
     assert run.host.reference_source == "stream"
     np.testing.assert_array_equal(run.rows[-1], MOVING)
 
@@ -293,13 +293,13 @@ def test_activation_forgets_a_motion(library: Library) -> None:
 
 
 def test_a_lost_stream_comes_to_rest_smoothly_and_is_held(library: Library) -> None:
-    """At 0.1 m/s and 1 m/s² it takes 0.15 s and 7.5 mm."""
-    run = cartesian(library, sample((0.0, 0.1, 0, 0, 0, 0)), reference_timeout=0.0505)
+    """At 0.1 m/s and 1 m/s² it takes 0.15 s and 7.5 mm; the timeout begins another stop, after 50 ms of that."""
+    run = cartesian(library, sample((0.0, 0.1, 0, 0, 0, 0)), reference_timeout=0.0505, approaches_jumps=False)
     assert not any(run.step() & Guard.REFERENCE_STALE for _ in range(50))
     guards = [run.step() for _ in range(200)]
     assert all(guard & Guard.REFERENCE_STALE for guard in guards)
     assert run.host.reference_source == "stopping"
-    assert run.rows[-1][1] - PLACE[1] == pytest.approx(0.0075, abs=1e-12)
+    assert 0.0075 < run.rows[-1][1] - PLACE[1] < 0.0085
     assert_rests(run.rows[-1])
     assert_is_continuous(np.array(run.rows), 30.0)  # 6 v₀/T² = 27 m/s³
     run.host.set_reference(MOVING)

@@ -116,7 +116,7 @@ def test_a_far_joint_reference_is_approached_below_the_velocity_limit(library: L
     loop = Loop(library)
     loop.controller.set_reference([1.1, -0.8, 0.0, 0.0, 0.0, 0.0])
     places = []
-    for _ in range(600):
+    for _ in range(1100):
         loop.update()
         places.append(loop.controller.reference("q"))
     steps = np.diff([START, *places], axis=0)
@@ -132,9 +132,13 @@ def test_a_far_pose_is_approached_at_the_velocities_of_motions(panda: Library) -
     sample[:3], sample[3:12] = goal, pose[:3, :3].T.ravel()
     arm.controller.set_reference(sample)
     assert Guard.REFERENCE_LIMITED in arm.run(STEP)
-    first = arm.controller.reference("position") - pose[:3, 3]
-    np.testing.assert_allclose(np.linalg.norm(first), MotionLimits().linear_velocity * STEP, rtol=1e-9)
-    acted = arm.run(5.0)
+    way = [arm.controller.reference("position")]
+    acted = Guard(0)
+    for _ in range(5000):
+        acted |= arm.run(STEP)
+        way.append(arm.controller.reference("position"))
+    speed = np.linalg.norm(np.diff(way, axis=0), axis=1) / STEP
+    assert 0.5 * MotionLimits().linear_velocity < speed.max() < MotionLimits().linear_velocity
     assert not acted & FAULTS and arm.controller.reference("position").tolist() == goal.tolist()
     np.testing.assert_allclose(panda.evaluate("T_0_ee", arm.plant.q)[:3, 3], goal, atol=1e-3)
 
@@ -143,7 +147,7 @@ def test_a_panda_asked_to_50_rad_stays_in_its_limits(panda: Library) -> None:
     arm = Arm(panda, "slotine_li")
     arm.controller.set_reference(np.concatenate([np.full(7, 50.0), np.zeros(14)]))
     acted = arm.run(10.0)
-    assert Guard.REFERENCE_LIMITED in acted and Guard.MOTION_LIMITED in acted and not acted & FAULTS
+    assert Guard.REFERENCE_LIMITED in acted and not acted & FAULTS
     assert arm.furthest() < 0.0
     assert np.abs(arm.plant.qd).max() < 1e-2
 
@@ -298,8 +302,8 @@ def test_a_joint_beyond_its_limit_for_long_has_run_away(library: Library) -> Non
 
 def test_patience_counts_time_not_good_samples(library: Library) -> None:
     """Nine of ten measurements are repeated ones."""
-    loop = Loop(library)
-    fast = np.array([3.5 * VELOCITY[0], 0.0])
+    loop = Loop(library, velocity_limit_patience=0.1)
+    fast = np.array([2.5 * VELOCITY[0], 0.0])
     for k in range(200):
         if Guard.RUNAWAY in loop.update(qd=fast, advance=10 * STEP if k % 10 == 0 else 0.0):
             break

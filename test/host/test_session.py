@@ -75,8 +75,17 @@ def test_what_is_not_chosen_is_the_librarys(library: Library) -> None:
     assert (configuration.robot, configuration.law.name) == ("pendulum2", "joint_adaptive")
     assert configuration.joints == library.joint_names
     assert not configuration.is_cartesian and Configuration(library, law="cartesian_spring").is_cartesian
-    assert configuration.estimates_file_name == "pendulum2_joint_adaptive_estimates.yaml"
     assert configuration.library is library
+
+
+def test_estimates_are_saved_in_the_state_folder_of_ros(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where the node was started, and not where they came from: those may be installed files."""
+    configuration = Configuration(library, law="joint_adaptive")
+    monkeypatch.setenv("HOME", "/home/anna")
+    for ros_home, root in (("", "/home/anna/.ros"), ("/state", "/state")):
+        monkeypatch.setenv("ROS_HOME", ros_home)
+        path = configuration.estimates_path("/left/adaptive_controller")
+        assert path == Path(root, "left/adaptive_controller/pendulum2_joint_adaptive_estimates.yaml")
 
 
 def test_the_only_law_need_not_be_named(panda_folder: Path) -> None:
@@ -96,6 +105,64 @@ def test_what_the_library_does_not_have_is_refused(library: Library) -> None:
         with pytest.raises(DimensionError, match="parameter joints: the joints are a.*; valid: 2 different names"):
             Configuration(library, law="joint_adaptive", joints=joints)
     assert Configuration(library, law="joint_adaptive", joints=["a", "b"]).joints == ("a", "b")
+
+
+# --- what is read every period ---------------------------------------------------------------------------------------
+
+
+class Periods(Loop):
+    """A shell that reads whatever lies there each period, as the ros2_control plugin does."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(library, velocity_limit=[2.0, 2.0], measurement_timeout=0.0104)
+        self.activate()
+        self.effort = self.session.snapshot().effort.copy()
+
+    def read(self, q: np.ndarray, qd: np.ndarray, clock: float | None = None) -> Guard:
+        return Guard(self.session.update_periodically(0, q, qd, STEP, self.effort, clock))
+
+
+def stale_after(loop: Periods, qd: np.ndarray, clock: Callable[[int], float | None], count: int = 2000) -> int | None:
+    """The first of equal readings that is stale."""
+    for k in range(count):
+        if Guard.MEASUREMENT_STALE in loop.read(START, qd, clock(k)):
+            return k
+    return None
+
+
+def test_a_clock_that_stands_still_makes_measurements_stale_after_the_timeout(library: Library) -> None:
+    assert stale_after(Periods(library), REST, lambda k: 17.0) == 11  # the first is new, then 10.4 ms are allowed
+    assert stale_after(Periods(library), REST, lambda k: math.nan) == 11  # one that cannot be read
+    assert stale_after(Periods(library), REST, lambda k: 1e9 - k) is None  # its unit and direction are the hardware's
+    assert stale_after(Periods(library), REST, lambda k: float(k // 5)) is None  # hardware that is slower than the loop
+
+
+@pytest.mark.parametrize(("speed", "first"), [(2.0, 11), (-2.0, 11), (1.0, 21), (0.2, 105), (0.0, None)])
+def test_a_state_that_repeats_while_it_says_that_the_arm_moves_is_stale(
+    library: Library, speed: float, first: int | None
+) -> None:
+    """After the way that the timeout is at the velocity limit; at rest nothing can be known."""
+    assert stale_after(Periods(library), np.array([0.0, speed]), lambda k: None) == first
+
+
+def test_a_state_that_changes_in_one_bit_is_new(library: Library) -> None:
+    loop, q = Periods(library), START.copy()
+    for k in range(200):
+        q[0] = np.nextafter(START[0], START[0] + k % 2)
+        assert Guard.MEASUREMENT_STALE not in loop.read(q, np.array([1.0, 1.0]))
+
+
+def test_new_measurements_end_it_and_a_long_one_is_a_fault(library: Library) -> None:
+    loop = Periods(library)
+    assert stale_after(loop, REST, lambda k: 1.0) == 11
+    assert loop.session.snapshot().time == pytest.approx(11 * STEP)  # where the last good one was read
+    assert stale_after(loop, REST, lambda k: 1.0, 20) == 0  # and on
+    guards = [loop.read(START, REST, 2.0 + k) for k in range(3)]
+    assert not any(Guard.MEASUREMENT_STALE in one for one in guards)
+    assert loop.session.snapshot().time == pytest.approx(16 * STEP)
+    for _ in range(300):
+        last = loop.read(START, REST, 9.0)
+    assert Guard.MEASUREMENT_LOST in last
 
 
 # --- references ------------------------------------------------------------------------------------------------------
@@ -173,7 +240,7 @@ def test_a_stop_of_the_motion_ends_a_stream_and_motions_need_activation(loop: Lo
     with pytest.raises(LawError, match="motion: the controller is not active; valid: activate it first"):
         loop.session.follow([TimedJoints(0.5, [0.2, 0.2])])
     loop.activate()
-    loop.session.stream(AWAY)
+    loop.session.stream(SAMPLE)
     loop.update()
     loop.session.stop_motion()
     assert not loop.session.is_streamed
@@ -293,7 +360,7 @@ def test_an_end_at_once_gives_the_safe_effort(library: Library) -> None:
 
 
 def test_a_runaway_is_stopped_and_said(library: Library) -> None:
-    loop = Loop(library, velocity_patience=0.01)
+    loop = Loop(library)
     loop.activate()
     fast = np.array([0.0, 100.0])
     for k in range(1, 30):

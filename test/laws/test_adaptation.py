@@ -12,7 +12,7 @@ from evaluation import load_robot
 from laws import packed, step, unpacked
 from robots import random_inertia, random_robot
 
-from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions

@@ -343,9 +343,10 @@ def test_the_estimated_inertia_is_bounded_by_the_rate(
         for each in (law, clamped)
     )
     (a,) = (entry.default.ravel() for entry in law.gains if entry.name == "least_inertia")
-    assert a[2] == pytest.approx(0.0038, abs=1e-4) and (a[:2] > 2.0 * a[2]).all()  # joint 7 turns about z alone
+    assert a[2] == pytest.approx(0.00137, rel=0.02) and (a[:2] > 2.0 * a[2]).all()  # joint 7 turns about z alone
     widths = [0.3 * np.sqrt(a[p] * a[q]) / (8.0 * dt) for p in range(3) for q in range(p, 3)]
     nominal = robot.model.links[-1].inertia.pi
     assert_close(kept[4:], nominal[4:] + widths, 1e-6)
     assert_close(kept[:4], far["pi_hat"][:4], 1e-6)
-    assert (np.abs(of_a_body[4:] - nominal[4:]) <= np.multiply(1.0 + 1e-9, widths)).all()
+    assert (np.abs(of_a_body[4:] - nominal[4:]) <= np.add(1e-8, widths)).all()
+    assert of_a_body[0] == pytest.approx(1.0, abs=1e-6)  # the mass, which gravity shows, is not drawn along

@@ -14,6 +14,7 @@ from robots import random_robot
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Controller, Guard, Library, Options
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import LawRequest, build, law_builders
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
@@ -232,6 +233,20 @@ def test_friction_of_the_model_is_compensated_unless_left_out(rpr: RobotExpressi
     reference = {"q": q, "qd": qd, "qdd": np.zeros(3)}
     with_friction, without = (step(build_law(name, rpr, **o), q, qd, reference)[0] for o in ({}, {"friction": "none"}))
     assert_close(with_friction - without, evaluate(rpr, "dl", {"dq": qd}).ravel(), 1e-12)
+
+
+def test_pd_plus_feeds_viscous_friction_forward_at_the_velocity_that_is_wanted(rpr: RobotExpressions) -> None:
+    """F_V q̇_d + F_C tanh(q̇ / v_s): at the measured velocity it would take its own damping −ėᵀF_Vė away."""
+    q, qd, qd_d = np.array([0.3, 0.2, -0.4]), np.array([0.4, -0.3, 0.8]), np.array([-0.5, 0.6, 0.1])
+    reference = {"q": q, "qd": qd_d, "qdd": np.zeros(3)}
+    with_friction, without = (
+        step(build_law("pd_plus", rpr, **o), q, qd, reference)[0] for o in ({}, {"friction": "none"})
+    )
+    links = rpr.model.links
+    viscous = [sum(c * abs(v) ** k for k, c in enumerate(link.friction)) for link, v in zip(links, qd, strict=True)]
+    coulomb = np.array([link.coulomb for link in links]) * np.tanh(qd / SMOOTHING_VELOCITY)
+    assert min(viscous) > 0.0
+    assert_close(with_friction - without, viscous * qd_d + coulomb, 1e-12)
 
 
 # --- single properties -----------------------------------------------------------------------------------------------

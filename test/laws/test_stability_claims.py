@@ -21,7 +21,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Library
-from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import build, law_builders
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from laws import packed, step, unpacked
 from robots import random_robot
 
-from thunder_dynamics.algorithms.friction import SMOOTHING_VELOCITY
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions

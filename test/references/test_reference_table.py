@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.references.columns import MAX_TABLE_BYTES
 from thunder_controllers.references.table import JointTable, PoseTable, Sampled, table_of
 from thunder_controllers.references.table_file import read_table
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST, Lissajous
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
 
@@ -159,6 +162,26 @@ def test_a_bad_file_is_told_by_line(tmp_path: Path, old: str, new: str, message:
     with pytest.raises(ThunderError) as caught:
         read_table(path, ["a", "b"], False)
     assert str(caught.value).startswith(f"{path}{message}")
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        (os.mkfifo, "it is no regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is no regular file"),
+        (lambda path: os.truncate(path.open("w").name, MAX_TABLE_BYTES + 1), "it is larger than 1048576 KiB"),
+        (Path.mkdir, "it is no regular file"),
+    ],
+    ids=["pipe", "device", "endless", "folder"],
+)
+def test_what_is_no_file_of_a_sensible_size_is_refused_at_once(
+    tmp_path: Path, place: Callable[[Path], object], reason: str
+) -> None:
+    place(tmp_path / "table.csv")
+    begin = time.monotonic()
+    with pytest.raises(ScenarioError, match=reason):
+        read_table(tmp_path / "table.csv", ["a", "b"], False)
+    assert time.monotonic() - begin < 15.0
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,11 @@ def test_bringing_up_refuses_and_goes_on(
 @pytest.mark.parametrize(
     ("executable", "node", "names"),
     [
-        ("controller", CONTROLLER, ("library", "library_folders", "library_topic", "robot", "estimates_file")),
+        (
+            "controller",
+            CONTROLLER,
+            ("library", "library_folders", "library_topic", "robot", "estimates_file", "saved_estimates_file"),
+        ),
         ("reference", "/thunder_reference", ("library", "library_folders", "library_topic", "robot")),
         ("model", "/thunder_model", ("library", "library_folders", "library_topic")),
     ],

@@ -197,6 +197,7 @@ def test_an_xml_file_repeats_the_compiled_model_to_rounding(tmp_path: Path) -> N
         ({"noise": Noise(q_std=1e-5)}, "noise"),
         ({"velocity": "differences"}, "differenced velocity"),
         ({"torque_delay": 2e-3}, "torque_delay"),
+        ({"torque_lag": 5e-3}, "torque_lag"),
         ({"payloads": (BOX.model_copy(update={"time": 1.0}),)}, "payloads of later times"),
     ],
 )

@@ -5,17 +5,20 @@ What needs ros2_control is in test_ros2_control_manager.py, and skipped where th
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from german import german_environment
 from host_programs import ADDRESS, compile_program
 
 from thunder_controllers.host import (
@@ -52,7 +55,8 @@ def test_every_parameter_of_the_plugin_is_one_of_the_node_and_says_when_it_acts(
     names = {parameter.name for parameter in NODES[CONTROLLER].parameters}
     for parameter in plugin_parameters():
         assert parameter.name in names
-        acts = parameter.read_only or "Takes effect when the controller is" in parameter.description
+        says = ("Takes effect when the controller is", "Used by ~/start")
+        acts = parameter.read_only or any(text in parameter.description for text in says)
         assert acts or parameter.name.startswith("path."), parameter.name
 
 
@@ -174,10 +178,11 @@ class Program:
     def __init__(self, path: Path, library: Path) -> None:
         self._command = [str(path), str(library), "cartesian_backstepping"]
 
-    def copy(self, source: Path, target: Path) -> str | None:
+    def copy(self, source: Path, target: Path, environment: Mapping[str, str] | None = None) -> str | None:
         """Load and save; the reason if that is refused."""
         command = [*self._command, str(source), str(target)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        chosen = {**os.environ, "LC_ALL": "C"} if environment is None else environment
+        result = subprocess.run(command, env=chosen, capture_output=True, text=True, check=False, timeout=60)
         assert result.returncode in (0, 1), result.stderr
         return result.stdout if result.returncode else None
 
@@ -197,6 +202,17 @@ def test_node_and_plugin_read_each_others_estimates_bit_for_bit(
     read = read_estimates(yaml.safe_load((tmp_path / "plugin.yaml").read_text()), configuration, "plugin.yaml")
     assert np.array_equal(read["pi_hat"], VALUES)
     assert (tmp_path / "plugin.yaml").read_text() == saved.read_text()
+
+
+def test_estimates_are_read_saved_and_refused_alike_in_every_language(
+    program: Program, saved: Path, tmp_path: Path
+) -> None:
+    german = german_environment(tmp_path)
+    assert program.copy(saved, tmp_path / "plugin.yaml", german) is None
+    assert (tmp_path / "plugin.yaml").read_text() == saved.read_text()
+    saved.write_text(re.sub(r"0\.73", "-1234.5", saved.read_text()))
+    refused = program.copy(saved, tmp_path / "plugin.yaml", german)
+    assert refused is not None and "element 0 is -1234.5; valid" in refused
 
 
 @pytest.mark.parametrize(
@@ -236,5 +252,9 @@ def test_what_is_no_mapping_is_refused(program: Program, tmp_path: Path, text: s
 def test_a_file_that_cannot_be_read_or_written_is_named(program: Program, saved: Path, tmp_path: Path) -> None:
     refused = program.copy(tmp_path / "none.yaml", tmp_path / "b.yaml")
     assert refused is not None and "cannot be read" in refused and "none.yaml" in refused
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for special in (tmp_path / "pipe.yaml", Path("/dev/zero"), tmp_path):
+        refused = program.copy(special, tmp_path / "b.yaml")
+        assert refused is not None and "there is no regular file" in refused
     refused = program.copy(saved, tmp_path / "absent" / "b.yaml")
     assert refused is not None and "cannot be written: No such file or directory" in refused

@@ -254,7 +254,6 @@ def test_activation_is_refused_at_an_impossible_place(
         ("7,3.0", [], "runaway"),  # a velocity above its limit
         ("7,3.0", ["velocity_limit_patience:=2.0"], None),
         ("7,8.0", ["velocity_limit_patience:=.inf"], "runaway"),  # above three times that
-        ("7,8.0", ["velocity_limit_patience:=.inf", "velocity_patience:=2.0"], None),
         ("7,8.0", ["velocity_limit_patience:=.inf", "velocity_stop_ratio:=10.0"], None),
         ("0,3.2", [], "position_exceeded"),
         ("0,nan", [], "measurement_lost"),

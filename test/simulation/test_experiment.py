@@ -330,7 +330,7 @@ def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) ->
 
 def test_command_ends_with_1_and_says_when_and_why_an_arm_was_stopped(tmp_path: Path) -> None:
     path = tmp_path / "fast.yaml"
-    limits = {"velocity_patience": 0.001, "velocity_limit": 0.01}
+    limits = {"velocity_limit": 0.01}
     path.write_text(yaml.safe_dump(_document(duration=0.3, host=limits, check_reference=False)))
     result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out")])
     assert result.exit_code == 1, result.output

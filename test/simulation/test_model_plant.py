@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from plant_arms import ARM, ARM_JOINTS
+from plant_arms import ARM, ARM_JOINTS, PENDULUM
 
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
@@ -22,6 +22,7 @@ from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 
@@ -70,16 +71,18 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"inertia": {"l2": Body(mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.01, 0.0, 0.0, 0.02, 0.0, 0.02))}},
         {"friction": Friction(viscous=(0.5, 0.3, 2.0)), "gravity": (1.0, 2.0, -3.0)},
         {"torque_delay": 0.0015, "substeps": 2},
+        {"torque_lag": (0.005, 0.0, 0.02), "torque_delay": 0.001, "substeps": 2},
         {"noise": Noise(q_std=1e-3, q_resolution=1e-4), "velocity": "differences"},
         {"payloads": (BOX.model_copy(update={"until": 0.1}),)},
         {"rotor_inertia": (0.1, 0.2, 0.3), "faults": BLOCKS},
+        {"rotors": (0.3, 0.0, 0.1), "rotor_inertia": 0.05},
         {"faults": ({"type": "wrench", "link": "l2", "force": (3.0, 5.0, -8.0), "torque": (1.0, 2.0, 3.0)},)},
         {"faults": MOTORS},
         {"faults": SENSORS},
     ],
     ids=[
-        *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "sensors"),
-        *("payload for a while", "rotors and blocks", "wrench", "motors", "samples"),
+        *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "lag", "sensors"),
+        *("payload for a while", "rotors and blocks", "rotors", "wrench", "motors", "samples"),
     ],
 )
 def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str, Any]) -> None:
@@ -95,6 +98,51 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
         np.testing.assert_allclose(ours.true_inertia(link).pi, theirs.true_inertia(link).pi, atol=1e-12)
     for mine, other in zip(ours.poses(np.eye(3)), theirs.poses(np.eye(3)), strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["model", "mujoco"])
+def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: str, tmp_path: Path) -> None:
+    """I q̈ = τ, T dτ/dt = u − τ from rest: q̇ = (u/I)(t − T(1 − e^{−t/T})) at the end of every step, exactly."""
+    lag, inertia, effort = 0.005, 0.02 + 1.5 * 0.25, 2.0
+    options = PlantOptions(torque_lag=lag, torque_delay=0.002, gravity=(0.0, 0.0, 0.0))
+    (tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    plant = (
+        ModelPlant(load_model(tmp_path / "pendulum.urdf"), ("hinge",), PERIOD, options)
+        if engine == "model"
+        else MujocoPlant(PENDULUM, ("hinge",), PERIOD, options)
+    )
+    plant.reset([0.0])
+    for step in range(1, 31):
+        plant.step(np.array([effort]))
+        t = max(step - 2, 0) * PERIOD
+        gone = lag * -np.expm1(-t / lag)
+        np.testing.assert_allclose(plant.qd, effort / inertia * (t - gone), rtol=1e-10, atol=1e-15)
+        expected = effort / inertia * (0.5 * t**2 - lag * (t - gone))
+        np.testing.assert_allclose(plant.q, expected, rtol=0.0, atol=effort / inertia * PERIOD**2 / 12)
+
+
+def test_an_arm_that_is_held_rests_whatever_the_lag(arm: RobotModel) -> None:
+    plant = ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(torque_lag=0.01), gravity_compensated=True)
+    for put in (lambda: plant.reset([0.2, -0.3, 0.1]), plant.brake):
+        put()
+        for _ in range(20):
+            plant.step(plant.effort)
+        np.testing.assert_allclose(plant.q, [0.2, -0.3, 0.1], atol=1e-10)
+
+
+def test_rotors_of_the_robot_file_turn_with_the_plant(arm: RobotModel) -> None:
+    known = arm.with_rotor_inertias(dict(zip(ARM_JOINTS, (0.4, None, 0.2), strict=True)))
+    beyond = PlantOptions(rotor_inertia=0.1)
+    ours = ModelPlant(known, ARM_JOINTS, PERIOD, beyond)
+    theirs = MujocoPlant(ARM, ARM_JOINTS, PERIOD, beyond, rotors=known.rotor_inertias)
+    told = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(rotors=(0.5, 0.1, 0.3)), rotors=known.rotor_inertias)
+    moved = _moved(ours)
+    np.testing.assert_allclose(moved, _moved(theirs), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(moved, _moved(told), rtol=0, atol=1e-8)
+    M = RobotExpressions(known).function("M")
+    difference = np.asarray(ours.mass_matrix(np.ones(3)) - M(np.ones(3)))
+    np.testing.assert_allclose(difference, 0.1 * np.eye(3), atol=1e-12)
+    assert np.abs(moved - _moved(ModelPlant(arm, ARM_JOINTS, PERIOD))).max() > 1e-3
 
 
 def test_gravity_compensation_is_of_the_description(arm: RobotModel) -> None:

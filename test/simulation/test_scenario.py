@@ -280,6 +280,43 @@ def test_a_robot_may_be_named_and_a_file_beside_the_scenario_comes_first(tmp_pat
     assert _load(tmp_path, text).runs[0].config.robot == "planar3r"
 
 
+FOLDERS = {
+    "xacro_folders": "robot_options: {{xacro_folders: [{}]}}",
+    "packages": "robot_options: {{packages: {{arm: {}}}}}",
+    "packages of the plant": "plant: {{packages: {{arm: {}}}}}",
+    "of a run": "robot_options: {{xacro_folders: [{}]}}",
+}
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+@pytest.mark.parametrize("folder", ["/", "..", "link", "a/../.."])
+def test_a_scenario_by_itself_opens_no_folder_outside_its_own_to_a_xacro(
+    tmp_path: Path, kind: str, folder: str
+) -> None:
+    own = tmp_path / "own"
+    (own / "a").mkdir(parents=True)
+    (own / "link").symlink_to(tmp_path)
+    section, _, options = FOLDERS[kind].partition(": ")
+
+    def text(where: str) -> str:
+        given = options.format(where)
+        if kind == "of a run":
+            return TEXT.replace("overrides: {plant:", f"overrides: {{{section}: {given}, plant:")
+        return (
+            TEXT.replace("  urdf:", f"  {given[1:-1]}\n  urdf:")
+            if section == "plant"
+            else f"{TEXT}{section}: {given}\n"
+        )
+
+    assert len(_load(own, text("a")).runs) == 2
+    with pytest.raises(
+        ScenarioError, match=rf"scenario.yaml:\d+: .*: a xacro file may not read {folder}; valid: .*{own}"
+    ):
+        _load(own, text(folder))
+    allowed = load_scenario(own / "scenario.yaml", xacro_folders=["/" if folder == "/" else tmp_path])
+    assert len(allowed.runs) == 2
+
+
 def test_an_unreadable_file_is_a_scenario_error(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="the file cannot be read"):
         load_scenario(tmp_path / "nowhere.yaml")

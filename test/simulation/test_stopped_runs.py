@@ -84,7 +84,7 @@ def test_the_line_names_joint_speed_limit_time_and_a_command_that_shows_the_caus
     assert line.startswith(f"{begins}its limit is 3 rad/s (runaway); likely cause: the velocity feedback leaves no ")
     (command,) = re.findall("`thunder (.*)`", line)
     shown = thunder(*shlex.split(command))
-    assert shown.exit_code == 1 and "Unstable at 20 of 20 poses" in shown.output
+    assert shown.exit_code == 1 and "Unstable at 21 of 21 poses" in shown.output
     assert shlex.split(command)[2:] == ["--law", "slotine_li", "--gains", "K_d=100"]
 
 
@@ -132,7 +132,7 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
     ],
 )
 def test_what_the_law_was_not_told_is_the_likely_cause(tmp_path: Path, changes: dict[str, Any], cause: str) -> None:
-    tight = {"velocity_limit": 0.5, "velocity_stop_ratio": 1.0, "velocity_patience": 0.01}
+    tight = {"velocity_limit": 0.5, "velocity_stop_ratio": 1.0}
     runs = [{"name": "only", "adaptation": False}]
     fault = _fault(tmp_path, **changes, host=tight, runs=runs, check_reference=False)
     assert fault["guard"] == "runaway" and fault["cause"].startswith(cause)
@@ -156,7 +156,7 @@ def test_a_joint_beyond_its_range_is_named_with_the_range(tmp_path: Path) -> Non
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # NumPy says it before the run does
 def test_a_plant_that_diverges_is_one_error_with_the_likely_cause(tmp_path: Path) -> None:
-    patient = {"velocity_limit": 1e6, "velocity_patience": 100.0, "velocity_limit_patience": 100.0}
+    patient = {"velocity_limit": 1e6, "velocity_stop_ratio": 1e9, "velocity_limit_patience": 100.0}
     scenario = _scenario(tmp_path, law={"gains": STIFF}, rate=10.0, duration=20.0, host=patient)
     with pytest.raises(ScenarioError, match="the plant diverged before t = .* likely cause: the velocity feedback"):
         run_scenario(scenario, tmp_path / "out")

@@ -45,6 +45,13 @@ def test_a_law_that_compensates_the_files_friction_needs_it_there() -> None:
     assert _notes("pd_plus", known=RUBBING) == []
 
 
+def test_friction_of_the_file_that_the_plant_lacks_is_said_to_push() -> None:
+    (note,) = _notes("pd_plus", urdf=ARM, known=RUBBING)
+    assert "more friction than the plant (j2)" in note and "friction: none" in note
+    assert _notes("pd_plus", urdf=ARM, known=RUBBING, options={"friction": "none"}) == []
+    assert _notes("slotine_li", urdf=ARM, known=RUBBING) == []
+
+
 def test_a_law_that_can_be_told_nothing_is_told_nothing() -> None:
     assert _notes("gravity_compensation") == []
 
@@ -52,7 +59,9 @@ def test_a_law_that_can_be_told_nothing_is_told_nothing() -> None:
 def test_a_delay_that_the_host_does_not_look_at_is_said() -> None:
     assert _notes("slotine_li", urdf=ARM, torque_delay=0.002) == []
     (note,) = _notes("slotine_li", urdf=ARM, torque_delay=0.005)
-    assert "act 5 periods late (plant.torque_delay)" in note and "thunder gains --delay 0.005" in note
+    assert "act 5 periods late" in note and "thunder gains --delay 0.005 finds" in note
+    (note,) = _notes("slotine_li", urdf=ARM, torque_delay=0.001, torque_lag=(0.0, 0.003, 0.0))
+    assert "act 4 periods late" in note and "thunder gains --delay 0.001 --lag 0.003 finds" in note
 
 
 def test_another_gravity_is_said() -> None:

@@ -67,14 +67,27 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
         seed: Of the states.
     """
     states = random_states(library, seed)
-    get = library.evaluate
+    get, rotors = library.evaluate, np.nan_to_num(library.rotor_inertia)
+    plus = " + rotors" if rotors.any() else ""
     exact = [
-        ("Yr·π = M·q̈_r + C·q̇_r + G", lambda s: _regressor(library, s) @ library.pi, lambda s: _effort(library, s)),
-        ("Y·π = M·q̈ + C·q̇ + G", lambda s: get("Y", s.q, s.qd, s.qdd_r) @ library.pi, lambda s: _own(library, s)),
+        (
+            f"Yr·π{plus} = M·q̈_r + C·q̇_r + G",
+            lambda s: _regressor(library, s) @ library.pi + rotors * s.qdd_r,
+            lambda s: _effort(library, s),
+        ),
+        (
+            f"Y·π{plus} = M·q̈ + C·q̇ + G",
+            lambda s: get("Y", s.q, s.qd, s.qdd_r) @ library.pi + rotors * s.qdd_r,
+            lambda s: _own(library, s),
+        ),
         ("Yr = reg_M + reg_C + reg_G", lambda s: _regressor(library, s), lambda s: _parts(library, s)),
         ("Yr is zero where a joint does not move a link", lambda s: _beside(library, s), lambda s: 0.0),
         ("M = Mᵀ", lambda s: get("M", s.q), lambda s: get("M", s.q).T),
-        ("M = Σ JᵢᵀIᵢJᵢ", lambda s: get("M", s.q), lambda s: _mass_matrix(library, s.q)),
+        (
+            f"M = Σ JᵢᵀIᵢJᵢ{plus}",
+            lambda s: get("M", s.q),
+            lambda s: _mass_matrix(library, s.q) + np.diag(rotors),
+        ),
     ]
     differenced = [
         ("C = Christoffel symbols of M", lambda s: get("C", s.q, s.qd), lambda s: _christoffel(library, s)),
@@ -241,6 +254,6 @@ def _base(library: Library, states: Sequence[_State]) -> Finding:
         f"Y·π = Y_b·K·π, {len(kept)} base parameters",
         EXACT,
         lambda s: library.evaluate("Y", s.q, s.qd, s.qdd_r)[:, kept] @ pi_b,
-        lambda s: _own(library, s),
+        lambda s: _own(library, s) - np.nan_to_num(library.rotor_inertia) * s.qdd_r,
         states,
     )

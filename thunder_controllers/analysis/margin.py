@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.analysis.feedback import RestingLaw
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
-from thunder_controllers.host import Library, margin_poses
+from thunder_controllers.host import Library, Options, feedback_margin, margin_poses
 from thunder_dynamics.errors import LawError
 
 FloatArray = NDArray[np.float64]
@@ -114,6 +114,18 @@ def sample_poses(library: Library, count: int, seed: int | None) -> FloatArray:
     upper = np.where(np.isfinite(library.position_upper), library.position_upper, np.pi)
     share = np.random.default_rng(seed).uniform(INSIDE, 1.0 - INSIDE, (count, library.n_joints))
     return np.array(lower + share * (upper - lower))
+
+
+def fastest_pose(library: Library, law: str, gains: Mapping[str, ArrayLike], rate: float) -> FloatArray:
+    """Where the host finds the fastest velocity feedback when it is configured, shape (1, n); (0, n) if nowhere.
+
+    Raises:
+        NameNotFoundError: if there is no such law or gain.
+        LawError: if a gain is out of bounds.
+    """
+    options = Options(nominal_dt=1.0 / rate, measurement_timeout=2.0 / rate)
+    found = feedback_margin(library, law=law, gains=gains, options=options)
+    return np.reshape([] if found is None else found.q, (-1, library.n_joints))
 
 
 def find_margins(

@@ -32,6 +32,7 @@ class Timing:
     Args:
         rate: Of the control [Hz]; an effort is constant for a period.
         delay: From measurement to effect [s]; any fraction of a period.
+        lag: Time constant T of the drives [s]: what acts is τ with T dτ/dt = u − τ, u the effort a delay ago.
         velocity_filter: Cut-off of the first-order filter of the measured velocity [Hz]; infinite: none. It is sampled:
             w ← w + (1 − exp(−2π f / rate)) (q̇ − w).
 
@@ -41,6 +42,7 @@ class Timing:
 
     rate: float = 1000.0
     delay: float = 0.0
+    lag: float = 0.0
     velocity_filter: float = np.inf
 
     def __post_init__(self) -> None:
@@ -49,12 +51,14 @@ class Timing:
         if not 0.0 <= self.delay * self.rate <= LONGEST_DELAY:
             longest = LONGEST_DELAY / self.rate
             raise LawError(f"{self.delay:g} s", where="delay", valid=f"0 to {longest:g} s at {self.rate:g} Hz")
+        if not 0.0 <= self.lag < np.inf:
+            raise LawError(f"{self.lag:g} s", where="lag", valid="0 or a positive, finite time constant")
         if not self.velocity_filter > 0.0:
             raise LawError(f"{self.velocity_filter:g} Hz", where="velocity filter", valid="a positive cut-off")
 
 
 class SampledArm:
-    """M q̈ + (∂G/∂q) δq = δτ about q at rest, δτ held for a period and late.
+    """M q̈ + (∂G/∂q) δq = δτ about q at rest, δτ held for a period, late and through the lag of the drives.
 
     Args:
         mass_matrix: M(q), shape (n, n).
@@ -78,11 +82,16 @@ class SampledArm:
         zero = np.zeros((n, n))
         drift = np.block([[zero, np.eye(n)], [-inverse @ gravity_stiffness, zero]])
         effect = np.vstack([zero, inverse])
+        if timing.lag > 0.0:  # the effort of the drives is a state between q̇ and what is commanded
+            pole = np.eye(n) / timing.lag
+            drift = np.block([[drift, effect], [np.zeros((n, 2 * n)), -pole]])
+            effect = np.vstack([zero, zero, pole])
+        self._size = size = len(drift)
 
         def over(time: float) -> tuple[FloatArray, FloatArray]:
-            """Transition, and effect of a constant effort."""
-            both = expm(np.block([[drift, effect], [np.zeros((n, 3 * n))]]) * time)
-            return both[: 2 * n, : 2 * n], both[: 2 * n, 2 * n :]
+            """Transition, and effect of a constant command."""
+            both = expm(np.block([[drift, effect], [np.zeros((n, size + n))]]) * time)
+            return both[:size, :size], both[:size, size:]
 
         self._transition = over(period)[0]
         after, self._newer = over(period - late)
@@ -90,14 +99,18 @@ class SampledArm:
         self._filter = 1.0 - np.exp(-2.0 * np.pi * timing.velocity_filter * period)
 
     def closed(self, feedback: Feedback) -> FloatArray:
-        """State matrix of the loop over one period; the state is q, q̇, the filtered q̇ and the efforts on their way."""
+        """State matrix of the loop over one period.
+
+        The state is q, q̇, the efforts of drives with a lag, the filtered q̇ and the efforts on their way.
+        """
         n, kept = self._n, self._delay + 1
-        blocks = np.split(np.eye((3 + kept) * n), 3 + kept)
-        q, qd, filtered, *efforts = blocks
+        moving, rest = np.split(np.eye(self._size + (1 + kept) * n), [self._size])
+        q, qd = moving[:n], moving[n : 2 * n]
+        filtered, *efforts = np.split(rest, 1 + kept)
         measured = self._filter * qd + (1.0 - self._filter) * filtered
         newest = feedback.position @ q + feedback.velocity @ measured + feedback.effort @ efforts[0]
         commanded = [newest, *efforts]
-        moved = self._transition @ np.vstack([q, qd])
+        moved = self._transition @ moving
         moved += self._newer @ commanded[self._delay] + self._older @ commanded[self._delay + 1]
         return np.vstack([moved, measured, *commanded[:kept]])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
+from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress, xacro_folder_option
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
 
 
@@ -26,6 +26,7 @@ from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the results. [results/compare_<scenario>]",
 )
+@xacro_folder_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), show_default="of the machine", help="Processes."
 )
@@ -36,6 +37,7 @@ def compare(
     seeds: int,
     run_name: str | None,
     out: Path | None,
+    xacro_folders: tuple[str, ...],
     jobs: int,
 ) -> None:
     """Compare laws, gains and seeds on a SCENARIO (YAML file or name); write CSV, a table and a figure.
@@ -48,7 +50,7 @@ def compare(
     from thunder_controllers.simulation.scenario import load_scenario
 
     started = time.perf_counter()
-    loaded, grid = load_scenario(scenario), parse_grid(gains)
+    loaded, grid = load_scenario(scenario, xacro_folders=xacro_folders), parse_grid(gains)
     plan = make_plan(choose_run(loaded, run_name), [parse_law(text) for text in laws], grid, seeds)
     folder = out or Path("results") / f"compare_{loaded.name}"
     with show_progress() as progress:

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from thunder_controllers.analysis.gain_file import read_gains, write_gains
-from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, find_margins, sample_poses
+from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, fastest_pose, find_margins, sample_poses
 from thunder_controllers.analysis.sampled_loop import Timing
 from thunder_controllers.host import MARGIN_DELAY, Library
 from thunder_dynamics.build import build
@@ -32,6 +32,7 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
 @robot_argument
 @click.option("--law", required=True, shell_complete=complete_law, help=f"{LAW_FORM}.")
 @click.option("--delay", type=float, help=f"From measurement to effect [s]. [{MARGIN_DELAY} periods]")
+@click.option("--lag", type=float, default=0.0, help="Time constant of the drives [s]. [none]")
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
 @click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
 @click.option(
@@ -55,6 +56,7 @@ def gains(
     robot: str,
     law: str,
     delay: float | None,
+    lag: float,
     rate: float,
     velocity_filter: float,
     given: tuple[str, ...],
@@ -70,14 +72,17 @@ def gains(
     The exit status is 1 if they are unstable at one of the poses.
     """
     model, request = load_model(robot, **reading), parse_law(law)
-    timing = Timing(rate, velocity_filter=velocity_filter)  # refuses a rate of 0
+    timing = Timing(rate, lag=lag, velocity_filter=velocity_filter)  # refuses a rate of 0
     timing = replace(timing, delay=MARGIN_DELAY / rate if delay is None else delay)
     values: dict[str, Any] = {}
     for text in given:
         values |= _gain(text) if "=" in text else read_gains(Path(text))
     library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))
-    margins = find_margins(library, request[0], values, sample_poses(library, poses, seed), timing, names)
+    looked_at = sample_poses(library, poses, seed)
+    if seed is None:
+        looked_at = np.vstack([looked_at, fastest_pose(library, request[0], values, rate)])
+    margins = find_margins(library, request[0], values, looked_at, timing, names)
     if as_json:
         click.echo(json.dumps(_document(margins)))
     else:
@@ -106,10 +111,11 @@ def _names(margins: Margins) -> str:
 
 
 def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
+    lag = f", lag {timing.lag:g} s" if timing.lag else ""
     filtered = f", velocity filter {timing.velocity_filter:g} Hz" if np.isfinite(timing.velocity_filter) else ""
     return (
         f"Suggested by thunder gains for {robot} under {law}, at least a factor {WANTED_MARGIN:g} from instability at\n"
-        f"{len(margins.poses)} poses: {timing.rate:g} Hz, delay {timing.delay:g} s{filtered}."
+        f"{len(margins.poses)} poses: {timing.rate:g} Hz, delay {timing.delay:g} s{lag}{filtered}."
     )
 
 

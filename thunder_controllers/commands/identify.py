@@ -18,11 +18,17 @@ from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_ro
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
+from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import reading_options
 
 WIDTH = 60
 """Of a base parameter in the table [characters]; the JSON has it whole."""
+
+TOLD = 0.2
+"""Standard deviation of a rotor's inertia up to which it is told, as a share: 30 % wrong serves a controller."""
+
+YAML_SUFFIXES = (".yaml", ".yml")
 
 
 @click.command()
@@ -65,6 +71,8 @@ def identify(
         click.echo(json.dumps(_document(found, library), ensure_ascii=False))
     else:
         _show(found, library)
+        if rotors:
+            click.echo(rotor_entries(model, found, is_yaml=Path(model.source).suffix in YAML_SUFFIXES))
     if plot is not None:
         from thunder_controllers.report.validation import draw_validation
 
@@ -93,6 +101,24 @@ def _show(found: RobotFit, library: Library) -> None:
         rows.append([joint, *(f"{x:.4g} ± {std:.2g}" for x, std in pairs), *(_number(one[k]) for one in residuals)])
     print_table(rows)
     click.echo(f"{len(found.base.kept)} base parameters, condition {found.condition:.3g}; SI units")
+
+
+def rotor_entries(model: RobotModel, found: RobotFit, *, is_yaml: bool) -> str:
+    """What the rotors that were found are in the robot file; those that the motion does not tell stay unknown."""
+    column = TERMS.index("rotor")
+    rotors, stds = found.joints[:, column], found.joints_std[:, column]
+    is_told = stds <= TOLD * rotors
+    told = [(link, rotor) for link, rotor, sure in zip(model.links, rotors, is_told, strict=True) if sure]
+    unknown = ", ".join(joint for joint, sure in zip(model.joint_names, is_told, strict=True) if not sure)
+    if is_yaml:
+        rows = [f"  {link.name}: {{rotor: {{inertia: {rotor:.4g}}}}}" for link, rotor in told]
+        lines = ["In the robot file, beside inertial and friction:", "dynamics:", *rows]
+    else:
+        rows = [f'  <rotor joint="{link.joint.name}" inertia="{rotor:.4g}"/>' for link, rotor in told]
+        lines = ["In the robot file:", "<thunder>", *rows, "</thunder>"]
+    return "\n".join(lines if told else []) + (
+        f"\nThe motion does not tell the rotors of {unknown}." if unknown else ""
+    )
 
 
 def _number(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress
+from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress, xacro_folder_option
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 if TYPE_CHECKING:
@@ -45,9 +45,18 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
 @click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
+@xacro_folder_option
 @verbose_option
 @_with_exports
-def run(scenario: Path, out: Path | None, seed: int | None, view: bool, verbose: bool, **exports: Any) -> None:
+def run(
+    scenario: Path,
+    out: Path | None,
+    seed: int | None,
+    view: bool,
+    xacro_folders: tuple[str, ...],
+    verbose: bool,
+    **exports: Any,
+) -> None:
     """Run a simulation SCENARIO (YAML file or name) and write traces, metrics and a report.
 
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
@@ -59,7 +68,7 @@ def run(scenario: Path, out: Path | None, seed: int | None, view: bool, verbose:
     from thunder_controllers.view.arm import arms_of
     from thunder_controllers.view.live import View
 
-    loaded = load_scenario(scenario, seed)
+    loaded = load_scenario(scenario, seed, xacro_folders)
     folder = out or Path("results") / loaded.name
     _check(exports["video"])
     with View(click.echo) if view else nullcontext() as watch:

@@ -67,7 +67,10 @@ def demo(context: click.Context, out: Path, verbose: bool) -> None:
 def new(folder: Path, robot: str | None, reading: dict[str, Any]) -> None:
     """Begin a project in DIR: a robot, a law, a scenario and their test, for pip and for colcon."""
     if robot is not None:
-        click.echo(f"Next: thunder run {begin_scenario(folder, robot, reading)}")
+        file = begin_scenario(folder, robot, reading)
+        outside = (os.path.abspath(path) for path in reading.get("packages", {}).values())
+        allowed = "".join(f" --xacro-folder {path}" for path in dict.fromkeys(outside))
+        click.echo(f"Next: thunder run {file}{allowed}")
         return
     if reading:
         raise ProjectError("options of a robot file, but no file", valid="--robot FILE")

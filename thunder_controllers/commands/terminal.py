@@ -26,6 +26,14 @@ scenario_argument = click.argument(
 )
 """The argument SCENARIO of a command: a file, or the name of one that `thunder list scenarios` shows."""
 
+xacro_folder_option = click.option(
+    "--xacro-folder",
+    "xacro_folders",
+    multiple=True,
+    help="Folder outside its package that the scenario may have xacro files read; repeated.",
+)
+"""What a scenario cannot allow by itself."""
+
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str, float], None]]:

@@ -6,8 +6,9 @@ import collections.abc
 import numpy
 import numpy.typing
 import os
+import pathlib
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -271,6 +272,11 @@ class Library:
         Name of the robot.
         """
     @property
+    def rotor_inertia(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, NaN: unknown.
+        """
+    @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [rad/s or m/s] Per joint.
@@ -414,26 +420,60 @@ class TimedJoints:
         """
         [s] From the start of the motion.
         """
+class Figure:
+    """
+    A motion without end about the place where the reference rests: sinusoids of each coordinate.
+    
+    x_k(σ) = x_k(0) + Σ A_i (sin(2π f_i σ + φ_i) − sin φ_i), i = k, k + n, …, of the n coordinates:
+    the position of a pose, whose orientation stays, or all joints. The clock σ(t) starts from rest.
+    """
+    def __init__(self, amplitude: numpy.typing.ArrayLike, frequency: numpy.typing.ArrayLike, phase: numpy.typing.ArrayLike = [0.0], ramp_time: typing.SupportsFloat | typing.SupportsIndex = 2.0) -> None:
+        """
+        Keep the numbers; `trace` checks what they say. Raises LawError where they are no flat numbers.
+        
+        Fewer values than coordinates are used again in turn; a multiple of them are further sinusoids. Without
+        frequencies they are 0.1, 0.2, 0.15, 0.25 Hz in turn.
+        """
+    @property
+    def amplitude(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [m or rad] A.
+        """
+    @property
+    def frequency(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [Hz] f.
+        """
+    @property
+    def phase(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad] φ.
+        """
+    @property
+    def ramp_time(self) -> float:
+        """
+        [s] Until the clock runs at the rate of time.
+        """
 class Options:
     """
     How a controller guards its input and output; immutable.
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_patience: typing.SupportsFloat | typing.SupportsIndex = 0.1, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
     @property
     def approach_patience(self) -> float:
         """
-        [s] A pose at rest that is out of reach is given up after this; infinite: never.
+        [s] A streamed pose at rest that is out of reach is given up after this; infinite: never.
         """
     @property
     def approaches_jumps(self) -> bool:
         """
-        Approach a streamed reference that jumps: joints at half of their velocity limits, poses at the
-        velocities of motions, or at the velocity that is streamed if that is more.
+        Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the
+        velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
         """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
@@ -504,17 +544,12 @@ class Options:
     @property
     def velocity_limit_patience(self) -> float:
         """
-        [s] The same for a joint faster than its velocity limit.
-        """
-    @property
-    def velocity_patience(self) -> float:
-        """
-        [s] A joint far too fast for longer than this, without pause, latches a stop; infinite: never.
+        [s] A joint faster than its velocity limit for longer than this, without pause, latches a stop; infinite: never.
         """
     @property
     def velocity_stop_ratio(self) -> float:
         """
-        [1] What counts as far too fast, in velocity limits; at least 1.
+        [1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.
         """
 class Limits:
     """
@@ -755,6 +790,13 @@ class Controller:
         """
         Copy one entry of the telemetry of the last law step, in its shape. Raises NameNotFoundError.
         """
+    def trace(self, figure: Figure) -> None:
+        """
+        Bring the reference to rest, then along a figure about that place, until something else is asked for.
+        
+        Raises LawError unless active, for values that are not finite, negative frequencies, a ramp time that is
+        not positive, and where the joints cannot follow; DimensionError for a wrong number of values.
+        """
     def update(self, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64]) -> int:
         """
         Run one control step and write the effort [N·m or N], always finite and inside the limits, in place.
@@ -844,10 +886,10 @@ class Configuration:
         Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,
         and DimensionError unless there are as many different joints as the library has.
         """
-    @property
-    def estimates_file_name(self) -> str:
+    def estimates_path(self, node: str) -> pathlib.Path:
         """
-        Of the file that its estimates are saved to where no other is named.
+        The file that a node, by its full name, saves estimates to where no other is named: below ROS_HOME, or
+        ~/.ros.
         """
     @property
     def is_cartesian(self) -> bool:
@@ -1063,11 +1105,19 @@ class ControlSession:
         """
         Come to rest whatever is followed, and hold that place. Raises LawError unless active.
         """
-    def stream(self, sample: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+    def stream(self, sample: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], stamp: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         """
         Follow a flat sample from the next update on, or from activation on; passed over while stopping.
         
-        Raises as `Controller.set_reference` does; what was followed before goes on.
+        It is due at its stamp [ns], on the clock of the updates' stamps; 0, and while nothing is commanded: when it
+        is taken. Between samples, and past the newest one for some periods of the stream, it is carried on by its
+        velocity and acceleration; what jumps is approached. A sample replaces the one before, whatever their stamps.
+        Raises as `Controller.set_reference` does, and LawError for a negative stamp, or one that is further than
+        reference_timeout from the last update's; what was followed before goes on.
+        """
+    def trace(self, figure: Figure) -> None:
+        """
+        Along a figure; see `Controller.trace`. Raises LawError unless active, and while one is streamed.
         """
     def update(self, stamp: typing.SupportsInt | typing.SupportsIndex, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64]) -> int:
         """
@@ -1075,6 +1125,14 @@ class ControlSession:
         
         stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous
         float64 array, DimensionError for another shape than (n,).
+        """
+    def update_periodically(self, stamp: typing.SupportsInt | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64], clock: typing.SupportsFloat | typing.SupportsIndex | None = None) -> int:
+        """
+        The same for what is read every period, as the ros2_control plugin does: t is the sum of periods.
+        
+        It stands still, so that the measurement is stale, once nothing new has been read for measurement_timeout:
+        where `clock`, of the hardware, in any unit, stands still; without one, where q and qd repeat bit for bit
+        and say that the arm moves. The time counts then by the speed of the fastest joint, in velocity limits.
         """
     @property
     def fault(self) -> str:
@@ -1156,6 +1214,24 @@ class Excitation:
         """
         None if the law adapts no link, or the library has no function Yr.
         """
+class TrackingError:
+    """
+    The largest distance from the reference among the steps that are shown.
+    
+    The farthest joint [rad or m], or way [m] or angle [rad] of the pose.
+    """
+    def __init__(self, configuration: Configuration) -> None:
+        """
+        Nothing is shown yet.
+        """
+    def add(self, snapshot: Snapshot) -> None:
+        """
+        Use a step; one that is not of the law is passed over.
+        """
+    def take(self) -> float | None:
+        """
+        Since the last call; None if no step was added.
+        """
 class HealthReport:
     """
     What is reported of a controller.
@@ -1183,14 +1259,15 @@ class HealthReporter:
         """
         Nothing is remembered yet.
         """
-    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict[str, int] = {}, extra: dict[str, str] = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = ()) -> HealthReport:
+    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict[str, int] = {}, extra: dict[str, str] = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), tracking_error: typing.SupportsFloat | typing.SupportsIndex | None = None, tracking_error_limit: typing.SupportsFloat | typing.SupportsIndex = ...) -> HealthReport:
         """
         Report on the time since the last call.
         
         state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:
         why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase
         of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]
-        between measurements, empty: those of the steps.
+        between measurements, empty: those of the steps; tracking_error [rad or m]: see `TrackingError`, None: not
+        known; above tracking_error_limit it is a warning.
         """
 class PosePoint:
     """

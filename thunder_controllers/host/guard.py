@@ -31,8 +31,8 @@ class Guard(enum.IntFlag):
     NOT_ACTIVE = 1 << 10
     """The controller is not active: safe effort."""
     RUNAWAY = 1 << 11
-    """A joint was faster than `Options.velocity_stop_ratio` limits for `Options.velocity_patience`, or faster than its
-    limit for `Options.velocity_limit_patience`, or the arm never came to rest where it was held: a fault."""
+    """A joint was faster than `Options.velocity_stop_ratio` limits, or faster than its limit for
+    `Options.velocity_limit_patience`, or the arm never came to rest where it was held: a fault."""
     MOTION_LIMITED = 1 << 12
     """An effort towards a limit of position or velocity was cut by a soft stop."""
     POSITION_EXCEEDED = 1 << 13
@@ -40,9 +40,11 @@ class Guard(enum.IntFlag):
     MEASUREMENT_LOST = 1 << 14
     """No good measurement for `Options.gap_limit`, or the arm is elsewhere after a gap: a fault."""
     REFERENCE_LIMITED = 1 << 15
-    """A reference was cut to the joint limits."""
+    """A reference was cut to the joint limits, or jumped and is approached."""
     REFERENCE_UNREACHED = 1 << 16
     """The reference is not approached any more: the place is held instead."""
+    REFERENCE_LATE = 1 << 17
+    """A stream is late by more than four of its periods: what moved comes to rest until the next sample."""
 
 
 FAULTS = Guard.RUNAWAY | Guard.POSITION_EXCEEDED | Guard.MEASUREMENT_LOST

@@ -18,6 +18,9 @@ ESTIMATE = "pi_hat"
 FRICTION = "friction_hat"
 """State entry of laws that adapt friction: viscous coefficient of every joint, then Coulomb friction of every joint."""
 
+ROTORS = "rotor_hat"
+"""State entry of laws that adapt rotors: the reflected inertia of that of every joint."""
+
 
 @dataclass(frozen=True)
 class LinkEstimate:

@@ -28,6 +28,11 @@ def regressor(library: Library, q: FloatArray, qd: FloatArray, qdd: FloatArray) 
     return Y
 
 
+def rotor_effort(library: Library, qdd: FloatArray) -> FloatArray:
+    """What the rotors that the robot file knows take, at accelerations (…, n)."""
+    return np.asarray(np.nan_to_num(library.rotor_inertia) * qdd)
+
+
 def columns_of(link: int) -> slice:
     """Columns of a link of that index."""
     return slice(N_PARAMETERS * link, N_PARAMETERS * (link + 1))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
-from thunder_controllers.identification.information import regressor
+from thunder_controllers.identification.information import regressor, rotor_effort
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
 FloatArray = NDArray[np.float64]
@@ -130,7 +130,8 @@ class Limits:
 
     def kept(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> bool:
         """Whether samples (N, n) of a motion are within all limits."""
-        effort = regressor(self._library, q, qd, qdd) @ np.asarray(self._library.pi)
+        bodies = regressor(self._library, q, qd, qdd) @ np.asarray(self._library.pi)
+        effort = bodies + rotor_effort(self._library, qdd)
         limits, values = (*self.of_motion, self.of_effort, self.of_place), (q, qd, qdd, effort, self.observe(q))
         return not any(limit.excess(x).any() for limit, x in zip(limits, values, strict=True))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.columns import read_columns
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
+from thunder_dynamics.readers.source import open_regular
 
 FloatArray = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states")
 
 def _read_trace(path: Path, joints: Sequence[str]) -> Record:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             t, q, effort = (np.asarray(archive[name]) for name in ("t", "q_measured", "effort"))
             names = tuple(archive["joint_names"].tolist())
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
-from thunder_controllers.identification.information import SIGN_SPEED, columns_of, joint_terms, regressor
+from thunder_controllers.identification.information import (
+    SIGN_SPEED,
+    columns_of,
+    joint_terms,
+    regressor,
+    rotor_effort,
+)
 from thunder_controllers.identification.least_squares import Fit, weighted_fit
 from thunder_controllers.identification.motion import Motion, Record
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
@@ -72,7 +78,7 @@ class RobotFit:
     Attributes:
         base: Base parameters of bodies, friction and rotors together.
         fit: Their values, in the order of `base.kept`, from the fitted part.
-        nominal: The same of the robot file, rotors zero.
+        nominal: The same of the robot file, rotors that it does not know zero.
         condition: Of the weighted regressor with columns of unit norm.
         links: Indices of those whose parameters were fitted as bodies; the others are the robot file's.
         bodies: π of these (links, 10), all of which can exist.
@@ -146,7 +152,7 @@ def fit_robot(
         library: Of the robot.
         record: Of the motion.
         links: Indices of the links that are fitted as bodies; all others are as the robot file has them.
-        rotors: Whether the inertia of rotors is fitted.
+        rotors: Whether the inertia of rotors is fitted; if not, they are those of the robot file.
         friction: Viscous and Coulomb friction of the robot file (n, 2), to compare with; none by default.
 
     Raises:
@@ -155,6 +161,8 @@ def fit_robot(
     if not record.is_usable:
         raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
     motion = Motion.of(record, SLOW)
+    if not rotors:
+        motion = replace(motion, effort=motion.effort - rotor_effort(library, motion.qdd))
     cut = round((1.0 - HELD_OUT) * len(motion.q))
     fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
     whole = partial(_whole_regressor, library, 3 if rotors else 2)
@@ -167,6 +175,7 @@ def fit_robot(
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
     nominal_terms = np.zeros((library.n_joints, len(terms) // library.n_joints))
     nominal_terms[:, :2] = 0.0 if friction is None else friction
+    nominal_terms[:, 2:] = rotor_effort(library, np.ones(library.n_joints))[:, None]
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)

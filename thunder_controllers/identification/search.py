@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.fourier import JointFourier, rest_basis
-from thunder_controllers.identification.information import SCALE, columns_of, explain, joint_terms, regressor
+from thunder_controllers.identification.information import (
+    SCALE,
+    columns_of,
+    explain,
+    joint_terms,
+    regressor,
+    rotor_effort,
+)
 from thunder_controllers.identification.limits import WHERE, Limits, MotionBounds
 from thunder_dynamics.errors import MissingLibraryError, ScenarioError
 
@@ -152,8 +159,9 @@ class _Search:
     def _efforts(self, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the parameters do, (…, n, r), and the effort, (…, n), at states (3, …, n)."""
         Y = regressor(self._library, *states.reshape(3, -1, states.shape[-1]))
-        A, effort = self._rows(Y) @ self._shown, Y @ self._pi
         shape = states.shape[1:]
+        A = self._rows(Y) @ self._shown
+        effort = Y @ self._pi + rotor_effort(self._library, states[2]).reshape(-1, shape[-1])
         return A.reshape(*shape, -1), effort.reshape(shape)
 
     def _cost(self, x: FloatArray, penalty: float) -> tuple[float, FloatArray]:

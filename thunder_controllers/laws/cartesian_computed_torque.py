@@ -9,7 +9,7 @@ import casadi as ca
 
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
-from thunder_controllers.laws.parts.friction_terms import FrictionTerms
+from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains
 from thunder_controllers.laws.parts.options import check_options, choose
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping

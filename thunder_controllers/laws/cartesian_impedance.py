@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from thunder_controllers.laws.parts.gains import FASTEST, stiffness_by_inertia, task_damping_by_inertia
 from thunder_controllers.laws.parts.options import check_options
@@ -51,11 +50,10 @@ def cartesian_impedance(robot: RobotExpressions, options: Mapping[str, Any]) -> 
 
 def _gains(robot: RobotExpressions, signals: Signals, rows: int) -> tuple[SX, SX, SX]:
     """Stiffness and damping of the task, each (rows,), and damping of all motion."""
-    translation, rotation = (stiffness_by_inertia(robot, 6, most, FASTEST["default"]) for most in STIFFNESS)
     K = signals.gain(
         "K",
         size=rows,
-        default=np.concatenate([translation[:3], rotation[3:]])[:rows],
+        default=stiffness_by_inertia(robot, rows, STIFFNESS, FASTEST["default"] / 2.0),
         bounds=(0.0, 5000.0),
         unit="N/m, N·m/rad",
         doc="Stiffness along the axes of the world, then about those of the desired frame.",

@@ -8,8 +8,8 @@ from typing import Any
 from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.contact import ContactObserver
 from thunder_controllers.laws.parts.gains import damping_by_inertia, joint_damping_gain
-from thunder_controllers.laws.parts.joint_error import joint_error
 from thunder_controllers.laws.parts.options import check_options
+from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_dynamics.errors import ThunderError, listed
+from thunder_dynamics.readers.source import read_bytes
 
 FloatArray = NDArray[np.float64]
+
+MAX_TABLE_BYTES = 1 << 30
+"""The longest run, 10⁷ rows, of seven joints in some 13 characters a number."""
 
 
 def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = ()) -> dict[str, FloatArray]:
@@ -27,13 +32,14 @@ def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = 
             two of one name, has no rows or one of another length, or a cell is no number.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [(f"{path}:{reader.line_num}", cells) for cells in reader if cells]
+        text = io.TextIOWrapper(io.BytesIO(read_bytes(path, MAX_TABLE_BYTES)), encoding="utf-8-sig", newline="")
+        reader = csv.reader(text)
+        header = [name.strip() for name in next(reader, [])]
+        rows = [(f"{path}:{reader.line_num}", cells) for cells in reader if cells]
     except (OSError, ValueError, csv.Error) as failure:
         reason = getattr(failure, "strerror", None) or "no text"
-        raise error(f"cannot read it ({reason})", where=str(path), valid="a CSV file") from failure
+        valid = f"a CSV file of at most {MAX_TABLE_BYTES >> 20} MiB"
+        raise error(f"cannot read it ({reason})", where=str(path), valid=valid) from failure
     names = list(wanted) or header
     if missing := [name for name in names if name not in header]:
         raise error(f"no column {listed(missing)}", where=f"{path}:1", valid=", ".join(names))

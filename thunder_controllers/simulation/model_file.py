@@ -62,6 +62,7 @@ def _check_options(plant: MujocoPlant) -> None:
         "noise": options.noise.acts,
         "differenced velocity": options.velocity != "exact",
         "torque_delay": options.torque_delay > 0.0,
+        "torque_lag": bool(np.any(options.torque_lag)),
         "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
         "faults": bool(options.faults),
         "contacts": options.contacts,

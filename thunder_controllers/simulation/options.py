@@ -85,12 +85,14 @@ class PlantOptions(Strict):
         payloads: Bodies fixed to links.
         inertia: Links whose true inertia is another than the description says.
         friction: Replaces the friction of the description; None keeps it.
-        rotor_inertia: Of the motors, at the joints [kg·m² or kg].
+        rotors: Reflected rotor inertias instead of those of the robot file [kg·m² or kg]; None keeps these.
+        rotor_inertia: What the rotors have beyond that [kg·m² or kg].
         noise: On the measurements.
         velocity: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of
             measured positions through a first-order low-pass.
         velocity_cutoff: Of that low-pass [Hz].
-        torque_delay: Time between command and effect [s], a whole number of integration steps.
+        torque_delay: Dead time between command and effect [s], a whole number of integration steps.
+        torque_lag: Time constant T of each drive [s]: T dτ/dt = τ_commanded − τ, a torque bandwidth of 1/(2πT) Hz.
         faults: Of motors and sensors, and wrenches from outside, each in a window of time.
     """
 
@@ -102,11 +104,13 @@ class PlantOptions(Strict):
     payloads: tuple[Payload, ...] = ()
     inertia: dict[str, Body] = Field(default_factory=dict)
     friction: Friction | None = None
+    rotors: PerJoint | None = None
     rotor_inertia: PerJoint = 0.0
     noise: Noise = Noise()
     velocity: VelocitySource = "exact"
     velocity_cutoff: Positive = 100.0
     torque_delay: NonNegative = 0.0
+    torque_lag: PerJoint = 0.0
     faults: tuple[FaultOptions, ...] = ()
 
     @model_validator(mode="after")

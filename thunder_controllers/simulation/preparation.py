@@ -22,7 +22,7 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.reference_options import Follower, Trajectory
-from thunder_controllers.simulation.robot import urdf_text
+from thunder_controllers.simulation.robot import described_rotors, urdf_text
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
@@ -183,7 +183,13 @@ def _plant(scenario: Scenario, config: RunConfig, model: RobotModel, description
         "gravity_compensated": config.host.gravity_compensated_by_robot,
         "where": str(scenario.resolve(config.plant.urdf)),
     }
-    return MujocoPlant(description, **common) if isinstance(description, str) else ModelPlant(description, **common)
+    known = {link.joint.name: link.joint.rotor_inertia for link in model.links}
+    if isinstance(description, str):
+        known |= described_rotors(description, common["where"])
+        rotors = [np.nan if (rotor := known[joint]) is None else rotor for joint in model.joint_names]
+        return MujocoPlant(description, rotors=rotors, **common)
+    unknown = {x.joint.name: known.get(x.joint.name) for x in description.links if x.joint.rotor_inertia is None}
+    return ModelPlant(description.with_rotor_inertias(unknown), **common)
 
 
 def _check_sizes(config: RunConfig, model: RobotModel, where: str) -> Options:
@@ -309,7 +315,6 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         effort_limit=limit("effort_limit"),
         effort_rate_limit=limit("effort_rate_limit"),
         velocity_limit=limit("velocity_limit"),
-        velocity_patience=host.velocity_patience,
         velocity_limit_patience=host.velocity_limit_patience,
         gap_limit=host.gap_limit or max(default.gap_limit, 20.0 / config.rate),
         approaches_jumps=host.approaches_jumps,

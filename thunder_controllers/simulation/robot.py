@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from thunder_controllers.simulation.plants.mujoco_model import strip_geometry
 from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf import fix_joints
+from thunder_dynamics.readers.urdf_elements import parse_urdf
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -66,6 +68,7 @@ class SimulatedRobot:
     def __init__(self, options: RobotOptions) -> None:
         urdf = urdf_text(resolve_file(options.urdf), options.reading)
         self.joints = options.joints or joint_names(urdf, options.urdf)
+        rotors = described_rotors(urdf, options.urdf)
         self.options = options
         self.plant = MujocoPlant(
             urdf,
@@ -74,6 +77,7 @@ class SimulatedRobot:
             options.plant,
             seed=options.seed,
             gravity_compensated=options.gravity_compensation,
+            rotors=[rotors.get(joint, 0.0) for joint in self.joints],
             where=options.urdf,
         )
         self.n = self.plant.n
@@ -217,6 +221,18 @@ def _expanded(path: Path, given: Mapping[str, Any]) -> str:
         what = f"{', '.join(map(option, given))} for a file that is no xacro"
         raise RobotFileError(what, where=str(path), valid="a .xacro file, or none")
     return read_text(path)
+
+
+def described_rotors(urdf: str, where: str) -> dict[str, float]:
+    """Reflected rotor inertias that a URDF text states, by joint [kg·m² or kg].
+
+    Raises:
+        RobotFileError: for a rotor, or another element, that cannot be.
+    """
+    if not re.search(r"<rotor\b|:rotor_inertia\b", urdf):  # MuJoCo reads more texts than the model's reader takes
+        return {}
+    joints = parse_urdf(urdf, where).joints.values()
+    return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}
 
 
 def joint_names(urdf: str, where: str) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ line, the key and what would be valid.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,10 +21,11 @@ from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
@@ -103,7 +105,6 @@ class HostSection(Strict):
     effort_limit: LimitValues | None = None
     effort_rate_limit: LimitValues | None = None
     velocity_limit: LimitValues | None = None
-    velocity_patience: Positive = _HOST.velocity_patience
     velocity_limit_patience: Positive = _HOST.velocity_limit_patience
     gap_limit: Positive | None = None
     approaches_jumps: bool = _HOST.approaches_jumps
@@ -211,18 +212,24 @@ class Scenario:
         file = self.resolve(relative)
         named = config.ee_link is not None and file.suffix in DESCRIPTIONS
         options = config.robot_options | ({"ee_link": config.ee_link} if named else {})
-        packages = options.get("packages")
+        packages, folders = options.get("packages"), options.get("xacro_folders")
         if isinstance(packages, Mapping):  # the reader says what is wrong with anything else
             options = {**options, "packages": self.packages(packages)}
+        if isinstance(folders, list | tuple):
+            options = {**options, "xacro_folders": [self.resolve(folder) for folder in folders]}
         return load_model(file, **options)
 
 
-def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
+def load_scenario(
+    path: str | Path, seed: int | None = None, xacro_folders: Iterable[str | PathLike[str]] = ()
+) -> Scenario:
     """Read and check a scenario.
 
     Args:
         path: The YAML file, or the name of a scenario that comes with the package.
         seed: Replaces the seed of every run.
+        xacro_folders: What the scenario may have xacro files read beside its own package, or its own folder: it is
+            data, and cannot name more by itself.
 
     Raises:
         ScenarioError: with file, line and key, and what would be valid.
@@ -237,7 +244,11 @@ def load_scenario(path: str | Path, seed: int | None = None) -> Scenario:
     whole = _validate(ScenarioFile, document.data, document, ())
     entries = enumerate(whole.runs)
     runs = tuple(_with_files(file, _run(index, entry, document, seed), document) for index, entry in entries)
-    return Scenario(file.resolve(), whole.name, whole.description, runs, text)
+    scenario = Scenario(file.resolve(), whole.name, whole.description, runs, text)
+    allowed = (*own_folders(scenario.path), *(Path(folder).resolve() for folder in xacro_folders))
+    for run in runs:
+        _check_folders(scenario, run.config, allowed, document)
+    return scenario
 
 
 def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
@@ -346,6 +357,23 @@ def _with_files(file: Path, run: Run, document: YamlDocument) -> Run:
     urdf = _file(file.parent, config.plant.urdf, document.where(("plant", "urdf")))
     plant = config.plant.model_copy(update={"urdf": urdf})
     return replace(run, config=config.model_copy(update={"robot": robot, "plant": plant}))
+
+
+def _check_folders(scenario: Scenario, config: RunConfig, allowed: Sequence[Path], document: YamlDocument) -> None:
+    """Raise unless what the scenario would have xacro files read lies in allowed folders, behind its links."""
+    named = {
+        ("robot_options", "xacro_folders"): config.robot_options.get("xacro_folders"),
+        ("robot_options", "packages"): config.robot_options.get("packages"),
+        ("plant", "packages"): config.plant.packages,
+    }
+    for key, given in named.items():
+        folders = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
+        for folder in folders:
+            if isinstance(folder, str) and not is_inside(scenario.resolve(folder), allowed):
+                valid = (
+                    f"a folder in {', '.join(map(str, dict.fromkeys(allowed)))}, or in one of {option('xacro_folders')}"
+                )
+                raise ScenarioError(f"a xacro file may not read {folder}", where=document.where(key), valid=valid)
 
 
 def _file(folder: Path, given: str, where: str) -> str:

@@ -81,6 +81,7 @@ def gains_command(robot: Path, config: RunConfig) -> str:
     words += [f"--ee-link {config.ee_link}"] if config.ee_link else []
     words += [f"--rate {config.rate:g}"] if config.rate != 1000.0 else []
     words += [f"--delay {config.plant.torque_delay:g}"] if config.plant.torque_delay else []
+    words += [f"--lag {np.max(config.plant.torque_lag):g}"] if np.any(config.plant.torque_lag) else []
     words += [f"{flag} {name}={value_text(value)}" for flag, some in options.items() for name, value in some.items()]
     return " ".join(words)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.references.trajectories import POSITION
 from thunder_dynamics.inertia import REG_NAMES
+from thunder_dynamics.readers.source import open_regular
 
 FloatArray = NDArray[np.float64]
 Stored = TypeVar("Stored", bound="_Archive")
@@ -36,7 +37,7 @@ class _Archive:
     @classmethod
     def load(cls: type[Stored], path: Path) -> Stored:
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as archive:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             return cls(**{name: archive[name] for name in cls.__annotations__})
 
 
@@ -214,7 +215,7 @@ class Timing:
     @classmethod
     def load(cls, path: Path) -> Timing:
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as archive:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             return cls(archive["step_ns"], float(archive["wall"]))
 
 

@@ -13,10 +13,10 @@ import casadi as ca
 
 from thunder_dynamics.algorithms.base_parameters import BaseParameters
 from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
+from thunder_dynamics.algorithms.drives import friction_regressor, friction_torque, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
 from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
-from thunder_dynamics.algorithms.friction import friction_regressor, friction_torque
 from thunder_dynamics.algorithms.kinematic_regressors import LengthRegressors
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
@@ -24,7 +24,7 @@ from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 
 SX = ca.SX
 
-IN_EVERY_LIBRARY = frozenset({"M_dot", "dl", "reg_dl", "par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN"})
+IN_EVERY_LIBRARY = frozenset({"M_dot", "dl", "reg_dl", "reg_Ia", "par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN"})
 """What is compiled without being asked for, as in the established interface; all else is compiled on request."""
 
 ARGUMENTS = {
@@ -81,7 +81,7 @@ class Catalogue(Functions):
     def __init__(self, robot: Robot, kinematics: Kinematics, dynamics: Dynamics) -> None:
         super().__init__(robot, kinematics)
         self._dynamics = dynamics
-        self._bodies = ArticulatedBodies(kinematics, robot.pi)
+        self._bodies = ArticulatedBodies(kinematics, robot.pi, dynamics.rotors)
         self._com = CentreOfMass(dynamics)
 
     @cached_property
@@ -92,7 +92,7 @@ class Catalogue(Functions):
 
     def inverse_dynamics(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Torque M·ddq + C·dq + G by the recursive Newton–Euler algorithm, n."""
-        return self._torque(self._robot.pi, dq, dq, ddq)
+        return self._torque(self._robot.pi, dq, dq, ddq) + self._dynamics.rotors * ddq
 
     def forward_dynamics(self, q: SX, dq: SX, tau: SX) -> SX:
         """Acceleration M⁻¹·(tau − C·dq − G) by the articulated-body algorithm, n."""
@@ -115,20 +115,20 @@ class Catalogue(Functions):
     def momentum(self, q: SX, dq: SX) -> SX:
         """Generalised momentum M·dq in O(n), n."""
         zero = SX.zeros(dq.shape)
-        return self._torque(self._robot.pi, zero, zero, dq, gravity=False)
+        return self._torque(self._robot.pi, zero, zero, dq, gravity=False) + self._dynamics.rotors * dq
 
     def reg_momentum(self, q: SX, dq: SX) -> SX:
-        """reg_momentum·π = M·dq, n×10n."""
+        """reg_momentum·π = M·dq without rotors, n×10n."""
         zero = SX.zeros(dq.shape)
         motions = propagate(self._kinematics, zero, zero, dq, [0.0] * 3)
         return slotine_li_regressor(self._kinematics, motions, range(self._kinematics.model.n))
 
     def kinetic_energy(self, q: SX, dq: SX) -> SX:
         """Kinetic energy ½·dqᵀ·M·dq in O(n), 1."""
-        return self._robot["reg_kinetic_energy"] @ self._robot.pi
+        return self._robot["reg_kinetic_energy"] @ self._robot.pi + 0.5 * ca.dot(self._dynamics.rotors, dq**2)
 
     def reg_kinetic_energy(self, q: SX, dq: SX) -> SX:
-        """reg_kinetic_energy·π = kinetic_energy, 1×10n."""
+        """reg_kinetic_energy·π = kinetic_energy without rotors, 1×10n."""
         return kinetic_energy_regressor(self._dynamics.velocities(dq))
 
     def potential_energy(self, q: SX) -> SX:
@@ -274,6 +274,14 @@ class ViscousFriction(Functions):
         return friction_regressor(self._kinematics.model, dq)
 
 
+class Rotors(Functions):
+    """Of a robot whose rotors are known."""
+
+    def reg_Ia(self, ddq_r: SX) -> SX:
+        """reg_Ia·par_Ia = what the rotors add to M·ddq_r, n×(joints with a rotor inertia)."""
+        return rotor_regressor(self._kinematics.model, ddq_r)
+
+
 class SymbolicInertias(Functions):
     """Of a robot with symbolic inertial parameters: their two forms, and regressors without the columns of the others.
 
@@ -324,16 +332,18 @@ class ReducedRegressor(Functions):
     """The regressor of the base parameters, see `algorithms.base_parameters`."""
 
     def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
-        """Reduced regressor: Yb·pi_b = Y·π, n×b."""
-        return self._robot["Y"][:, self._robot.base_parameters.kept]
+        """Reduced regressor: Yb·pi_b = M·ddq + C·dq + G, n×b."""
+        whole = ca.horzcat(self._robot["Y"], rotor_regressor(self._kinematics.model, ddq))
+        return whole[:, self._robot.base_parameters.kept]
 
     def Kb(self) -> SX:
-        """Base parameters of all: pi_b = Kb·π, b×10n."""
+        """Base parameters of all: pi_b = Kb·[π, par_Ia], b×(10n + joints with a rotor inertia)."""
         return SX(ca.DM(self._robot.base_parameters.K))
 
     def pi_b(self) -> SX:
         """Base parameters, b."""
-        return self._robot["Kb"] @ self._robot.pi
+        rotors = (SX(v) for v in self._robot.parameters["par_Ia"])
+        return self._robot["Kb"] @ ca.vertcat(self._robot.pi, *rotors)
 
 
 def _dyn_from_reg(numeric: Sequence[float], indices: Sequence[int], reg: SX) -> SX:

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from thunder_dynamics.algorithms.drives import rotor_inertias
 from thunder_dynamics.algorithms.joint_motion import Screw, power
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.inertia import N_PARAMETERS, reg_from_dyn, symmetric_from_six
@@ -99,7 +100,9 @@ def link_wrench(motion: LinkMotion, pi: SX) -> tuple[SX, SX]:
 
 
 def inverse_dynamics(kinematics: Kinematics, motions: Sequence[LinkMotion], pi: SX, links: Iterable[int]) -> SX:
-    """τ = M q̈_r + C q̇_r + G of the given links only, shape (nv,), with C in Christoffel form, in O(n).
+    """τ = M q̈_r + C q̇_r + G of the bodies of the given links alone, without rotors, shape (nv,), in O(n).
+
+    C is that in Christoffel form.
 
     Args:
         motions: From `propagate`.
@@ -148,6 +151,11 @@ class Dynamics:
         self._pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
 
     @cached_property
+    def rotors(self) -> SX:
+        """What the rotors add to the diagonal of M, shape (nv,)."""
+        return rotor_inertias(self.model, self.kinematics.parameters)
+
+    @cached_property
     def composite_inertias(self) -> list[tuple[SX, SX, SX]]:
         """Composite m, h and second moment Σ = ∫ r rᵀ dm of every link, in its frame."""
         bodies = []
@@ -177,8 +185,8 @@ class Dynamics:
         return mass * linear + cross(angular, h), cross(h, linear) + inertia_times_angular
 
     def mass_matrix(self) -> SX:
-        """M(q), shape (nv, nv): M_ji = S_jᵀ I^c_i S_i for j on the path to i."""
-        M = SX.zeros(self.model.nv, self.model.nv)
+        """M(q), shape (nv, nv): M_ji = S_jᵀ I^c_i S_i for j on the path to i, and the rotors on its diagonal."""
+        M = ca.densify(ca.diag(self.rotors))
         for i, link in enumerate(self.model.links):
             others = self.kinematics.path_screws(link.parent, i)
             for k, screw in self.kinematics.screws(i, i):

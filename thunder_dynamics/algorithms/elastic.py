@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import casadi as ca
 
-from thunder_dynamics.algorithms.friction import power_basis
+from thunder_dynamics.algorithms.drives import power_basis
 from thunder_dynamics.algorithms.kinematics import Parameters
 from thunder_dynamics.model import RobotModel
 

@@ -24,7 +24,7 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class _Eliminated:
-    """A column S of a joint, once it is free to move: U = I S, its reaction, and 1/D, D = Sᵀ U."""
+    """A column S of a joint, once it is free to move: U = I S, its reaction, and 1/D, D = Sᵀ U + I_a."""
 
     index: int
     screw: Screw
@@ -37,10 +37,12 @@ class ArticulatedBodies:
 
     Args:
         pi: All inertial parameters, REG order, shape (10 n,).
+        rotors: What the rotors add to the diagonal of M, shape (nv,).
     """
 
-    def __init__(self, kinematics: Kinematics, pi: SX) -> None:
+    def __init__(self, kinematics: Kinematics, pi: SX, rotors: SX) -> None:
         self.kinematics = kinematics
+        self.rotors = rotors
         self.model = kinematics.model
         self.pi = [pi[N_PARAMETERS * i : N_PARAMETERS * (i + 1)] for i in range(self.model.n)]
 
@@ -121,8 +123,9 @@ class ArticulatedBodies:
             body = bodies[i]
             for index, screw in reversed(self.kinematics.screws(i, i)):
                 reaction = body.wrench(screw)
-                column = _Eliminated(index, screw, reaction, reciprocal(power(screw, reaction)))
-                body = body.freed(column)
+                rotor = self.rotors[index]
+                column = _Eliminated(index, screw, reaction, reciprocal(power(screw, reaction) + rotor))
+                body = body.freed(column, resists=not rotor.is_zero())
                 result[i].append(column)
             parent = self.model.links[i].parent
             if parent >= 0:
@@ -145,14 +148,14 @@ class _Body:
     def joined(self, other: _Body) -> _Body:
         return _Body(self.L + other.L, self.H + other.H, self.A + other.A)
 
-    def freed(self, column: _Eliminated) -> _Body:
-        """I − U Uᵀ/D; along a coordinate axis nothing is left, exactly."""
+    def freed(self, column: _Eliminated, resists: bool) -> _Body:
+        """I − U Uᵀ/D; along a coordinate axis nothing is left, exactly, unless a rotor resists."""
         f, n = column.reaction
         f_scaled, n_scaled = f * column.inverse, n * column.inverse
         L = _symmetric(self.L - f @ f_scaled.T)
         H = self.H - f @ n_scaled.T
         A = _symmetric(self.A - n @ n_scaled.T)
-        axis = _coordinate_axis(column.screw)
+        axis = None if resists else _coordinate_axis(column.screw)
         if axis is not None and axis < 3:
             L[axis, :], L[:, axis], H[axis, :] = 0, 0, 0
         elif axis is not None:

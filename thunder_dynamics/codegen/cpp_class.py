@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import casadi as ca
+
+from thunder_dynamics.algorithms.drives import rotor_inertias
+from thunder_dynamics.algorithms.kinematics import Parameters
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text, template
@@ -163,8 +168,11 @@ def self_test(package: Package) -> str:
     π is that of the robot file, so it holds with symbolic parameters too, which start from the file's values.
     """
     pi = ", ".join(c_double(v) for v in package.model.pi)
-    model = package.model
-    return template("self_test.cpp").substitute(robot=package.name, n=model.n, nq=model.nq, nv=model.nv, pi=pi)
+    model = replace(package.model, symbolic={})
+    rotors = ", ".join(c_double(float(rotor)) for rotor in ca.DM(rotor_inertias(model, Parameters(model))).elements())
+    return template("self_test.cpp").substitute(
+        robot=package.name, n=model.n, nq=model.nq, nv=model.nv, pi=pi, rotors=rotors
+    )
 
 
 def _par_REG_type(package: Package) -> str:

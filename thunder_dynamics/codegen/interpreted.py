@@ -29,6 +29,7 @@ from thunder_dynamics.codegen.package_files import group_line
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
+from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 FloatArray = NDArray[np.float64]
@@ -124,7 +125,7 @@ class InterpretedRobot:
     def _reading(self, file: str) -> Iterator[YamlDocument]:
         before = dict(self._values)
         try:
-            yield parse_yaml(Path(file).read_text(encoding="utf-8"), file)
+            yield parse_yaml(read_text(Path(file)), file)
         except (OSError, UnicodeError, ValueError, RobotFileError) as error:
             self._values = before
             raise RuntimeError(str(error)) from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
-from thunder_dynamics.codegen.text import c_array, c_string, template
+from thunder_dynamics.codegen.text import c_array, c_double, c_string, template
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.law import SIGNALS, Law
 from thunder_dynamics.version import __version__
@@ -66,6 +67,7 @@ def library_source(package: Package) -> str:
     names = ("lower", "upper", "velocity", "acceleration", "effort", "effort_rate")
     limit_arrays = [constants.doubles([getattr(limit, name) for limit in limits]) for name in names]
     pi = constants.doubles(package.model.pi.tolist())
+    rotors = ", ".join("NAN" if math.isnan(rotor) else c_double(rotor) for rotor in package.model.rotor_inertias)
     return template("library.c").substitute(
         robot=package.name,
         constants="".join(constants.text),
@@ -77,6 +79,7 @@ def library_source(package: Package) -> str:
         n_joints=package.model.n,
         limits=", ".join(limit_arrays),
         pi=pi,
+        rotors=rotors,
         n_functions=len(functions),
         n_laws=len(laws),
         n_groups=len(groups),

@@ -81,7 +81,8 @@ class Loops:
             result[f"T_0_{i}"] = self._looped("frames", ("q",), (4, 4), f"thunder_pose(w + {6 * n}, {i}, res[0]);")
             result[f"J_{i}"] = self._looped("frames", ("q",), (6, n), f"thunder_jacobian(w, w + {6 * n}, {i}, res[0]);")
         tables = ", ".join(f"w + {size * k}" for k in range(6))
-        result["M"] = self._looped("mass", ("q",), (n, n), f"thunder_mass(w, w + {size}, res[0]);")
+        mass = f"thunder_mass(w, w + {size}, w + {2 * size}, res[0]);"
+        result["M"] = self._looped("mass", ("q",), (n, n), mass)
         result["C"] = self._looped("coriolis", ("q", "dq"), (n, n), f"thunder_coriolis({tables}, res[0]);", n * n)
         result["M_dot"] = self._looped(
             "coriolis", ("q", "dq"), (n, n), f"thunder_mass_rate({tables}, res[0]);", 2 * n * n
@@ -103,7 +104,7 @@ class Loops:
         }
         tables = {
             "frames": self._table({"q": q}, [_world_screws(base.kinematics), _poses(base.kinematics)]),
-            "mass": self._table({"q": q}, [base.screws, _mass_wrenches(base)]),
+            "mass": self._table({"q": q}, [base.screws, _mass_wrenches(base), base.dynamics.rotors]),
             "coriolis": self._table({"q": q, "dq": dq}, _coriolis_tables(base)),
         }
         for name, field in fields.items():

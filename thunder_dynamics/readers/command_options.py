@@ -33,6 +33,7 @@ OPTIONS = {
     "zero_limits": click.option(
         "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."
     ),
+    "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
     "xacro_args": click.option(
         "--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file."
     ),

@@ -79,11 +79,23 @@ class FrictionEntry(Entry):
     symb: list[Flag] | None = None
 
 
+class RotorEntry(Entry):
+    """The rotor of the joint's motor: its inertia [kg·m² or kg], and how much faster than the joint it turns.
+
+    Without `gear_ratio` it is the inertia that the joint feels. `symb` makes that a run-time parameter.
+    """
+
+    inertia: NonNegative
+    gear_ratio: Finite = 1.0
+    symb: Flag = 0
+
+
 class LinkEntry(Entry):
-    """A link and its joint's friction."""
+    """A link, and friction and rotor of its joint; without `rotor` that is unknown."""
 
     inertial: InertialEntry
     friction: FrictionEntry | None = None
+    rotor: RotorEntry | None = None
 
 
 class ElasticJointEntry(Entry):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
-from thunder_dynamics.locking import lock_joints
+from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
 from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
 from thunder_dynamics.readers.source import (
@@ -55,10 +55,7 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     document = parse_yaml(read_text(path), str(path))
     name = robot_identifier(path.stem) if chosen.name is None else chosen.name
     whole = _Builder(document, validate(document)).model(name)
-    try:
-        model = lock_joints(whole, chosen.locked_joints)
-    except ModelError as error:
-        raise relocated(error, str(path)) from error
+    model = chosen.reduced(whole, chosen.locked_joints, str(path))
     places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
     # What the model holds is judged, as in other files: a link together with what is locked to it.
     bodies = ((x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in model.links)
@@ -202,6 +199,7 @@ class _Builder:
             limits=self._limits(i),
             dh=(a, alpha, d, theta),
             elastic=elastic,
+            rotor_inertia=self._rotor(key, elastic),
         )
         coulomb = self.entry.thunder.coulomb
         return Link(
@@ -232,6 +230,12 @@ class _Builder:
             return (0.0,) * order
         return self._terms(("dynamics", link, "friction", "Dl"), friction.Dl, order, "Dl_order")
 
+    def _rotor(self, link: str, elastic: Elasticity | None) -> float | None:
+        rotor = self.entry.dynamics[link].rotor
+        if rotor is not None and elastic is not None:
+            self._fail(("dynamics", link, "rotor"), "the rotor of an elastic joint", "its motor inertia Mm")
+        return None if rotor is None else reflected_inertia(rotor.inertia, rotor.gear_ratio)
+
     def _terms(self, path: KeyPath, values: list[float], order: int, order_key: str) -> tuple[float, ...]:
         # Files in use list more coefficients than their order uses; the leading ones count.
         if len(values) < order:
@@ -253,6 +257,7 @@ class _Builder:
             friction += self._flags(path, None if own is None else own.symb, count, self.entry.Dl_order)
         self._mark("par_DYN", inertial)
         self._mark("par_Dl", friction)
+        self._mark("par_Ia", [link.rotor.symb for link in self.entry.dynamics.values() if link.rotor])
 
     def _flags(self, path: KeyPath, symb: list[int] | None, count: int, order: int) -> list[int]:
         if symb is None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import keyword
 import os
 import re
 import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -24,7 +26,8 @@ from thunder_dynamics.errors import (
     option,
 )
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER
+from thunder_dynamics.locking import lock_joints
+from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, RobotModel
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """No robot description written for people is larger; parsing more would only serve to exhaust memory."""
@@ -55,6 +58,7 @@ class ReaderOptions(BaseModel):
         allow_inconsistent: Warn of inertias that no rigid body has, instead of raising.
         locked_joints: Joints to hold at a position [rad] or [m], by name, those with several values at a list of them
             (`joints`); what follows one is held with it. See `locking`.
+        without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
@@ -62,6 +66,24 @@ class ReaderOptions(BaseModel):
     name: str | None = None
     allow_inconsistent: bool = False
     locked_joints: Mapping[str, Position] = Field(default_factory=dict)
+    without_rotors: bool = False
+
+    def reduced(self, model: RobotModel, positions: Mapping[str, Any], where: str) -> RobotModel:
+        """The model with joints held at positions, and without rotors if these options say so.
+
+        Raises:
+            NameNotFoundError: for a joint to lock that there is not.
+            RobotFileError: for a position that it cannot have, naming `where`.
+        """
+        try:
+            held = lock_joints(model, positions)
+        except ModelError as error:
+            raise relocated(error, where) from error
+        if not self.without_rotors:
+            return held
+        rigid = (link.joint for link in held.links if link.joint.is_single and not link.joint.elastic)
+        numeric = replace(held, symbolic={group: mask for group, mask in held.symbolic.items() if group != "par_Ia"})
+        return numeric.with_rotor_inertias({joint.name: 0.0 for joint in rigid})
 
 
 Options = TypeVar("Options", bound=ReaderOptions)
@@ -86,6 +108,34 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
         raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read its bytes, at once and whatever lies there.
+
+    Raises:
+        OSError: if there is none, or it is no regular file: a pipe without a writer would be waited for, a device may
+            never end.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "it is no regular file")
+    return open(handle, "rb")
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Read a regular file of at most `largest` bytes.
+
+    Raises:
+        OSError: as `open_regular` does, and if it is larger.
+    """
+    with open_regular(path) as file:
+        is_larger = os.fstat(file.fileno()).st_size > largest
+        data = b"" if is_larger else file.read(largest + 1) or b""
+    if is_larger or len(data) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest // 1024} KiB")
+    return data
+
+
 def read_text(path: Path) -> str:
     """Read a robot description as UTF-8 text.
 
@@ -94,17 +144,11 @@ def read_text(path: Path) -> str:
     """
     valid = f"a readable UTF-8 text file of at most {MAX_FILE_BYTES // 1024} KiB"
     try:
-        # A pipe without a writer would be waited for, a device may never end: neither is opened to be read.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(0, "it is no regular file")
-            data = file.read(MAX_FILE_BYTES + 1)
+        data = read_bytes(path, MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         valid = files_beside(path) if isinstance(error, FileNotFoundError) else valid
         raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise RobotFileError("the file is too large", where=str(path), valid=valid)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -14,16 +14,15 @@ from typing import Annotated, Any, Literal
 from lxml import etree
 from pydantic import Field
 
-from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, listed, nearest, option
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose
-from thunder_dynamics.locking import lock_joints, locked_pose
+from thunder_dynamics.locking import locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
 from thunder_dynamics.readers.source import (
     Finite,
     ReaderOptions,
     check_bodies,
     read_text,
-    relocated,
     robot_identifier,
     take_options,
 )
@@ -153,10 +152,7 @@ def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
     whole = _whole(tree, base, _end_links(tree, base, options), options)
     held = (joint for joint in tree.below(base) if not joint.is_movable)
     positions = {joint.name: joint.held_at or JointKind.FREE.neutral for joint in held}
-    try:
-        model = lock_joints(whole, positions)
-    except ModelError as error:
-        raise relocated(error, where) from error
+    model = options.reduced(whole, positions, where)
     # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
     bodies = ((link.name, tree.robot.links[link.name].where, link.inertia) for link in model.links)
     check_bodies(bodies, options.allow_inconsistent)
@@ -253,7 +249,8 @@ def _whole(tree: UrdfTree, base: str, ends: Sequence[str], options: UrdfOptions)
 def _joint(joint: UrdfJoint) -> Joint:
     kind = MOVABLE.get(joint.kind, JointKind.FREE)
     coupling = joint.mimic if joint.kind in MOVABLE else None
-    return Joint(joint.name, kind, joint.origin, joint.axis, joint.limits, coupling=coupling)
+    rotor = joint.rotor_inertia if joint.kind in MOVABLE else None
+    return Joint(joint.name, kind, joint.origin, joint.axis, joint.limits, coupling=coupling, rotor_inertia=rotor)
 
 
 def _end_effector(tree: UrdfTree, base: str, link: str, index: Mapping[str, int], options: UrdfOptions) -> EndEffector:

@@ -17,7 +17,7 @@ from lxml import etree
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose
+from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose, reflected_inertia
 from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
@@ -70,6 +70,7 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Coupling | None = None
+    rotor_inertia: float | None = None
     held_at: tuple[float, ...] | None = None
 
     @property
@@ -116,6 +117,8 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
             joints[joint.name] = joint
         elif child.tag.startswith("xacro:"):
             child.fail(f"<{child.tag}> is not expanded", "a file with the suffix .xacro")
+    for child in root.children("transmission"):
+        _read_transmission(child, joints)
     for child in root.children("thunder"):
         _read_extension(child, joints)
     return UrdfRobot(root.text("name"), links, joints)
@@ -165,8 +168,10 @@ class _Element:
     @property
     def tag(self) -> str:
         name = etree.QName(self._element)
-        is_xacro = name.namespace is not None and "xacro" in name.namespace
-        return f"xacro:{name.localname}" if is_xacro else str(self._element.tag)
+        for known in ("xacro", "drake"):
+            if name.namespace is not None and known in name.namespace:
+                return f"{known}:{name.localname}"
+        return str(self._element.tag)
 
     @property
     def where(self) -> str:
@@ -178,8 +183,10 @@ class _Element:
 
     def children(self, tag: str | None = None) -> Iterator[_Element]:
         for child in self._element:
-            if isinstance(child.tag, str) and (tag is None or child.tag == tag):
-                yield _Element(child, self._file)
+            if isinstance(child.tag, str):
+                element = _Element(child, self._file)
+                if tag is None or element.tag == tag:
+                    yield element
 
     def one(self, tag: str) -> _Element | None:
         found = list(self.children(tag))
@@ -341,26 +348,67 @@ def _non_negative(element: _Element | None, attribute: str) -> float:
     return value
 
 
-def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
-    """Read <thunder><limit joint="…" effort_rate="…" acceleration="…"/></thunder> into the joints' limits.
+def _read_transmission(element: _Element, joints: dict[str, UrdfJoint]) -> None:
+    """Read the rotor of <actuator> with <drake:rotor_inertia> and <drake:gear_ratio>, as Drake does, into the joint.
 
-    [N·m/s] or [N/s], and [rad/s²] or [m/s²]; at most one of each for a joint.
+    [kg·m²] or [kg], and 1 where there is no ratio. Transmissions without rotor are nothing to this project.
     """
+    for actuator in element.children("actuator"):
+        inertia, ratio = actuator.one("drake:rotor_inertia"), actuator.one("drake:gear_ratio")
+        if inertia is None:
+            continue
+        joint = element.required("joint").text("name")
+        gear_ratio = 1.0 if ratio is None else ratio.number("value")
+        _set_rotor(inertia, joints, joint, _non_negative(inertia, "value"), gear_ratio)
+
+
+def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
+    """Read <thunder> with <limit joint="…" …/> and <rotor joint="…" …/> into the joints."""
     for child in element.children():
-        if child.tag != "limit":
-            child.fail(f"unknown element <{child.tag}> in <thunder>", f'<limit joint="…" {EXTENDED_LIMITS[0]}="…"/>')
+        if child.tag not in _EXTENSIONS:
+            valid = " or ".join(f'<{tag} joint="…" {keys[0]}="…"/>' for tag, keys in _EXTENSIONS.items())
+            child.fail(f"unknown element <{child.tag}> in <thunder>", valid)
+        known = ("joint", *_EXTENSIONS[child.tag])
         for attribute in child.attributes():
-            if attribute not in ("joint", *EXTENDED_LIMITS):
-                child.fail(f"unknown attribute '{attribute}'", ", ".join(("joint", *EXTENDED_LIMITS)))
-        name = child.text("joint")
-        if name not in joints or not joints[name].is_movable:
-            child.fail(f"no movable joint '{name}'", nearest(name, (n for n, j in joints.items() if j.is_movable)))
-        given = {key: value for key in EXTENDED_LIMITS if (value := child.number_or_none(key)) is not None}
-        if not given:
-            child.fail("no limit", " or ".join(EXTENDED_LIMITS))
-        for key, value in given.items():
-            if not value > 0.0:
-                child.fail(f"the {key} limit is {value:g}", "greater than zero")
-            if math.isfinite(getattr(joints[name].limits, key)):
-                child.fail(f"a second {key} limit of joint '{name}'", "at most one per joint")
-        joints[name] = replace(joints[name], limits=replace(joints[name].limits, **given))
+            if attribute not in known:
+                child.fail(f"unknown attribute '{attribute}'", ", ".join(known))
+        if child.tag == "limit":
+            _read_limit(child, joints)
+        else:
+            inertia = child.number("inertia")
+            if inertia < 0.0:
+                child.fail(f"the rotor's inertia is {inertia:g}", "0 or more")
+            _set_rotor(child, joints, child.text("joint"), inertia, child.number("gear_ratio", 1.0))
+
+
+_EXTENSIONS = {"limit": EXTENDED_LIMITS, "rotor": ("inertia", "gear_ratio")}
+"""Elements of <thunder>, and their attributes beside `joint`."""
+
+
+def _movable(element: _Element, joints: dict[str, UrdfJoint], name: str) -> UrdfJoint:
+    if name not in joints or not joints[name].is_movable:
+        element.fail(f"no movable joint '{name}'", nearest(name, (n for n, j in joints.items() if j.is_movable)))
+    return joints[name]
+
+
+def _read_limit(element: _Element, joints: dict[str, UrdfJoint]) -> None:
+    """[N·m/s] or [N/s], and [rad/s²] or [m/s²]; at most one of each for a joint."""
+    joint = _movable(element, joints, element.text("joint"))
+    given = {key: value for key in EXTENDED_LIMITS if (value := element.number_or_none(key)) is not None}
+    if not given:
+        element.fail("no limit", " or ".join(EXTENDED_LIMITS))
+    for key, value in given.items():
+        if not value > 0.0:
+            element.fail(f"the {key} limit is {value:g}", "greater than zero")
+        if math.isfinite(getattr(joint.limits, key)):
+            element.fail(f"a second {key} limit of joint '{joint.name}'", "at most one per joint")
+    joints[joint.name] = replace(joint, limits=replace(joint.limits, **given))
+
+
+def _set_rotor(element: _Element, joints: dict[str, UrdfJoint], name: str, inertia: float, gear_ratio: float) -> None:
+    joint = _movable(element, joints, name)
+    if joint.kind == "planar" or joint.kind == "floating":
+        element.fail(f"the rotor of joint '{name}', which is {joint.kind}", "a joint with one velocity")
+    if joint.rotor_inertia is not None:
+        element.fail(f"a second rotor of joint '{name}'", "at most one per joint")
+    joints[name] = replace(joint, rotor_inertia=reflected_inertia(inertia, gear_ratio))

@@ -15,7 +15,7 @@ from typing import Any
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
-from thunder_dynamics.readers.xacro_child import MANIFEST
+from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, packages_above
 
 TIME_LIMIT = 20.0
 """Of one expansion [s]; descriptions of arms take a tenth of a second."""
@@ -31,7 +31,8 @@ def expand_xacro(
 
     The file and what it includes may have no DOCTYPE, its expressions may only compute, and it reads no files but
     those of its own package (the nearest folder upward with a package.xml; without one, the file's folder), of
-    packages that it names with `$(find …)`, and of `xacro_folders`; links are followed before that is judged.
+    packages that it names with `$(find …)`, and of `xacro_folders`. Links are followed before that is judged, the
+    file's own among them; what a link of a package.xml leads to counts for packages of the ament index alone.
 
     Args:
         path: The file.
@@ -59,14 +60,20 @@ def expand_xacro(
 
 
 def _packages_around(file: Path) -> dict[str, Path]:
-    """Packages that a file lies in, by the names that they give themselves; an inner one hides an outer one."""
+    """Packages that a file really lies in, and installed ones by its path, by the names that they give themselves.
+
+    An inner one hides an outer one.
+    """
     found: dict[str, Path] = {}
-    for folder in (folder for path in (file.absolute(), file.resolve()) for folder in path.parents):
-        try:
-            root = parse_xml(read_text(folder / MANIFEST), str(folder / MANIFEST))
-        except RobotFileError:  # no package, or one that nobody can name
-            continue
-        found.setdefault(root.findtext("name", "").strip(), folder)
+    for path in (file.absolute(), file.resolve()):
+        for folder in packages_above(path):
+            if path != file.resolve() and not is_installed(folder):
+                continue
+            try:
+                root = parse_xml(read_text(folder / MANIFEST), str(folder / MANIFEST))
+            except RobotFileError:  # one that nobody can name
+                continue
+            found.setdefault(root.findtext("name", "").strip(), folder)
     return found
 
 

@@ -38,16 +38,45 @@ _UNSAFE_ATTRIBUTES = {"format", "format_map", "mro"} | {n for kind in _FRAMES fo
 _UNSAFE_FUNCTIONS = ("type", "vars")
 
 
-def package_folders(folder: Path) -> tuple[Path, Path]:
-    """Where a package's files really lie: its folder, and its source behind the links of `--symlink-install`."""
-    return folder.resolve(), (folder / MANIFEST).resolve().parent
+def _share(prefix: str, package: str) -> Path | None:
+    """The share folder of a package in one prefix of the ament index."""
+    marker = Path(prefix, "share/ament_index/resource_index/packages", package)
+    is_there = prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file()
+    return Path(prefix, "share", package).absolute() if is_there else None
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether the ament index names this share folder: whoever set AMENT_PREFIX_PATH trusts what lies there."""
+    places = (_share(prefix, folder.name) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+    return any(share is not None and share.resolve() == folder.resolve() for share in places)
+
+
+def package_folders(folder: Path) -> tuple[Path, ...]:
+    """Where a package's files really lie: its folder, and its source behind `--symlink-install` if it is installed.
+
+    Any other's `package.xml` may have come as a link, with the file that is read.
+    """
+    behind = ((folder / MANIFEST).resolve().parent,) if is_installed(folder) else ()
+    return (folder.resolve(), *behind)
+
+
+def packages_above(path: Path) -> Iterator[Path]:
+    """Folders of packages that a path lies in, inner ones first; a manifest of another user marks none."""
+    owners = {0, os.geteuid(), *((path.stat().st_uid,) if path.exists() else ())}
+    for folder in path.parents:
+        manifest = folder / MANIFEST
+        if manifest.is_file() and manifest.lstat().st_uid in owners:
+            yield folder
 
 
 def own_folders(file: Path) -> Iterator[Path]:
-    """Folders of the package that a file belongs to, by its path and behind its links; without one, the file's own."""
+    """Folders of the package that a file really lies in, without one its own; and of the installed one by its path."""
     for path in (file.absolute(), file.resolve()):
-        package = next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
-        yield from (path.parent.resolve(),) if package is None else package_folders(package)
+        package = next(packages_above(path), None)
+        if package is not None and is_installed(package):
+            yield from package_folders(package)
+        elif path == file.resolve():
+            yield package or path.parent
 
 
 def is_inside(path: Path, folders: Iterable[Path]) -> bool:
@@ -124,9 +153,9 @@ class _Guard:
 
     def _installed(self, package: str) -> Path:
         for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-            marker = Path(prefix, "share/ament_index/resource_index/packages", package)
-            if prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file():
-                return Path(prefix, "share", package).absolute()
+            share = _share(prefix, package)
+            if share is not None:
+                return share
         valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
         _refuse(f"no package '{package}'", valid)
 

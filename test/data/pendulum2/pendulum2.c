@@ -270,6 +270,11 @@ static const double effort_rate_limit[] = {1000, 500};
 #endif
 static const double pi[20] = {M1, 0, 0, -L1 * M1, L1* L1* M1, 0, 0, L1* L1* M1, 0, 0,
                               M2, 0, 0, -L2 * M2, L2* L2* M2, 0, 0, L2* L2* M2, 0, 0};
+#ifdef BREAK_ROTOR
+static const double rotor_inertia[] = {0, -1};
+#else
+static const double rotor_inertia[] = {0, 0};
+#endif
 static const thunder_parameter_group groups[] = {
     {"par_DYN", {"par_DYN", "kg", "Point masses.", 2, 1, 0, 0, masses, zeros, infinite}},
 };
@@ -286,7 +291,7 @@ static const thunder_library library = {
     "pendulum2",
 #endif
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
-    acceleration_limit, effort_limit, effort_rate_limit, pi, COUNT(functions), functions, COUNT(laws), laws,
+    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, COUNT(functions), functions, COUNT(laws), laws,
     COUNT(groups), groups,
 };
 

@@ -207,6 +207,16 @@ BAD = {
         "joint, effort_rate, acceleration",
     ),
     "extension element": ("<thunder>", "<thunder><gain/>", "unknown element <gain>", "<limit"),
+    "rotor of what": ("<thunder>", '<thunder><rotor joint="mount" inertia="1"/>', "no movable joint 'mount'", "swing"),
+    "rotor below zero": ("<thunder>", '<thunder><rotor joint="swing" inertia="-1"/>', "inertia is -1", "0 or more"),
+    "rotor without": ("<thunder>", '<thunder><rotor joint="swing"/>', "'inertia' is missing", "a text"),
+    "second rotor": (
+        "<thunder>",
+        '<thunder><rotor joint="swing" inertia="1"/><rotor joint="swing" inertia="1"/>',
+        "a second rotor of joint 'swing'",
+        "at most one",
+    ),
+    "ratio of a limit": ('effort_rate="1000"', 'gear_ratio="2"', "unknown attribute 'gear_ratio'", "acceleration"),
     "second rate": (
         "</thunder>",
         '<limit joint="swing" effort_rate="1"/></thunder>',
@@ -225,6 +235,31 @@ def test_a_bad_element_is_named_with_file_line_and_what_is_valid(case: str) -> N
     file, _, line = place.partition(":")
     assert file == "arm.urdf" and 1 <= int(line) <= URDF.count("\n") + 1
     assert what in rest and valid in rest.split("; valid: ")[1]
+
+
+def test_rotors_of_the_extension_are_reflected_through_the_gear() -> None:
+    rotors = '<rotor joint="swing" inertia="0.6"/><rotor joint="slide" inertia="2e-5" gear_ratio="-100"/>'
+    model = read(changed("<thunder>", f"<thunder>{rotors}"))
+    np.testing.assert_allclose(model.rotor_inertias, [0.6, 0.2, np.nan], rtol=1e-15)
+    assert np.isnan(read().rotor_inertias).all()
+
+
+def test_rotors_of_drake_are_reflected_through_the_gear() -> None:
+    """/robot/transmission/actuator: drake:rotor_inertia, drake:gear_ratio (1 without); others say nothing."""
+    text = changed("<robot ", '<robot xmlns:drake="http://drake.mit.edu" ')
+    actuator = '<actuator name="a"><drake:rotor_inertia value="1e-4"/>{}</actuator></transmission>'
+    transmissions = (
+        '<transmission name="t1"><joint name="swing"/>' + actuator.format('<drake:gear_ratio value="50"/>'),
+        '<transmission name="t2"><joint name="slide"/>' + actuator.format(""),
+        '<transmission name="t3"><joint name="spin"/><actuator name="a"/></transmission>',
+    )
+    model = read(text.replace("<thunder>", f"{''.join(transmissions)}<thunder>"))
+    np.testing.assert_allclose(model.rotor_inertias, [0.25, 1e-4, np.nan], rtol=1e-15)
+
+
+def test_rotors_of_none_are_zero_and_known() -> None:
+    text = changed("<thunder>", '<thunder><rotor joint="swing" inertia="0.6"/>')
+    assert not read(text, without_rotors=True).rotor_inertias.any()
 
 
 @pytest.mark.parametrize("limit", ["velocity", "effort"])

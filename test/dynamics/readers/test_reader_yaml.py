@@ -217,6 +217,20 @@ BAD = {
     "long DH": ("0.6, 0.7, 0.8", "0.6, 0.7, 0.8, 0.9", "kinematics.DH", "9 entries", "8 entries"),
     "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "2 entries", "at least 3 items"),
     "short types": ("['R', 'P']", "['R']", "type_joints", "1 entries", "2 entries"),
+    "rotor below zero": (
+        "Dl: [0.6]}",
+        "Dl: [0.6]}\n    rotor: {inertia: -1}",
+        "dynamics.link2.rotor.inertia",
+        "-1",
+        "0",
+    ),
+    "rotor of what": (
+        "Dl: [0.6]}",
+        "Dl: [0.6]}\n    rotor: {gear_ratio: 3}",
+        "dynamics.link2.rotor",
+        "'inertia'",
+        "symb",
+    ),
     "short friction": ("Dl: [0.6]", "Dl: []", "dynamics.link2.friction.Dl", "0 entries", "at least 1"),
     "short mask": ("symb: [0, 0]", "symb: []", "dynamics.link1.friction.symb", "0 entries", "2 entries"),
     "mask of DH": ("kinematics:\n", "kinematics:\n  symb: [1]\n", "kinematics.symb", "1 entries", "8 entries"),
@@ -401,3 +415,24 @@ def test_an_option_that_the_reader_does_not_take_names_those_it_takes(tmp_path: 
         load_model(path, ee_link="link2")
     with pytest.raises(RobotFileError, match="option 'allow_inconsistent' is 'yes'"):
         load_model(path, allow_inconsistent="yes")
+
+
+def test_rotors_are_reflected_through_the_gear_and_may_be_run_time_parameters(tmp_path: Path) -> None:
+    model = load_model(
+        write(tmp_path, changed("Dl: [0.6]}", "Dl: [0.6]}\n    rotor: {inertia: 2e-5, gear_ratio: 100}"))
+    )
+    np.testing.assert_allclose(model.rotor_inertias, [np.nan, 0.2], rtol=1e-15)
+    assert "par_Ia" not in model.symbolic
+    both = changed("symb: [0, 0]}", "symb: [0, 0]}\n    rotor: {inertia: 0, symb: 1}")
+    model = load_model(write(tmp_path, changed("Dl: [0.6]}", "Dl: [0.6]}\n    rotor: {inertia: 0.3}", both)))
+    assert model.parameters("par_Ia") == (0.0, 0.3) and model.symbolic["par_Ia"] == (True, False)
+    without = load_model(write(tmp_path, both), without_rotors=True)
+    assert not without.rotor_inertias.any() and "par_Ia" not in without.symbolic
+    held = load_model(write(tmp_path, both), locked_joints={"joint2": 0.1})
+    assert held.symbolic["par_Ia"] == (True,)
+
+
+def test_the_rotor_of_an_elastic_joint_is_its_motor_inertia(tmp_path: Path) -> None:
+    text = changed("'R', 'P'", "'R_SEA', 'P'", GOOD + ELASTIC).replace("[0, 0]}", "[0, 0]}\n    rotor: {inertia: 1}")
+    message = message_of(tmp_path, text)
+    assert "dynamics.link1.rotor" in message and "its motor inertia Mm" in message

@@ -14,7 +14,8 @@ from robot_yaml import message_of, write
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.source import MAX_FILE_BYTES
+from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
+from thunder_dynamics.readers.yaml_text import parse_yaml
 
 GOOD = """\
 version: 0.2
@@ -79,6 +80,18 @@ def test_deep_nesting_is_refused(tmp_path: Path, text: str) -> None:
     assert "the nesting is too deep" in message_of(tmp_path, text)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{b: ", "}")])
+def test_twenty_levels_are_read_and_one_more_is_refused(opening: str, closing: str) -> None:
+    inner = "[]" if opening == "[" else "{}"
+    text = "a: " + opening * 19 + inner + closing * 19
+    value = parse_yaml(text, "arm.yaml").data["a"]
+    for _ in range(19):
+        value = value["b"] if isinstance(value, dict) else value[0]
+    assert value in ([], {})
+    with pytest.raises(RobotFileError, match="the nesting is too deep .*; valid: 20 levels"):
+        parse_yaml(text.replace(inner, opening + inner + closing), "arm.yaml")
+
+
 def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
     begin = time.monotonic()
     assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
@@ -119,8 +132,20 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, suffix: str)
         with pytest.raises(RobotFileError) as caught:
             load_model(path)
         assert time.monotonic() - begin < 15.0
-        reasons = ("it is no regular file", "Is a directory", "is no file or too large")
+        reasons = ("it is no regular file", "is no file or too large")
         assert str(path) in str(caught.value) and any(reason in str(caught.value) for reason in reasons)
+
+
+def test_text_comes_from_regular_files_alone_even_where_others_would_end(tmp_path: Path) -> None:
+    """What is in a pipe, and the nothing of /dev/null, can be read without waiting."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    pipe = os.open(tmp_path / "pipe", os.O_RDWR)
+    os.write(pipe, b"name: arm\n")
+    for path in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null"), tmp_path):
+        with pytest.raises(RobotFileError, match="it is no regular file"):
+            read_text(path)
+    os.close(pipe)
 
 
 def test_unreadable_files_are_errors(tmp_path: Path) -> None:
@@ -133,7 +158,7 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(RobotFileError, match=r"latin\.yaml:2: the file is no UTF-8 text"):
         load_model(tmp_path / "latin.yaml")
     (tmp_path / "big.yaml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
-    with pytest.raises(RobotFileError, match="the file is too large"):
+    with pytest.raises(RobotFileError, match="it is larger than 4096 KiB"):
         load_model(tmp_path / "big.yaml")
 
 

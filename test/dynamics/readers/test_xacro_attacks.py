@@ -244,13 +244,71 @@ def test_a_package_named_by_find_is_read_and_nothing_beside_it(
         expand(other, loaded("$(find ../packages/arm_description)/values.yaml"))
 
 
-def test_a_file_of_a_symlink_install_reads_its_package_by_both_paths(package: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["manifest", "named", "outer manifest"])
+def test_a_manifest_that_is_a_link_opens_nothing(package: Path, tmp_path: Path, kind: str) -> None:
+    """Who sends a description may send links with it: only the ament index, and the caller, say what else is read."""
+    (package / "package.xml").unlink()
+    if kind == "outer manifest":
+        (tmp_path / "away").mkdir()
+        (tmp_path / "away/package.xml").write_text("<package><name>away</name></package>")
+        (tmp_path / "away/secret.yaml").write_text(f"secret: {SECRET}\n")
+        (package / "package.xml").symlink_to(tmp_path / "away/package.xml")
+        body = loaded("$(find away)/../away/secret.yaml")
+    else:
+        (package / "package.xml").symlink_to(tmp_path / "secret.yaml")
+        body = loaded("$(find arm)/../secret.yaml" if kind == "named" else "../../secret.yaml")
+    with pytest.raises(RobotFileError, match="it may not read"):
+        expand(package, body, packages={"arm": package} if kind == "named" else {})
+    assert 'name="2.5"' in expand(package, value("${xacro.load_yaml('../values.yaml').mass}"))
+
+
+def test_a_link_to_a_description_does_not_mix_it_with_what_lies_beside_the_link(package: Path, tmp_path: Path) -> None:
+    """A file elsewhere that includes by a relative path would run what lies beside the link, in its own package."""
+    file = package / "urdf" / "arm.xacro"
+    file.write_text(f'<robot name="arm" {XMLNS}>{included("extra.xacro")}</robot>')
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    (evil / "package.xml").write_text("<package/>")
+    (evil / "arm.xacro").symlink_to(file)
+    (evil / "extra.xacro").write_text(f"<robot {XMLNS}>{loaded(package / 'values.yaml')}</robot>")
+    with pytest.raises(RobotFileError, match="it may not read .*evil/extra.xacro"):
+        expand_xacro(evil / "arm.xacro")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who may give files away")
+def test_a_manifest_of_another_user_makes_no_package(tmp_path: Path) -> None:
+    """Anyone may write a package.xml into /tmp, where others unpack their descriptions."""
+    (tmp_path / "package.xml").write_text("<package><name>planted</name></package>")
+    (tmp_path / "secret.yaml").write_text(f"secret: {SECRET}\n")
+    (tmp_path / "arm").mkdir()
+    file = tmp_path / "arm/arm.xacro"
+    file.write_text(f'<robot name="arm" {XMLNS}>{loaded("../secret.yaml")}</robot>')
+    assert SECRET in expand_xacro(file)
+    os.chown(tmp_path / "package.xml", 12345, 12345)
+    for path in ("../secret.yaml", "$(find planted)/secret.yaml"):
+        file.write_text(f'<robot name="arm" {XMLNS}>{loaded(path)}</robot>')
+        with pytest.raises(RobotFileError, match="it may not read|no package 'planted'"):
+            expand_xacro(file)
+
+
+def test_a_file_of_a_symlink_install_reads_its_package_by_both_paths(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expand(package, value("${xacro.load_yaml('../values.yaml').mass}"))
     share = tmp_path / "install/share/arm_description"
     (share / "urdf").mkdir(parents=True)
     for name in ("package.xml", "values.yaml", "urdf/arm.xacro"):
         (share / name).symlink_to(package / name)
     assert 'name="2.5"' in expand_xacro(share / "urdf/arm.xacro")
+    made = share / "urdf/made.xacro"  # by the build: it lies in the install space alone
+    made.write_text((package / "urdf/arm.xacro").read_text())
+    with pytest.raises(RobotFileError, match="it may not read"):
+        expand_xacro(made)
+    marker = tmp_path / "install/share/ament_index/resource_index/packages/arm_description"
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    assert 'name="2.5"' in expand_xacro(made)
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "urdf").glob("panda*.urdf.xacro")), ids=lambda file: file.name)

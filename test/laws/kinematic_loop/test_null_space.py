@@ -94,7 +94,7 @@ def test_without_any_the_reference_velocity_is_the_shortest() -> None:
     assert_close(np.linalg.pinv(J) @ J @ shortest, shortest, 1e-9)
 
 
-@pytest.mark.parametrize("redundancy", ["joint_limits", "none"])
+@pytest.mark.parametrize("redundancy", ["posture", "joint_limits", "none"])
 def test_the_effort_holds_the_exact_derivative(redundancy: str) -> None:
     """M q̈_r = τ − C q̇_r − G − K_d s − JᵀLᵀK_p e, of a reference at rest: its q̇_r changes by the motion of the arm."""
     law, qd, h = loop(redundancy), np.linspace(-0.4, 0.4, 7), 1e-5

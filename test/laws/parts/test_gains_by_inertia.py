@@ -5,28 +5,61 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evaluation import evaluate, load_robot
+from numpy.typing import NDArray
+from scipy.optimize import differential_evolution
 
-from thunder_controllers.laws.parts.gains import FASTEST, damping_by_inertia, stiffness_by_inertia
+from thunder_controllers.laws.parts.gains import (
+    FASTEST,
+    damping_by_inertia,
+    least_inertia,
+    stiffness_by_inertia,
+)
 from thunder_dynamics.expressions import RobotExpressions
+
+FloatArray = NDArray[np.float64]
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "planar3r", "rpr"])
-def test_the_feedback_by_inertia_is_nowhere_much_faster_than_promised(name: str) -> None:
+def test_the_feedback_by_inertia_is_nowhere_faster_than_promised(name: str) -> None:
+    """At random poses, and where an optimiser that knows nothing of the search finds the fastest."""
     robot = RobotExpressions(load_robot(name))
-    damping, random = damping_by_inertia(robot), np.random.default_rng(7)
+    damping = damping_by_inertia(robot)
     limits = [link.joint.limits for link in robot.model.links]
-    lower = [max(limit.lower, -np.pi) for limit in limits]
-    upper = [min(limit.upper, np.pi) for limit in limits]
-    fastest = []
-    for _ in range(200):
-        M = evaluate(robot, "M", {"q": random.uniform(lower, upper)})
-        fastest.append(np.linalg.eigvals(np.linalg.solve(M, np.diag(damping))).real.max())
-    # 500 1/s leaves a fifth of the 620 1/s that 2 ms of delay allow at 1 kHz to the other feedback
-    assert 0.3 * FASTEST["default"] < max(fastest) < 500.0
+    bounds = [(max(limit.lower, -np.pi), min(limit.upper, np.pi)) for limit in limits]
+    mass_matrix = robot.function("M")
+
+    def share(q: FloatArray) -> float:
+        M = np.array(mass_matrix(q))
+        return float(np.linalg.eigvals(np.linalg.solve(M, np.diag(damping))).real.max()) / FASTEST["default"]
+
+    random = np.random.default_rng(7)
+    assert max(share(random.uniform(*np.transpose(bounds))) for _ in range(200)) <= 1.005  # K_d has three digits
+    found = differential_evolution(lambda q: -share(q), bounds, maxiter=40, popsize=8, seed=1, polish=False)
+    assert 0.98 < -found.fun <= 1.02
     assert (damping > 0.0).all()
 
 
 def test_the_stiffness_is_less_where_the_arm_is_light() -> None:
-    panda, ur5 = (stiffness_by_inertia(RobotExpressions(load_robot(name)), 6, 50.0, 230.0) for name in ("panda", "ur5"))
-    assert panda.tolist() == [50.0] * 6
-    assert ur5[:3].tolist() == [50.0] * 3 and (ur5[3:] < 5.0).all()  # its wrist 3 has 1.3e-4 kg·m²
+    robots = (RobotExpressions(load_robot(name)) for name in ("panda", "ur5"))
+    panda, ur5 = (stiffness_by_inertia(robot, 6, (50.0, 50.0), 57.5) for robot in robots)
+    assert panda[:3].tolist() == [50.0] * 3 and (panda[3:] < 50.0).all()
+    assert ur5[:3].tolist() == [50.0] * 3 and (ur5[3:] < 1.0).all()  # its wrist 3 has 1.3e-4 kg·m²
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+def test_no_inertia_within_the_bounds_adds_more_velocity_feedback_than_promised(name: str) -> None:
+    """M⁻¹JᵀδIJ at random corners of |δI_pq| ≤ √(a_p a_q), J of the last link in its own frame."""
+    robot, random = RobotExpressions(load_robot(name)), np.random.default_rng(3)
+    n, root = robot.n, np.sqrt(least_inertia(robot, [robot.n - 1]))
+    limits = [link.joint.limits for link in robot.model.links]
+    lower, upper = ([max(limit.lower, -np.pi) for limit in limits], [min(limit.upper, np.pi) for limit in limits])
+    largest = 0.0
+    for _ in range(200):
+        q = random.uniform(lower, upper)
+        R, J = evaluate(robot, f"T_0_{n}", {"q": q})[:3, :3], evaluate(robot, f"J_{n}", {"q": q})[3:]
+        signs = np.triu(random.choice([-1.0, 1.0], (3, 3)))
+        signs = signs + np.triu(signs, 1).T
+        body = R.T @ J
+        added = body.T @ (signs * np.outer(root, root)) @ body
+        largest = max(largest, np.linalg.eigvals(np.linalg.solve(evaluate(robot, "M", {"q": q}), added)).real.max())
+    assert 0.2 < largest <= 1.005

@@ -167,7 +167,8 @@ def test_nodes_are_found_from_this_machine_only_unless_asked_for_more(
 def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
     everyone = {names.REFERENCE, names.MODEL, names.CONTROLLER, names.BRINGUP, names.WAIT_FOR_LIBRARY}
     for controller, backend in (("node", "mujoco"), ("plugin", "ros2_control"), ("node", "ros2_control")):
-        system = start(backend=backend, controller=controller, output="/tmp/out", model="true")
+        given = {"backend": backend, "controller": controller, "output": "/tmp/out", "model": "true"}
+        system = start(**given, reference="stream")
         assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
         found = {p.node for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
         assert found == everyone & {process.node for process in system.processes}
@@ -179,11 +180,21 @@ def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
 
 def test_the_default_is_the_whole_graph_in_simulation() -> None:
     system = start()
-    required = {names.GENERATOR, names.CONTROLLER, names.SIMULATION, names.REFERENCE}
+    required = {names.GENERATOR, names.CONTROLLER, names.SIMULATION}
     assert {process.node for process in system.processes if process.is_required} == required
     assert {process.node for process in system.processes} == {*required, names.BRINGUP}
     assert system[names.BRINGUP].must_end_well
     assert {process.namespace for process in system.processes} == {"/"}
+    assert system[names.CONTROLLER].parameters["autostart"] is True
+
+
+@pytest.mark.parametrize("reference", ["stream", "pose_to_pose"])
+def test_the_end_of_a_stream_ends_nothing_else(reference: str) -> None:
+    system = start(reference=reference)
+    stream = system[names.REFERENCE]
+    assert stream.parameters["type"] == reference.replace("stream", "auto")
+    assert not stream.is_required and not stream.must_end_well
+    assert system[names.CONTROLLER].parameters["autostart"] is False
 
 
 def test_viewers_are_started_when_asked_for_and_their_windows_may_be_closed() -> None:
@@ -260,7 +271,10 @@ def test_the_forward_controller_is_spawned_between_configuring_and_activating_th
 def test_without_autostart_the_plugin_is_configured_only_and_the_node_is_not_even_that(backend: str) -> None:
     system = start(backend=backend, autostart="false")
     assert "--inactive" in system["spawner adaptive_controller"].words
-    assert system[names.REFERENCE].parameters["autostart"] is False
+    assert values(system["spawner adaptive_controller"])["autostart"] == "false"
+    assert (
+        start(backend=backend, autostart="false", reference="stream")[names.REFERENCE].parameters["autostart"] is False
+    )
     node = start(backend=backend, autostart="false", controller="node")
     assert names.CONTROLLER in node and names.BRINGUP not in node and "spawner effort_controller" not in node
 
@@ -271,7 +285,7 @@ def test_a_simulated_arm_starts_by_itself_from_wrong_estimates(backend: str) -> 
     spawner = system["spawner adaptive_controller"]
     assert Path(values(spawner)["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
     assert "--inactive" not in spawner.words
-    assert system[names.REFERENCE].parameters["autostart"] is True
+    assert values(spawner)["autostart"] == "true" and names.REFERENCE not in system
     assert "estimates_file" not in values(start(backend=backend, law="slotine_li")["spawner adaptive_controller"])
     node = start(backend=backend, controller="node")[names.CONTROLLER].parameters
     assert Path(node["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
@@ -282,7 +296,7 @@ def test_a_simulated_arm_starts_by_itself_from_wrong_estimates(backend: str) -> 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_every_backend_has_beside_its_robot(backend: str, controller: str) -> None:
     system = start(backend=backend, controller=controller, model="true", use_rqt="true", use_rviz="true", record="true")
-    for name in (names.GENERATOR, names.REFERENCE, names.MODEL):
+    for name in (names.GENERATOR, names.MODEL):
         assert system[name].is_required
     assert "rviz2" in system and "ros2" in system
     publishers = [process for process in system.processes if process.program == "robot_state_publisher"]
@@ -309,7 +323,8 @@ def test_ros2_control_runs_mujoco_on_a_model_with_the_payload_that_is_written_fi
 
 
 def test_gazebo_gets_world_robot_clock_and_the_time_of_the_simulation() -> None:
-    system = start(backend="gazebo", payload="1.5", namespace="left", model="true", use_gazebo_gui="true")
+    given = {"payload": "1.5", "namespace": "left", "model": "true", "use_gazebo_gui": "true"}
+    system = start(backend="gazebo", reference="stream", **given)
     server = system["gzserver"]
     assert server.is_required
     assert Path(server.parameters["world_sdf_file"]).samefile(ROOT / "config/gazebo/panda.sdf")
@@ -335,7 +350,7 @@ def test_a_real_arm_waits_for_a_person_and_starts_from_its_own_model() -> None:
     spawner = system["spawner adaptive_controller"]
     assert "--inactive" in spawner.words
     assert "estimates_file" not in values(spawner)
-    assert system[names.REFERENCE].parameters["autostart"] is False
+    assert values(spawner)["autostart"] == "false"
     assert names.BRINGUP not in start(**ARM, controller="node")
     assert "--inactive" not in start(**ARM, autostart="true")["spawner adaptive_controller"].words
 
@@ -359,7 +374,7 @@ def test_franka_ros2_is_started_with_address_kind_and_load_of_the_arm() -> None:
 
 
 def test_everything_beside_a_franka_reads_its_states_at_the_full_rate() -> None:
-    system = start(**ARM, controller="node", model="true", autostart="true")
+    system = start(**ARM, controller="node", model="true", autostart="true", reference="stream")
     readers = (names.REFERENCE, names.MODEL, names.CONTROLLER, "robot_state_publisher")
     readers_of = [system[name] for name in readers] + [p for p in system.processes if p.node == names.BRINGUP]
     for process in readers_of:

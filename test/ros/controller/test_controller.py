@@ -55,7 +55,7 @@ def process(
     probe: Probe, library: Library, estimates_file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[NodeProcess]:
     folder = tmp_path_factory.mktemp("controller")
-    given = {"library": library.path, "estimates_file": str(estimates_file)}
+    given = dict.fromkeys(("estimates_file", "saved_estimates_file"), str(estimates_file)) | {"library": library.path}
     with running_controller(probe, folder, **given) as process:
         yield process
 
@@ -326,7 +326,7 @@ def test_resetting_brings_the_first_estimates_back(
     assert np.allclose(saved(robot, estimates_file)["pi_hat"], first, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("service", ["reset_estimates", "save_estimates", "stop"])
+@pytest.mark.parametrize("service", ["reset_estimates", "save_estimates", "start", "stop"])
 def test_services_say_that_nothing_is_configured(controller: NodeProcess, probe: Probe, service: str) -> None:
     answer = probe.call(Trigger, f"{NODE}/{service}")
     assert not answer.success and "not configured" in answer.message

@@ -89,6 +89,7 @@ def test_a_motion_follows_the_states_from_where_the_controller_is(
     world.start()
     world.state()  # the first state tells the time only
     first = world.next_reference(references)
+    assert divmod(world.time_ns, 10**9) == (first.time_from_start.sec, first.time_from_start.nanosec)
     np.testing.assert_allclose(_position(first), POSITION, atol=1e-4)
     rotation = first.transforms[0].rotation
     np.testing.assert_allclose(np.abs([rotation.x, rotation.w]), [1.0, 0.0], atol=1e-12)

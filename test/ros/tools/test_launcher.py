@@ -24,7 +24,7 @@ LIMIT = 240.0
 CONVERGED = 1e-3
 """Position error after the adaptation [m]; it starts above a centimetre, and ends below a tenth of a millimetre."""
 
-NODES = {names.GENERATOR, names.CONTROLLER, names.SIMULATION, names.REFERENCE}
+NODES = {names.GENERATOR, names.CONTROLLER, names.SIMULATION}
 Launch = Callable[..., subprocess.Popen[str]]
 
 

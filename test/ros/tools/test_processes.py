@@ -62,6 +62,12 @@ def test_an_optional_process_may_end_well_but_not_badly() -> None:
     assert run_group([python(SLEEPER), python("raise SystemExit(1)", required=False)])[0] == 1
 
 
+def test_a_process_that_may_fail_ends_nothing_else_and_its_end_is_told() -> None:
+    failing = python("raise SystemExit(1)", required=False, may_fail=True, name="stream")
+    status, lines = run_group([python(SLEEPER), failing], duration=1.0)
+    assert status == 0 and lines == ["stream ended with status 1: the others go on"]
+
+
 def test_a_process_that_does_not_end_is_killed_in_time(tmp_path: Path) -> None:
     note = tmp_path / "ready"
     group = ProcessGroup(

@@ -36,11 +36,10 @@ def by_name(*words: str, system: str = "panda_adaptive") -> dict[str, NodeEntry]
 
 def test_the_default_is_the_whole_graph_in_simulation() -> None:
     nodes = by_name()
-    assert set(nodes) == {names.GENERATOR, names.CONTROLLER, names.SIMULATION, names.REFERENCE, names.BRINGUP}
+    assert set(nodes) == {names.GENERATOR, names.CONTROLLER, names.SIMULATION, names.BRINGUP}
     assert nodes[names.CONTROLLER].parameters["gravity_compensated_by_robot"] is False
     assert nodes[names.CONTROLLER].parameters["robot_interface"] == "generic"
     assert nodes[names.SIMULATION].parameters["gravity_compensation"] is False
-    assert nodes[names.REFERENCE].parameters["autostart"] is True
     assert not nodes[names.BRINGUP].required, "it ends once the controller is active"
     assert Path(nodes[names.CONTROLLER].parameters["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
     assert [file.stem for file in nodes[names.CONTROLLER].files] == ["panda"]
@@ -161,9 +160,31 @@ def test_every_argument_says_what_it_does_and_has_a_valid_default(name: str) -> 
         assert not argument.choices or argument.default in argument.choices
 
 
-def test_the_reference_may_be_any_of_its_nodes_motions_or_none() -> None:
+def test_the_reference_may_be_the_controllers_own_a_stream_of_any_motion_or_none() -> None:
     (motion,) = (p for p in NODES[names.REFERENCE].parameters if p.name == "type")
-    assert read_arguments("panda_adaptive")["reference"].choices == (*motion.choices, "none")
+    choices = read_arguments("panda_adaptive")["reference"].choices
+    assert choices == ("auto", "none", "stream", *(name for name in motion.choices if name != "auto"))
+
+
+@pytest.mark.parametrize(
+    ("reference", "autostart", "figure", "streamed"),
+    [
+        ("auto", "auto", True, None),
+        ("auto", "false", False, None),
+        ("none", "auto", False, None),
+        ("stream", "auto", False, "auto"),
+        ("pose_to_pose", "auto", False, "pose_to_pose"),
+    ],
+)
+def test_the_controller_makes_the_default_reference_itself_and_outlives_a_stream(
+    reference: str, autostart: str, figure: bool, streamed: str | None
+) -> None:
+    nodes = by_name(f"reference:={reference}", f"autostart:={autostart}")
+    assert nodes[names.CONTROLLER].parameters["autostart"] is figure
+    assert (names.REFERENCE in nodes) is (streamed is not None)
+    if streamed is not None:
+        assert nodes[names.REFERENCE].parameters["type"] == streamed
+        assert nodes[names.REFERENCE].may_fail
 
 
 def test_what_needs_a_distribution_are_arguments_of_a_launch_file() -> None:

@@ -65,7 +65,7 @@ void bind_options(py::module_& module) {
                       "The defaults suit a 1 kHz effort interface. Limits that are None are the library's.")
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
                        double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
-                       const OptionalArray& velocity, double patience, double limit_patience, double stop_ratio,
+                       const OptionalArray& velocity, double limit_patience, double stop_ratio,
                        const OptionalArray& damping, double gap_limit, bool rehearses, bool approaches, double approach_patience) {
              Options options;
              options.gravity_compensated_by_robot = gravity;
@@ -81,7 +81,6 @@ void bind_options(py::module_& module) {
              options.effort_limit = limit_from(effort, "effort_limit");
              options.effort_rate_limit = limit_from(rate, "effort_rate_limit");
              options.velocity_limit = limit_from(velocity, "velocity_limit");
-             options.velocity_patience = patience;
              options.velocity_limit_patience = limit_patience;
              options.velocity_stop_ratio = stop_ratio;
              options.stop_damping = limit_from(damping, "stop_damping");
@@ -93,7 +92,7 @@ void bind_options(py::module_& module) {
            py::arg("max_dt_ratio") = Options().max_dt_ratio, py::arg("reference_timeout") = Options().reference_timeout,
            py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
            py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
-           py::arg("velocity_limit") = py::none(), py::arg("velocity_patience") = Options().velocity_patience,
+           py::arg("velocity_limit") = py::none(),
            py::arg("velocity_limit_patience") = Options().velocity_limit_patience,
            py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none(),
            py::arg("gap_limit") = Options().gap_limit, py::arg("rehearses_motions") = Options().rehearses_motions,
@@ -115,10 +114,10 @@ void bind_options(py::module_& module) {
       .def_readonly("rehearses_motions", &Options::rehearses_motions,
                     "Play motions before they begin, and refuse those that leave the limits or the reach.")
       .def_readonly("approaches_jumps", &Options::approaches_jumps,
-                    "Approach a streamed reference that jumps: joints at half of their velocity limits, poses at the\n"
-                    "velocities of motions, or at the velocity that is streamed if that is more.")
+                    "Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the\n"
+                    "velocities of motions, relative to the stream. Otherwise each sample is taken as it is.")
       .def_readonly("approach_patience", &Options::approach_patience,
-                    "[s] A pose at rest that is out of reach is given up after this; infinite: never.")
+                    "[s] A streamed pose at rest that is out of reach is given up after this; infinite: never.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
                     "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on "
                     "average over 10 ms.")
@@ -129,12 +128,10 @@ void bind_options(py::module_& module) {
                              "the effort limit in 50 periods.")
       .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
                              "[rad/s or m/s] Per joint, positive.")
-      .def_readonly("velocity_patience", &Options::velocity_patience,
-                    "[s] A joint far too fast for longer than this, without pause, latches a stop; infinite: never.")
       .def_readonly("velocity_limit_patience", &Options::velocity_limit_patience,
-                    "[s] The same for a joint faster than its velocity limit.")
+                    "[s] A joint faster than its velocity limit for longer than this, without pause, latches a stop; infinite: never.")
       .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
-                    "[1] What counts as far too fast, in velocity limits; at least 1.")
+                    "[1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
                              "[N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it\n"
                              "goes as much dry friction as it is at the velocity limit. What the arm's inertia does not\n"

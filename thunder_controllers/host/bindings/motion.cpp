@@ -9,6 +9,7 @@
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/figure.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/time_laws.hpp"
 
@@ -105,6 +106,27 @@ void bind_points(py::module_& module) {
                              "[rad/s² or m/s²] Shape (n,); None: as the motion needs it.");
 }
 
+void bind_figure(py::module_& module) {
+  const Figure defaults;
+  py::class_<Figure>(module, "Figure",
+                     "A motion without end about the place where the reference rests: sinusoids of each coordinate.\n\n"
+                     "x_k(σ) = x_k(0) + Σ A_i (sin(2π f_i σ + φ_i) − sin φ_i), i = k, k + n, …, of the n coordinates:\n"
+                     "the position of a pose, whose orientation stays, or all joints. The clock σ(t) starts from rest.")
+      .def(py::init([](const ArrayLike& amplitude, const ArrayLike& frequency, const ArrayLike& phase, double ramp_time) {
+             return Figure{numbers_from(amplitude, "Figure.amplitude"), numbers_from(frequency, "Figure.frequency"),
+                           numbers_from(phase, "Figure.phase"), ramp_time};
+           }),
+           py::arg("amplitude"), py::arg("frequency"), py::arg("phase") = defaults.phase,
+           py::arg("ramp_time") = defaults.ramp_time,
+           "Keep the numbers; `trace` checks what they say. Raises LawError where they are no flat numbers.\n\n"
+           "Fewer values than coordinates are used again in turn; a multiple of them are further sinusoids. Without\n"
+           "frequencies they are 0.1, 0.2, 0.15, 0.25 Hz in turn.")
+      .def_property_readonly("amplitude", [](const Figure& f) { return vector_of(f.amplitude); }, "[m or rad] A.")
+      .def_property_readonly("frequency", [](const Figure& f) { return vector_of(f.frequency); }, "[Hz] f.")
+      .def_property_readonly("phase", [](const Figure& f) { return vector_of(f.phase); }, "[rad] φ.")
+      .def_readonly("ramp_time", &Figure::ramp_time, "[s] Until the clock runs at the rate of time.");
+}
+
 TimeLaw make_time_law(double velocity, double acceleration, double jerk) {
   for (const double bound : {velocity, acceleration, jerk}) {
     if (std::isfinite(bound) && bound > 0.0) continue;
@@ -186,6 +208,7 @@ void bind_motion(py::module_& module) {
   bind_limits(module);
   bind_shapes(module);
   bind_points(module);
+  bind_figure(module);
 }
 
 void bind_motions_of(py::class_<Controller>& controller) {
@@ -212,6 +235,10 @@ void bind_motions_of(py::class_<Controller>& controller) {
            "Raises LawError unless active, for points of the other kind of law, times that do not increase or have no\n"
            "positive one, values out of bounds, rates given to a part of the points, a velocity at the end, or a turn\n"
            "above 2 rad; DimensionError for another number of joints.")
+      .def("trace", &Controller::trace, py::arg("figure"),
+           "Bring the reference to rest, then along a figure about that place, until something else is asked for.\n\n"
+           "Raises LawError unless active, for values that are not finite, negative frequencies, a ramp time that is\n"
+           "not positive, and where the joints cannot follow; DimensionError for a wrong number of values.")
       .def("stop_motion", &Controller::stop_motion,
            "Bring the reference smoothly to rest and hold that place. Raises LawError unless active.")
       .def_property_readonly("reference_source", &source_of,

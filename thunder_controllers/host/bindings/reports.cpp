@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
 #include "thunder/host/law/excitation.hpp"
+#include "thunder/host/reference/distance.hpp"
 #include "thunder/host/safety/health.hpp"
 
 namespace thunder::python {
@@ -21,7 +22,8 @@ using Texts = py::typing::Dict<py::str, py::str>;
 HealthReport report(HealthReporter& reporter, const std::string& state, const std::optional<PySnapshot>& snapshot,
                     const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
                     const std::string& silence, const Counts& counters, const Texts& extra,
-                    const Numbers& latencies, const Numbers& intervals) {
+                    const Numbers& latencies, const Numbers& intervals, const std::optional<double>& tracking_error,
+                    double tracking_error_limit) {
   Condition condition;
   condition.state = state;
   if (snapshot) condition.snapshot = *snapshot;
@@ -32,6 +34,8 @@ HealthReport report(HealthReporter& reporter, const std::string& state, const st
   condition.extra = pairs_of<std::string>(extra);
   condition.latencies = values_of(latencies);
   condition.intervals = values_of(intervals);
+  condition.tracking_error = tracking_error;
+  condition.tracking_error_limit = tracking_error_limit;
   return reporter.report(condition);
 }
 
@@ -58,6 +62,14 @@ void bind_reports(py::module_& module) {
            "Use a step; a new activation begins anew.\n\n"
            "One that is not of a lasting activation, not finite or no later than the last is passed over.")
       .def("report", &Excitation::report, "None if the law adapts no link, or the library has no function Yr.");
+  py::class_<TrackingError>(module, "TrackingError",
+                            "The largest distance from the reference among the steps that are shown.\n\n"
+                            "The farthest joint [rad or m], or way [m] or angle [rad] of the pose.")
+      .def(py::init([](const PyConfiguration& c) { return std::make_unique<TrackingError>(c); }),
+           py::arg("configuration"), "Nothing is shown yet.")
+      .def("add", [](TrackingError& e, const PySnapshot& s) { e.add(s); }, py::arg("snapshot"),
+           "Use a step; one that is not of the law is passed over.")
+      .def("take", &TrackingError::take, "Since the last call; None if no step was added.");
   py::class_<HealthReport>(module, "HealthReport", "What is reported of a controller.")
       .def_property_readonly("level", [](const HealthReport& r) { return static_cast<int>(r.level); },
                              "0 ok, 1 warn, 2 error, 3 stale, as in diagnostic_msgs/DiagnosticStatus.")
@@ -70,11 +82,14 @@ void bind_reports(py::module_& module) {
            py::arg("excitation") = py::none(), py::arg("messages") = std::vector<std::string>(),
            py::arg("silence") = "", py::arg("counters") = py::dict(), py::arg("extra") = py::dict(),
            py::arg("latencies") = py::tuple(), py::arg("intervals") = py::tuple(),
+           py::arg("tracking_error") = py::none(),
+           py::arg("tracking_error_limit") = std::numeric_limits<double>::infinity(),
            "Report on the time since the last call.\n\n"
            "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:\n"
            "why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase\n"
            "of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]\n"
-           "between measurements, empty: those of the steps.");
+           "between measurements, empty: those of the steps; tracking_error [rad or m]: see `TrackingError`, None: not\n"
+           "known; above tracking_error_limit it is a warning.");
 }
 
 }  // namespace thunder::python

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/session.hpp"
 
+#include <pybind11/stl/filesystem.h>
+
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
@@ -32,8 +35,9 @@ void bind_configuration(py::module_& module) {
       .def_property_readonly("links", [](const PyConfiguration& c) { return tuple_of(c.links); },
                              "Whose parameters the law estimates.")
       .def_property_readonly("is_cartesian", &Configuration::is_cartesian, "Whether the law follows poses.")
-      .def_property_readonly("estimates_file_name", &Configuration::estimates_file_name,
-                             "Of the file that its estimates are saved to where no other is named.");
+      .def("estimates_path", &Configuration::estimates_path, py::arg("node"),
+           "The file that a node, by its full name, saves estimates to where no other is named: below ROS_HOME, or\n"
+           "~/.ros.");
 }
 
 auto entry_getter(std::vector<double> Snapshot::*values, thunder_signal thunder_law::*signal, const char* name) {
@@ -99,6 +103,16 @@ GuardBits update(ControlSession& session, std::int64_t stamp, double t, const Ve
   return session.update(stamp, t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 
+GuardBits update_periodically(ControlSession& session, std::int64_t stamp, const Vector& q, const Vector& qd, double dt,
+                              Vector& effort, std::optional<double> clock) {
+  const int n = joints_of(session);
+  check_size(q, n, "update_periodically: q");
+  check_size(qd, n, "update_periodically: qd");
+  check_size(effort, n, "update_periodically: effort");
+  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update_periodically: effort", "a writeable array");
+  return session.update(stamp, q.data(), qd.data(), dt, effort.mutable_data(), clock ? &*clock : nullptr);
+}
+
 void measure(ControlSession& session, std::int64_t stamp, double t, const Vector& q, const Vector& qd) {
   check_size(q, joints_of(session), "measure: q");
   check_size(qd, joints_of(session), "measure: qd");
@@ -136,6 +150,12 @@ void bind_updates(py::class_<ControlSession>& bound) {
            "One control step; see `Controller.update`. Writes effort in place, returns bits of `Guard`.\n\n"
            "stamp [ns] is the time stamp t [s] as messages have it. Raises TypeError for what is no contiguous\n"
            "float64 array, DimensionError for another shape than (n,).")
+      .def("update_periodically", &update_periodically, py::arg("stamp"), py::arg("q").noconvert(),
+           py::arg("qd").noconvert(), py::arg("dt"), py::arg("effort").noconvert(), py::arg("clock") = py::none(),
+           "The same for what is read every period, as the ros2_control plugin does: t is the sum of periods.\n\n"
+           "It stands still, so that the measurement is stale, once nothing new has been read for measurement_timeout:\n"
+           "where `clock`, of the hardware, in any unit, stands still; without one, where q and qd repeat bit for bit\n"
+           "and say that the arm moves. The time counts then by the speed of the fastest joint, in velocity limits.")
       .def("measure", &measure, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
            "Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.")
       .def("activate", &activate, py::arg("q"), py::arg("qd"), py::arg("held_effort") = py::none(),
@@ -168,12 +188,16 @@ void bind_references(py::class_<ControlSession>& bound) {
   bound
       .def(
           "stream",
-          [](ControlSession& s, const Numbers& sample) {
-            s.stream({sample.data(), sample.data() + sample.size()});
+          [](ControlSession& s, const Numbers& sample, std::int64_t stamp) {
+            s.stream({sample.data(), sample.data() + sample.size()}, stamp);
           },
-          py::arg("sample"),
+          py::arg("sample"), py::arg("stamp") = 0,
           "Follow a flat sample from the next update on, or from activation on; passed over while stopping.\n\n"
-          "Raises as `Controller.set_reference` does; what was followed before goes on.")
+          "It is due at its stamp [ns], on the clock of the updates' stamps; 0, and while nothing is commanded: when it\n"
+          "is taken. Between samples, and past the newest one for some periods of the stream, it is carried on by its\n"
+          "velocity and acceleration; what jumps is approached. A sample replaces the one before, whatever their stamps.\n"
+          "Raises as `Controller.set_reference` does, and LawError for a negative stamp, or one that is further than\n"
+          "reference_timeout from the last update's; what was followed before goes on.")
       .def(
           "set_further_reference",
           [](ControlSession& s, const std::string& name, const Numbers& values) {
@@ -206,6 +230,8 @@ void bind_references(py::class_<ControlSession>& bound) {
            py::call_guard<py::gil_scoped_release>(), "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"),
            py::call_guard<py::gil_scoped_release>(), "Through timed positions of joints, likewise.")
+      .def("trace", &ControlSession::trace, py::arg("figure"), py::call_guard<py::gil_scoped_release>(),
+           "Along a figure; see `Controller.trace`. Raises LawError unless active, and while one is streamed.")
       .def("stop_motion", &ControlSession::stop_motion,
            "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
       .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/configuration.hpp"
 
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -28,7 +29,18 @@ std::vector<std::string> choose_joints(const Library& library, const std::vector
                   std::to_string(n) + " different names");
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 }  // namespace
+
+std::filesystem::path Configuration::estimates_path(const std::string& node) const {
+  std::filesystem::path root = variable("ROS_HOME");
+  if (root.empty()) root = std::filesystem::path(variable("HOME")) / ".ros";
+  return root / std::filesystem::path(node).relative_path() / (robot() + "_" + law + "_estimates.yaml");
+}
 
 Configuration make_configuration(std::shared_ptr<const Library> library, const std::string& robot,
                                  const std::string& law, const std::vector<std::string>& joints) {

@@ -199,7 +199,9 @@ void Controller::set_measurement(const std::string& name, const std::vector<doub
   parts("set_measurement").measurements.write(name, values);
 }
 
-void Controller::set_reference(const double* values, int size) { parts("set_reference").reference.write(values, size); }
+void Controller::set_reference(const double* values, int size, std::optional<double> due) {
+  parts("set_reference").reference.write(values, size, due);
+}
 
 void Controller::set_reference_entry(const std::string& name, const std::vector<double>& values) {
   parts("set_reference_entry").reference.write_entry(name, values);
@@ -224,6 +226,11 @@ MotionPlan Controller::plan_follow(const std::vector<TimedPose>& points) {
 MotionPlan Controller::plan_follow(const std::vector<TimedJoints>& points) {
   require(Lifecycle::active, "follow");
   return parts_->reference.plan(points);
+}
+
+MotionPlan Controller::plan_trace(const Figure& figure) {
+  require(Lifecycle::active, "trace");
+  return parts_->reference.plan(figure);
 }
 
 void Controller::rehearse(const MotionPlan& plan) { parts_->reference.rehearse(plan); }
@@ -313,10 +320,11 @@ GuardBits Controller::begin_update(double t, const double* q, const double* qd, 
 
 GuardBits Controller::step(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   Parts& p = *parts_;
-  const ReferenceState reference = p.reference.refresh(t, q, qd, dt, p.options.reference_timeout);
+  const ReferenceState reference = p.reference.refresh(t, q, dt, p.options.reference_timeout);
   GuardBits guards = reference == ReferenceState::stale ? kReferenceStale : 0u;
   if (reference == ReferenceState::failed) return guards | kResultNonFinite;
   if (p.reference.is_limited()) guards |= kReferenceLimited;
+  if (p.reference.is_late()) guards |= kReferenceLate;
   if (p.reference.is_given_up()) guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
   if (!step_law(q, qd, dt)) return guards | kResultNonFinite;

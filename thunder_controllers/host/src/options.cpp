@@ -48,8 +48,6 @@ void check_options(const Options& options) {
   check_finite_limit(options.effort_limit, "effort_limit");
   check_finite_limit(options.effort_rate_limit, "effort_rate_limit");
   check_limit(options.velocity_limit, "velocity_limit");
-  require(options.velocity_patience > 0.0, "velocity_patience", options.velocity_patience,
-          "a positive time [s], infinite for none");
   require(options.velocity_limit_patience > 0.0, "velocity_limit_patience", options.velocity_limit_patience,
           "a positive time [s], infinite for none");
   require(std::isfinite(options.velocity_stop_ratio) && options.velocity_stop_ratio >= 1.0, "velocity_stop_ratio",

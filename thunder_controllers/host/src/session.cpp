@@ -60,6 +60,7 @@ ControlSession::ControlSession(Configuration configuration, const Options& optio
       taken_(step_) {
   host_.configure(configuration_.library, configuration_.law, whole(configuration_.law_data(), gains), estimates,
                   options);
+  freshness_ = Freshness(host_.limits(), host_.options().measurement_timeout);
 }
 
 GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, const double* qd, double dt,
@@ -78,9 +79,11 @@ GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, 
   return guards;
 }
 
-GuardBits ControlSession::update(std::int64_t stamp, const double* q, const double* qd, double dt,
-                                 double* effort) noexcept {
-  return update(stamp, std::isfinite(dt) ? step_.time + dt : step_.time, q, qd, dt, effort);
+GuardBits ControlSession::update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort,
+                                 const double* clock) noexcept {
+  if (std::isfinite(dt)) elapsed_ += dt;
+  const bool is_fresh = freshness_.record(q, qd, dt, clock);
+  return update(stamp, is_fresh ? elapsed_ : step_.time, q, qd, dt, effort);
 }
 
 void ControlSession::measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept {
@@ -142,7 +145,8 @@ void ControlSession::activate(const double* q, const double* qd, const double* h
   std::copy_n(q, step_.q.size(), step_.q.begin());
   std::copy_n(qd, step_.qd.size(), step_.qd.begin());
   step_.activation = ++activation_;
-  step_.time = 0.0;
+  step_.time = elapsed_ = 0.0;
+  freshness_.restart();
   step_.guards = 0;
   step_.is_reference_lost = false;
   step_.jitter.clear();
@@ -190,10 +194,28 @@ void ControlSession::begin_stop() {
   stopping_ = true;
 }
 
-void ControlSession::stream(const std::vector<double>& sample) {
+const Snapshot& ControlSession::newest() noexcept {
+  steps_.fetch();
+  return steps_.value();
+}
+
+/// The time of a stamp as updates count it [s]; none: now.
+std::optional<double> ControlSession::due(std::int64_t stamp) {
+  if (stamp < 0) throw HostError(ErrorKind::law, "is " + std::to_string(stamp) + " ns", "stream: stamp", "0 or more");
+  const Snapshot& last = newest();
+  if (stamp == 0 || last.activation != activation_ || !is_commanding()) return std::nullopt;  // no update says when now is
+  const double ahead = static_cast<double>(stamp - std::max<std::int64_t>(last.stamp, 0)) / kNanoseconds;
+  if (std::abs(ahead) > options().reference_timeout) {
+    throw HostError(ErrorKind::law, "is " + format(ahead) + " s ahead of the measurements", "stream: stamp",
+                    "a stamp of their clock, within " + format(options().reference_timeout) + " s, or 0 for now");
+  }
+  return last.time + ahead;
+}
+
+void ControlSession::stream(const std::vector<double>& sample, std::int64_t stamp) {
   const Lock lock(mutex_);
   if (is_stopping()) return;
-  host_.set_reference(sample.data(), static_cast<int>(sample.size()));
+  host_.set_reference(sample.data(), static_cast<int>(sample.size()), due(stamp));
   streamed_ = sample;
   streamed_at_ = Clock::now();
   has_stream_ = true;
@@ -270,6 +292,10 @@ void ControlSession::follow(const std::vector<TimedJoints>& points) {
   move([&] { return host_.plan_follow(points); });
 }
 
+void ControlSession::trace(const Figure& figure) {
+  move([&] { return host_.plan_trace(figure); });
+}
+
 void ControlSession::stop_motion() {
   const Lock lock(mutex_);
   require_active("stop");
@@ -306,7 +332,7 @@ void ControlSession::reset_estimates() {
 
 Snapshot ControlSession::snapshot() {
   const Lock lock(mutex_);
-  if (steps_.fetch()) taken_ = steps_.value();
+  taken_ = newest();
   taken_.is_frozen = host_.is_frozen();
   taken_.is_active = is_active() && taken_.activation == activation_;
   if (!is_active()) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates
@@ -31,6 +33,9 @@ LEAST_PIVOT = 1e-10
 
 GAMMA = 0.01
 """Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
+
+LEAST_MASS = 1e-12
+"""Keeps quotients finite for links without mass [kg]."""
 
 LEAST_SLOPE = 1e-30
 """Keeps quotients finite where nothing lacks."""
@@ -78,16 +83,57 @@ class BodyEstimates(Estimates):
     def drawn(self, pi: SX, Lambda: SX) -> SX:
         """π drawn towards its nominal value, link by link, until it is within the bounds and what a loop bears.
 
-        π_0 + t(π − π_0) is between two bodies, where clamped components could leave the set of them.
+        What gives way is the inertia about the CoM, then the CoM, then the whole body: drawn along, the mass of a
+        payload, which gravity shows, would be lost for an inertia that nothing shows. All this leads from a body to a
+        body; clamped components could leave the set of them.
         """
         width = self.bearable(Lambda)
+        links = zip(ca.vertsplit(pi, N_PARAMETERS), ca.vertsplit(width, N_PARAMETERS), strict=True)
+        nominal = np.split(self.nominal, len(self.factors))
+        pi = ca.vertcat(*(_turning_less(one, room[4:], of) for (one, room), of in zip(links, nominal, strict=True)))
         change = pi - self.nominal
-        room = ca.if_else(
-            change > 0.0, ca.fmin(width, self.bounds[1] - self.nominal), ca.fmin(width, self.nominal - self.bounds[0])
-        )
-        excess = ca.fabs(change) / (room + TINY)
-        shares = [ca.repmat(1.0 / ca.fmax(1.0, ca.mmax(e)), N_PARAMETERS) for e in ca.vertsplit(excess, N_PARAMETERS)]
-        return SX(self.nominal + ca.vertcat(*shares) * change)
+        upper = ca.fmin(width, self.bounds[1] - self.nominal)
+        lower = ca.fmin(width, self.nominal - self.bounds[0])
+        return SX(self.nominal + ca.vertcat(*self._shares(change, lower, upper)) * change)
+
+    @staticmethod
+    def _shares(change: SX, lower: SX, upper: SX) -> list[SX]:
+        """Of every link's changes, repeated for each of its parameters."""
+        links = zip(*(ca.vertsplit(values, N_PARAMETERS) for values in (change, lower, upper)), strict=True)
+        return [ca.repmat(_share_within(*link), N_PARAMETERS) for link in links]
+
+
+def _share_within(change: SX, lower: SX, upper: SX) -> SX:
+    """Largest share of a change that stays above −lower and below upper, at most 1; zero where there is no room."""
+    room = ca.fmax(ca.if_else(change > 0.0, upper, lower), 0.0)
+    return SX(1.0 / ca.fmax(1.0, ca.mmax(ca.fabs(change) / (room + TINY))))
+
+
+def _turning_less(pi: SX, width: SX, nominal: NDArray[np.float64]) -> SX:
+    """A link's π with its inertia within the width of the nominal one: that about the CoM gives way, then the CoM.
+
+    Each goes towards its nominal value as far as it must; what the mass adds at the nominal CoM stays.
+    """
+    mass, com = pi[0], nominal[1:4] / (nominal[0] + LEAST_MASS)
+    unit = np.array(ca.DM(_inertia_of_mass(SX(np.append(1.0, com))))).ravel()
+    own = nominal[4:] - nominal[0] * unit
+    before = _inertia_of_mass(pi)
+    away = (mass - nominal[0]) * unit
+    share = _share_within(before - mass * unit, width + away, width - away)
+    h = mass * com + share * (pi[1:4] - mass * com)
+    of_mass = _inertia_of_mass(ca.vertcat(mass, h))
+    away = of_mass - nominal[0] * unit
+    turning = pi[4:] - before - own
+    share = _share_within(turning, width + away, width - away)
+    return SX(ca.vertcat(mass, h, of_mass + own + share * turning))
+
+
+def _inertia_of_mass(pi: SX) -> SX:
+    """Of a point mass at the CoM about the origin, m S(c)ᵀS(c), (6,)."""
+    h = pi[1:4]
+    square = dot(h, h)
+    products = [(square if p == q else 0.0) - h[p] * h[q] for p in range(3) for q in range(p, 3)]
+    return SX(ca.vertcat(*products) * reciprocal(pi[0] + LEAST_MASS))
 
 
 class ConsistentEstimates(BodyEstimates):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.friction_terms import FrictionTerms
+from thunder_controllers.laws.parts.friction import FrictionAdaptation, FrictionTerms
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
@@ -52,6 +51,7 @@ class PredictionError:
         omega: ω of the filter, instead of the gain.
         friction: Effort of friction (n,), instead of that of the robot file.
         adapted: Friction that is estimated, in W, instead of either.
+        rotors: Their reflected inertias (n,), instead of those of the robot file.
 
     Attributes:
         W: (n, 10 k), or (n, 10 k + 2 n) with friction.
@@ -69,10 +69,11 @@ class PredictionError:
         omega: SX | None = None,
         friction: SX | None = None,
         adapted: FrictionAdaptation | None = None,
+        rotors: SX | None = None,
     ) -> None:
         n, columns = robot.n, estimate.numel() + 1
         omega = _bandwidth(signals) if omega is None else omega
-        momentum, rest = _momentum_and_rest(robot, signals, links)
+        momentum, rest = _momentum_and_rest(robot, signals, links, rotors)
         x = signals.state(
             f"{prefix}filtered_regressor",
             size=n * columns,
@@ -140,14 +141,16 @@ def _friction(robot: RobotExpressions, qd: SX) -> SX:
     return terms.viscous * qd + terms.coulomb
 
 
-def _momentum_and_rest(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> tuple[SX, SX]:
+def _momentum_and_rest(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], rotors: SX | None
+) -> tuple[SX, SX]:
     """P and N with the known links' own in a last column, each (n, 10 k + 1)."""
     q, qd, zero = signals.q, signals.qd, SX.zeros(robot.n)
     known = [i for i in range(robot.n) if i not in links]
 
     def columns(qd: SX, qd_r: SX, qdd_r: SX) -> SX:
         Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
-        return ca.densify(ca.horzcat(Y_u, robot.inverse_dynamics(q, qd, qd_r, qdd_r, known)))
+        return ca.densify(ca.horzcat(Y_u, robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, rotors)))
 
     velocity = SX.sym("velocity", robot.n)
     momentum = columns(zero, zero, velocity) - columns(zero, zero, zero)

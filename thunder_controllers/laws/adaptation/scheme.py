@@ -23,6 +23,8 @@ class Adaptation(Protocol):
 
     Attributes:
         estimate: π̂ (10 k,), REG order per link, of the state `pi_hat`, which hosts, files of estimates and topics know.
+            A scheme that estimates more than π feeds that forward itself: it also has a method
+            `feedforward(qd_r, qdd_r)`, the effort (n,) that the law adds to Y π̂.
         limit: What slows the adaptation down where it is too eager for the damping.
         telemetry: What to report, as it was declared.
     """

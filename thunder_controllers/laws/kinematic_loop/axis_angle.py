@@ -76,7 +76,7 @@ class AxisAngleLoop:
         K_p = signals.gain(
             "K_p",
             size=rows,
-            default=stiffness_by_inertia(robot, rows, 50.0, fastest),
+            default=stiffness_by_inertia(robot, rows, (50.0, 50.0), fastest / 4.0),
             bounds=(0.0, 5000.0),
             unit="N/m, N·m",
             doc="Stiffness on the pose error, per axis.",

@@ -78,12 +78,15 @@ class ContactObserver:
         rubs = None if friction is None else ca.densify(friction.measured[0] @ friction.estimate)
         if friction is not None:
             self._estimates["friction_hat"] = friction.estimate
+        rotors = model.rotors.estimate if model.rotors else None
+        if rotors is not None:
+            self._estimates["rotor_hat"] = rotors
         if choice == "none":
             return
         K_o = signals.gain(
             "observer_bandwidth", default=50.0, bounds=(0.1, 1e3), unit="1/s", doc="K_o of the momentum observer."
         )
-        observer = PredictionError(robot, signals, links, estimate, "observer_", K_o, rubs)
+        observer = PredictionError(robot, signals, links, estimate, "observer_", K_o, rubs, rotors=rotors)
         self._next |= observer.next_state
         doc = "Effort of each joint from outside, as the estimates in use have it."
         signals.describe_telemetry("external_torque", size=robot.n, unit="N·m|N", doc=doc)
@@ -92,7 +95,7 @@ class ContactObserver:
             if not self._estimates:
                 raise LawError("contact=freeze where nothing adapts", where=f"law {law}", valid="contact=observe")
             rate = reciprocal(_patience(signals))
-            memory = PredictionError(robot, signals, links, estimate, "memory_", rate, rubs)
+            memory = PredictionError(robot, signals, links, estimate, "memory_", rate, rubs, rotors=rotors)
             self._next |= memory.next_state
             weights = self._weights(K_o, rate)
             usual = -memory.error / weights[1]

@@ -7,9 +7,9 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.friction_terms import FrictionTerms
+from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import mean_inertia
-from thunder_controllers.laws.parts.joint_error import joint_error
+from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot

@@ -14,18 +14,19 @@ from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schem
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, choose
+from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.errors import LawError, loaded
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
-OPTIONS = ("adapted_links", "adaptation", "friction")
+OPTIONS = ("adapted_links", "adaptation", "friction", "rotors")
 """Options of a law that has this part."""
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_gᵀ s or that of another scheme.
+    """τ = Y_u π̂ + Y_k π_k + I_a q̈_r + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_gᵀ s or another scheme's.
 
     Y_g is Y_u while the arm moves. At rest only gravity says anything of π, but the noise of q̇ is in both s and q̈_r,
     as −Λ q̇, and E[Y_uᵀs] drives what gravity does not hold: on a Panda at rest for ten minutes with 2 mrad/s of noise
@@ -40,17 +41,18 @@ class SplitDynamics:
         options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "consistent" by default, or
             "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
             link of the end effector); `friction`, "none" (default) or "adapted": viscous and Coulomb friction of every
-            joint.
+            joint; `rotors`, "model" (default), the reflected inertias of the robot file, or "adapted", of every joint.
 
     Attributes:
         adapted_links: Their names.
         adaptation: The scheme, or None.
         friction: Its adaptation, or None.
+        rotors: Theirs, or None.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for another adaptation or friction, or links to adapt without adaptation.
+        LawError: for another adaptation, friction or rotors, or links to adapt without adaptation.
     """
 
     def __init__(
@@ -72,7 +74,12 @@ class SplitDynamics:
             raise LawError("adapted_links with adaptation=none", where=f"law {law}", valid="one of them")
         q, qd = signals.q, signals.qd
         self.adapted_links = [robot.model.links[i].name for i in links]
-        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, [i for i in range(robot.n) if i not in links])
+        adapts_rotors = choose(law, options, "rotors", "model", "adapted") == "adapted"
+        gate = motion(signals, qd_r) if links or adapts_rotors else SX(0)
+        self.rotors = RotorAdaptation(robot, signals, qdd_r, gate) if adapts_rotors else None
+        known = [i for i in range(robot.n) if i not in links]
+        rotors = self.rotors.estimate if self.rotors else None
+        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, rotors)
         self.friction: FrictionAdaptation | None = None
         if choose(law, options, "friction", "none", "adapted") == "adapted":
             self.friction = FrictionAdaptation(robot, signals, qd_r)
@@ -86,17 +93,19 @@ class SplitDynamics:
             self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
             self.effort += Y_u @ self.adaptation.estimate
+            if (feedforward := getattr(self.adaptation, "feedforward", None)) is not None:
+                self.effort += feedforward(qd_r, qdd_r)
             rest = SX.zeros(robot.n)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, links)
-            self._Y_g = Y_0 + motion(signals, qd_r) * (Y_u - Y_0)
-        if links or self.friction:
+            self._Y_g = Y_0 + gate * (Y_u - Y_0)
+        if links or self.friction or self.rotors:
             self._robustness = Robustness(signals)
             self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
         found: dict[str, SX] = {}
-        if not (self.adaptation or self.friction):
+        if not (self.adaptation or self.friction or self.rotors):
             return found
         s, pulled = self._robustness.outside_dead_zone(s), self._robustness.pulled
         if self.friction:
@@ -106,4 +115,6 @@ class SplitDynamics:
             found["pi_hat"] = pulled(found["pi_hat"], self._nominal)
         if self.friction:
             found["friction_hat"] = pulled(found["friction_hat"], self.friction.nominal)
+        if self.rotors:
+            found["rotor_hat"] = pulled(self.rotors.step(s, K_d, Lambda, self._limit), self.rotors.nominal)
         return found

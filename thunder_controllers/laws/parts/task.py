@@ -1,4 +1,4 @@
-"""The task of springs and of laws of the second order: the error of the end effector, and the posture."""
+"""The task of springs and of laws of the second order: the error of end effector or joints, and the posture."""
 
 from __future__ import annotations
 
@@ -104,3 +104,16 @@ def posture_gains(robot: RobotExpressions, signals: Signals, bandwidth: float) -
         unit="rad|m",
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
+
+
+ACTIVATION_ERROR = 0.5
+"""A host refuses to activate with a larger error of any joint [rad] or [m]."""
+
+
+def joint_error(signals: Signals) -> tuple[SX, SX]:
+    """e = q_d − q and ė, each (n,); declares the telemetry `joint_error`, which is e."""
+    bounds = (-ACTIVATION_ERROR, ACTIVATION_ERROR)
+    signals.describe_telemetry(
+        "joint_error", size=signals.robot.n, unit="rad|m", doc="q_d − q.", activation_bounds=bounds
+    )
+    return signals.reference.q - signals.q, signals.reference.qd - signals.qd

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Configuration, ControlSession, Library, MotionLimits, Options, read_estimates
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Figure,
+    Library,
+    MotionLimits,
+    Options,
+    read_estimates,
+)
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import RobotFileError, ThunderError
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.yaml_text import parse_yaml
 
 FloatArray = NDArray[np.float64]
 
@@ -25,7 +35,6 @@ OPTIONS = (
     "measurement_timeout",
     "reference_timeout",
     "saturation_freezes_adaptation",
-    "velocity_patience",
     "velocity_limit_patience",
     "gap_limit",
     "rehearses_motions",
@@ -91,6 +100,9 @@ def make_session(
     Raises:
         ThunderError: for a value out of bounds, or a bad file of estimates.
     """
+    if parameters["measurement_clock"]:
+        what = "joint_states have stamps, no other clock is read"
+        raise ConfigurationError(what, where="parameter measurement_clock", valid="an empty one; it is the plugin's")
     options = {name: parameters[name] for name in OPTIONS} | {name: parameters[name] or None for name in LIMITS}
     if gravity_compensated is not None:
         options["gravity_compensated_by_robot"] = gravity_compensated
@@ -118,6 +130,13 @@ def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | No
     return MotionLimits(**bounds, joint_acceleration=get("path.joint_acceleration"))
 
 
+def figure(parameters: DeclaredParameters, is_cartesian: bool) -> Figure:
+    """Read the figure of ~/start, of the kind that the law follows."""
+    group = "lissajous" if is_cartesian else "joint_lissajous"
+    amplitude, frequency, phase = (parameters[f"{group}.{name}"] for name in ("amplitude", "frequency", "phase"))
+    return Figure(amplitude, frequency, phase, parameters["ramp_time"])
+
+
 def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatArray]:
     """Read a file of ~/save_estimates: flat values by entry of the law's state; none without a file.
 
@@ -127,14 +146,21 @@ def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatAr
     if not file:
         return {}
     path = resolve(file)
-    where, valid = str(path), "a file of ~/save_estimates"
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        what = getattr(error, "strerror", None) or "no text"
-        raise ConfigurationError(f"cannot be read: {what}", where=where, valid=valid) from None
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"no YAML: {' '.join(str(error).split())}", where=where, valid=valid) from None
-    if not isinstance(document, dict):
-        raise ConfigurationError("no mapping", where=where, valid=valid)
-    return read_estimates(document, configuration, where)
+        document = parse_yaml(read_text(path), str(path))
+    except RobotFileError as error:
+        raise ConfigurationError(error.what, where=error.where, valid="a file of ~/save_estimates") from None
+    return read_estimates(document.data, configuration, str(path))
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder that estimates are saved in unless a parameter says where.
+
+    Raises:
+        ConfigurationError: if that cannot be.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        valid = "a writable ROS_HOME, or parameter saved_estimates_file"
+        raise ConfigurationError(f"cannot be made: {error.strerror}", where=str(folder), valid=valid) from None

@@ -17,6 +17,7 @@ from trajectory_msgs.msg import (
 )
 
 from thunder_controllers.host import Configuration, ControlSession, Entry, JointPoint, PosePoint, ReferenceReader
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 
 FloatArray = NDArray[np.float64]
 
@@ -40,9 +41,15 @@ def stream_input(configuration: Configuration, session: ControlSession, reader: 
     """Streamed references that the law takes, each followed from the next step on."""
     if configuration.is_cartesian:
         return Input(
-            MultiDOFJointTrajectoryPoint, "~/reference", lambda m: session.stream(reader.sample(pose_point(m)))
+            MultiDOFJointTrajectoryPoint,
+            "~/reference",
+            lambda m: session.stream(reader.sample(pose_point(m)), _nanoseconds(m)),
         )
-    return Input(JointTrajectoryPoint, "~/joint_reference", lambda m: session.stream(reader.sample(joint_point(m))))
+    return Input(
+        JointTrajectoryPoint,
+        "~/joint_reference",
+        lambda m: session.stream(reader.sample(joint_point(m)), _nanoseconds(m)),
+    )
 
 
 def target_inputs(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> tuple[Input, ...]:
@@ -107,7 +114,12 @@ def joint_point(message: JointTrajectoryPoint) -> JointPoint:
 
 
 def _time(point: Any) -> float:
-    return float(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+    return 1e-9 * _nanoseconds(point)
+
+
+def _nanoseconds(point: Any) -> int:
+    """Read the time of a point, which of a streamed one is the stamp that it is due at; zero: at once."""
+    return int(point.time_from_start.sec * NANOSECONDS + point.time_from_start.nanosec)
 
 
 def _pose(p: Any, q: Any) -> tuple[float, float, float, float, float, float, float]:

@@ -32,7 +32,7 @@ from thunder_controllers.ros.common.qos import LATCHED, MONITOR
 from thunder_controllers.ros.common.runtime import STEADY, run
 from thunder_controllers.ros.common.thread_priority import raise_priority
 from thunder_controllers.ros.common.trigger import answer, create_trigger
-from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration
+from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration, make_folder
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
 from thunder_dynamics.errors import ThunderError
 
@@ -62,6 +62,7 @@ class AdaptiveController(LifecycleNode):
         reset, done = lambda: self._configured().control.reset_estimates(), "estimates are the first ones again"
         create_trigger(self, "~/reset_estimates", reset, done)
         create_trigger(self, "~/save_estimates", self._save_estimates)
+        create_trigger(self, "~/start", lambda: self._configured().start(), "started")
         create_trigger(self, "~/stop", lambda: self._configured().control.stop_motion(), "coming to rest")
         self._refuse_impossible_transitions()
 
@@ -197,7 +198,10 @@ class AdaptiveController(LifecycleNode):
 
     def _save_estimates(self) -> str:
         session = self._configured()
-        path = resolve(self._settings["estimates_file"] or session.configuration.estimates_file_name)
+        given = self._settings["saved_estimates_file"]
+        path = resolve(given) if given else session.configuration.estimates_path(self.get_fully_qualified_name())
+        if not given:
+            make_folder(path.parent)
         save_estimates(path, session.configuration, session.control.snapshot())
         return str(path)
 

@@ -9,13 +9,27 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
-from thunder_controllers.host import Configuration, ControlSession, Excitation, Library, ReferenceReader
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Excitation,
+    Library,
+    ReferenceReader,
+    Snapshot,
+    TrackingError,
+)
 from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import REQUEST
 from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
 from thunder_controllers.ros.common.runtime import STEADY
-from thunder_controllers.ros.controller.configuration import GAIN_PREFIX, gain_parameters, make_session, motion_limits
+from thunder_controllers.ros.controller.configuration import (
+    GAIN_PREFIX,
+    figure,
+    gain_parameters,
+    make_session,
+    motion_limits,
+)
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs, wrench_inputs
 from thunder_controllers.ros.controller.loop import ControlLoop
 from thunder_controllers.ros.controller.measurement import Verdict
@@ -63,6 +77,8 @@ class Session:
         self.configuration = configuration
         self._node, self._parameters = node, parameters
         self._frozen_by_request = False
+        self._begun = self._lost_streams = 0
+        """The last activation that was seen, and how many streams were seen to end."""
         self._closers: list[Callable[[], object]] = []
         try:
             self._open()
@@ -81,7 +97,8 @@ class Session:
         self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
         for note in self.control.notes:
             node.get_logger().warning(note)
-        self._excitation = Excitation(configuration)
+        self._excitation, self._tracking = Excitation(configuration), TrackingError(configuration)
+        self._tracking_error_limit: float = parameters["tracking_error_limit"]
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
         self._closers.append(self._outputs.close)
         reader = ReferenceReader(configuration, parameters["base_frame"], parameters["ee_frame"])
@@ -145,6 +162,14 @@ class Session:
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
+    def start(self) -> None:
+        """Begin the figure of the parameters.
+
+        Raises:
+            ThunderError: if the joints cannot follow it, a stream is followed, or the controller is not active.
+        """
+        self.control.trace(figure(self._parameters, self.configuration.is_cartesian))
+
     def freeze(self, freeze: bool) -> None:
         """Keep the estimates by request; contact keeps them as well."""
         self._frozen_by_request = freeze
@@ -174,6 +199,22 @@ class Session:
             snapshot = self.control.snapshot()
             self._outputs.publish(snapshot)
             self._excitation.add(snapshot)
+            self._tracking.add(snapshot)
+            self._watch(snapshot)
+
+    def _watch(self, snapshot: Snapshot) -> None:
+        """Begin the figure in a new activation, where that is wanted; tell that a stream has ended."""
+        if snapshot.lost_references > self._lost_streams:
+            self._node.get_logger().warning("the stream of references has ended: the arm comes to rest, and is held")
+        self._lost_streams = snapshot.lost_references
+        if not snapshot.is_active or snapshot.activation == self._begun:
+            return
+        self._begun = snapshot.activation
+        if self._parameters["autostart"]:
+            try:
+                self.start()
+            except ThunderError as error:
+                self._loop.refuse(error)
 
     def condition(self) -> dict[str, Any]:
         """Collect what a `HealthReporter` reports on, of the time since the last call."""
@@ -187,6 +228,8 @@ class Session:
         return {
             "snapshot": self.control.snapshot(),
             "excitation": self._excitation.report(),
+            "tracking_error": self._tracking.take(),
+            "tracking_error_limit": self._tracking_error_limit,
             "silence": self._loop.silence,
             "counters": monitor.faults(),
             "extra": {**texts, **self._guard.diagnostics()},

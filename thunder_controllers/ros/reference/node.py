@@ -214,13 +214,13 @@ class ReferenceNode(Node):
         self._newest = stamp
         self._recent.append(message)
         if step != 0:
-            self._send(min(max(step / NANOSECONDS, 0.0), MAX_STEP))
+            self._send(stamp, min(max(step / NANOSECONDS, 0.0), MAX_STEP))
 
-    def _send(self, dt: float) -> None:
+    def _send(self, stamp: int, dt: float) -> None:
         with self._lock:
             sample = self._motion.advance(dt)
         if sample is not None:
-            self._writers[self._motion.kind].send(sample)
+            self._writers[self._motion.kind].send(sample, stamp)
 
 
 def main() -> None:

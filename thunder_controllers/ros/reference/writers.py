@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
+from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
 from thunder_controllers.ros.common.qos import STREAM
 
 FloatArray = NDArray[np.float64]
@@ -34,8 +35,9 @@ class PoseWriter:
         )
         self._rotation = np.full(9, np.nan)
 
-    def send(self, sample: FloatArray) -> None:
-        """Publish a sample, shape (24,)."""
+    def send(self, sample: FloatArray, stamp: int) -> None:
+        """Publish a sample, shape (24,), that is due at a stamp of joint_states [ns]."""
+        _stamp(self._message, stamp)
         _write(self._transform.translation, sample[POSITION])
         rotation = sample[ROTATION]
         if not np.array_equal(rotation, self._rotation):
@@ -47,6 +49,11 @@ class PoseWriter:
             _write(twist.linear, values[:3])
             _write(twist.angular, values[3:])
         self._publisher.publish(self._message)
+
+
+def _stamp(message: JointTrajectoryPoint | MultiDOFJointTrajectoryPoint, stamp: int) -> None:
+    time = message.time_from_start
+    time.sec, time.nanosec = divmod(stamp, NANOSECONDS)
 
 
 def _write(vector: Any, values: FloatArray) -> None:
@@ -65,8 +72,9 @@ class JointWriter:
         self._publisher = node.create_publisher(JointTrajectoryPoint, topic, STREAM)
         self._message = JointTrajectoryPoint()
 
-    def send(self, sample: FloatArray) -> None:
-        """Publish a sample, shape (3·n,)."""
+    def send(self, sample: FloatArray, stamp: int) -> None:
+        """Publish a sample, shape (3·n,), that is due at a stamp of joint_states [ns]."""
+        _stamp(self._message, stamp)
         q, qd, qdd = (array("d", part.tobytes()) for part in np.split(sample, 3))
         self._message.positions, self._message.velocities, self._message.accelerations = q, qd, qdd
         self._publisher.publish(self._message)

@@ -19,8 +19,10 @@ from thunder_controllers.ros.common.hot_subscription import LOOK
 from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
 from thunder_controllers.simulation.robot import SimulatedRobot
 
-MAX_LAG = 0.05
-"""A loop that is later than this [s] gives the time up instead of running after it."""
+MOST_LATE = 2.0
+"""A loop that is later than as many periods gives the time up instead of running after it.
+
+Steps that follow one another without a pause would all use the command that was there for the first."""
 
 
 @dataclass
@@ -178,7 +180,7 @@ class SimulationLoop(threading.Thread):
         lag = time.perf_counter() - self._deadline
         if lag > self._period / self.realtime_factor:
             self.counters.late_steps += 1
-        if lag > MAX_LAG:
+        if lag > MOST_LATE * self._period / self.realtime_factor:
             self.counters.given_up += lag
             self._deadline += lag
 

@@ -47,7 +47,7 @@ def payload_of(parameters: Values, ee_link: str) -> Payload:
 
 
 def _plant_options(parameters: Values) -> PlantOptions:
-    data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay")}
+    data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay", "torque_lag")}
     if parameters["friction.viscous"] or parameters["friction.coulomb"]:
         data["friction"] = _per_joint(parameters, Friction)
     noise = _per_joint(parameters, Noise)

@@ -68,7 +68,7 @@ def _run_in_processes(nodes: Sequence[NodeEntry], namespace: list[str], folder: 
     descriptions = []
     for node in nodes:
         command = (sys.executable, "-m", _module(node), "--ros-args", *namespace, *_parameter_words(node, folder))
-        descriptions.append(ProcessDescription(node.name, command, node.required, node.ends_first))
+        descriptions.append(ProcessDescription(node.name, command, node.required, node.may_fail, node.ends_first))
     return ProcessGroup(descriptions, {**os.environ, **BY_LINE}, _report).run(duration)
 
 

@@ -36,12 +36,14 @@ class ProcessDescription:
         name: For messages.
         command: Program and arguments.
         required: Its end is the end of all; otherwise it may end with status 0.
+        may_fail: It may end with any.
         ends_first: It is ended before the others, which go on meanwhile.
     """
 
     name: str
     command: tuple[str, ...]
     required: bool = True
+    may_fail: bool = False
     ends_first: bool = False
 
 
@@ -111,7 +113,9 @@ class ProcessGroup:
                 return 0
             for task in ended & self._children.keys():
                 description, child = self._children.pop(task)
-                if description.required or child.returncode != 0:
+                if description.may_fail:
+                    self._report(f"{description.name} ended with status {child.returncode}: the others go on")
+                elif description.required or child.returncode != 0:
                     self._report(f"{description.name} ended with status {child.returncode}: ending the others")
                     return 1
 

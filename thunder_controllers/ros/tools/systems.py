@@ -45,7 +45,9 @@ class NodeEntry:
     files: tuple[Path, ...] = ()
     """ROS parameter files, later ones stronger."""
     required: bool = True
-    """If it ends, everything ends; others may end by themselves, but only with status 0."""
+    """If it ends, everything ends; others may end by themselves, but only with status 0 unless they may fail."""
+    may_fail: bool = False
+    """Its end, however it comes, is the end of nothing else."""
     ends_first: bool = False
     """It is ended before the others, which go on meanwhile."""
 
@@ -137,13 +139,15 @@ def _simulated(given: Values, urdf: str, ee_link: str, files: list[Path], estima
     folders = {"library_folders": [given["output"]] if given["output"] else []}
     control = {"law": _law(given), "gravity_compensated_by_robot": False, "robot_interface": "generic"} | folders
     control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
-    motion = {"type": given["reference"], "law": _law(given), "autostart": starts, **folders}
+    control["autostart"] = starts and given["reference"] == "auto"
+    motion = {"type": given["reference"].replace("stream", "auto"), "law": _law(given), "autostart": starts, **folders}
     nodes = [
         NodeEntry("simulation.node", "SimulationNode", names.SIMULATION, plant, (*own, *gains)),
         NodeEntry("controller.node", "AdaptiveController", names.CONTROLLER, control, (*own, *gains), ends_first=True),
     ]
-    if given["reference"] != "none":
-        nodes.append(NodeEntry("reference.node", "ReferenceNode", names.REFERENCE, motion, tuple(files)))
+    if given["reference"] not in ("auto", "none"):
+        stream = NodeEntry("reference.node", "ReferenceNode", names.REFERENCE, motion, tuple(files), may_fail=True)
+        nodes.append(stream)
     if given["model"] == "true":
         nodes.append(NodeEntry("model.node", "ModelNode", names.MODEL, folders))
     if starts:

@@ -68,6 +68,7 @@ controller_interface::InterfaceConfiguration AdaptiveController::command_interfa
 controller_interface::InterfaceConfiguration AdaptiveController::state_interface_configuration() const {
   std::vector<std::string> names = interface_names("position");
   for (const std::string& name : interface_names("velocity")) names.push_back(name);
+  if (has_clock_) names.push_back(clock_interface_);
   return {controller_interface::interface_configuration_type::INDIVIDUAL, names};
 }
 
@@ -82,6 +83,8 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     }
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
+    clock_interface_ = listener_->get_params().measurement_clock;
+    has_clock_ = !clock_interface_.empty();
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
     wiring_ = std::move(wiring);
   });
@@ -135,6 +138,11 @@ void AdaptiveController::read_states(unsigned int tries) {
     qd_[i] = velocity.value_or(kNaN);
     is_complete = is_complete && position && velocity;
   }
+  if (has_clock_) {
+    const auto clock = state_interfaces_[2 * n].get_optional<double>(tries);
+    clock_ = clock.value_or(kNaN);
+    is_complete = is_complete && clock;
+  }
   if (!is_complete) ++wiring_->faults().unreadable_states;
 }
 
@@ -155,7 +163,8 @@ controller_interface::return_type AdaptiveController::update(const rclcpp::Time&
   const std::unique_lock<thunder::PriorityMutex> lock(in_use_, std::try_to_lock);
   if (!lock.owns_lock() || !wiring_ || !wiring_->session().is_active()) return controller_interface::return_type::OK;
   read_states(kTries);
-  wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), period.seconds(), effort_.data());
+  wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), period.seconds(), effort_.data(),
+                            has_clock_ ? &clock_ : nullptr);
   write_commands(kTries);
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.
   return has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;

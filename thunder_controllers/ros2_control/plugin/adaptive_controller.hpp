@@ -26,7 +26,7 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   CallbackReturn on_init() override;
   /// <joint>/effort.
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
-  /// <joint>/position of all joints, then <joint>/velocity.
+  /// <joint>/position of all joints, then <joint>/velocity, then the hardware's clock if a parameter names it.
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
 
   /// Load library and law, declare the gains, open topics and services; FAILURE, with the reason in the log and on
@@ -61,6 +61,9 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   rclcpp::TimerBase::SharedPtr reporting_;
   std::unique_ptr<Wiring> wiring_;
   std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
+  std::string clock_interface_;          ///< of the hardware, that says when it measured
+  bool has_clock_ = false;               ///< whether one is named
+  double clock_ = 0.0;                   ///< of an update, in the unit of the hardware
   thunder::PriorityMutex in_use_;        ///< between update, which only tries it, and transitions
 };
 

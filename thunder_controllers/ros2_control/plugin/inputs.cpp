@@ -38,6 +38,11 @@ constexpr int kWarnPeriod = 1000;  // [ms]
 
 double seconds(const builtin_interfaces::msg::Duration& duration) { return duration.sec + 1e-9 * duration.nanosec; }
 
+/// The time of a streamed point: the stamp that it is due at; zero: at once.
+std::int64_t nanoseconds(const builtin_interfaces::msg::Duration& duration) {
+  return duration.sec * std::int64_t{1000000000} + duration.nanosec;
+}
+
 template <class Position, class Orientation>
 thunder::PoseNumbers numbers(const Position& p, const Orientation& o) {
   return {p.x, p.y, p.z, o.x, o.y, o.z, o.w};
@@ -87,8 +92,7 @@ class Subscriber {
       try {
         use(message);
       } catch (const std::exception& error) {
-        ++faults->refused_references;
-        faults->last_refusal = error.what();
+        faults->refuse(error);
         RCLCPP_WARN_THROTTLE(logger, *clock, kWarnPeriod, "%s", error.what());
       }
     };
@@ -104,7 +108,7 @@ class Subscriber {
 
 void follow_joints(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
   node.subscribe<JointTrajectoryPoint>("~/joint_reference", kStream, [=](const JointTrajectoryPoint& message) {
-    session->stream(reader.sample(numbers(message)));
+    session->stream(reader.sample(numbers(message)), nanoseconds(message.time_from_start));
   });
   node.subscribe<JointTrajectory>("~/joint_trajectory", kRequest, [=](const JointTrajectory& message) {
     session->follow(reader.joints(message.joint_names, numbers(message.points)));
@@ -112,9 +116,9 @@ void follow_joints(Subscriber& node, const SessionPtr& session, const thunder::R
 }
 
 void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
-  node.subscribe<MultiDOFJointTrajectoryPoint>(
-      "~/reference", kStream,
-      [=](const MultiDOFJointTrajectoryPoint& message) { session->stream(reader.sample(numbers(message))); });
+  node.subscribe<MultiDOFJointTrajectoryPoint>("~/reference", kStream, [=](const MultiDOFJointTrajectoryPoint& message) {
+    session->stream(reader.sample(numbers(message)), nanoseconds(message.time_from_start));
+  });
   node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
     const auto& [position, orientation] = message.pose;
     const thunder::TargetPose target = reader.target(message.header.frame_id, numbers(position, orientation));
@@ -169,6 +173,7 @@ std::shared_ptr<void> offer(LifecycleNode& node, const char* name, Action action
 }
 
 Handles offer_services(LifecycleNode& node, const SessionPtr& session, const Listener& listener) {
+  const std::string name = node.get_fully_qualified_name();
   return {
       offer<SetBool>(node, "~/freeze_adaptation", [session](const SetBool::Request& request) {
         session->freeze_adaptation(request.data);
@@ -178,10 +183,14 @@ Handles offer_services(LifecycleNode& node, const SessionPtr& session, const Lis
         session->reset_estimates();
         return "estimates are the first ones again";
       }),
-      offer<Trigger>(node, "~/save_estimates", [session, listener](const Trigger::Request&) {
-        const auto path = estimates_path(listener->get_params(), session->configuration());
+      offer<Trigger>(node, "~/save_estimates", [session, listener, name](const Trigger::Request&) {
+        const auto path = estimates_path(listener->get_params(), session->configuration(), name);
         thunder::save_estimates(path, session->configuration(), session->snapshot().state);
         return path.string();
+      }),
+      offer<Trigger>(node, "~/start", [session, listener](const Trigger::Request&) {
+        session->trace(figure_of(listener->get_params(), session->configuration().is_cartesian()));
+        return "started";
       }),
       offer<Trigger>(node, "~/stop", [session](const Trigger::Request&) {
         session->stop_motion();

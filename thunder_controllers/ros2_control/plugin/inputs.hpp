@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <string>
@@ -20,11 +21,17 @@ struct Faults {
   // Of the node's callbacks, which exclude each other:
   std::uint64_t refused_references = 0;
   std::string last_refusal;
+
+  /// A request that was refused, in such a callback.
+  void refuse(const std::exception& error) {
+    ++refused_references;
+    last_refusal = error.what();
+  }
 };
 
 /// Subscriptions and services of one configuration, for as long as they are held: ~/reference, ~/target_pose and
 /// ~/trajectory of a Cartesian law, ~/joint_reference and ~/joint_trajectory of a joint law; ~/reference_wrench and
-/// ~/measured_wrench of laws that ask for them; ~/freeze_adaptation, ~/reset_estimates, ~/save_estimates, ~/stop.
+/// ~/measured_wrench of laws that ask for them; ~/freeze_adaptation, ~/reset_estimates, ~/save_estimates, ~/start, ~/stop.
 ///
 /// A reference that is refused leaves the motion as it is, and is counted and logged, at most once a second. Callbacks
 /// hold what they use themselves, as one may still run in an executor's thread after these have been given up.

@@ -135,7 +135,6 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   options.effort_limit = parameters.effort_limit;
   options.effort_rate_limit = parameters.effort_rate_limit;
   options.velocity_limit = parameters.velocity_limit;
-  options.velocity_patience = parameters.velocity_patience;
   options.velocity_limit_patience = parameters.velocity_limit_patience;
   options.gap_limit = parameters.gap_limit;
   options.rehearses_motions = parameters.rehearses_motions;
@@ -145,9 +144,21 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   return options;
 }
 
-fs::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration) {
-  const std::string& file = parameters.estimates_file;
-  return resolve_path(file.empty() ? configuration.estimates_file_name() : file);
+thunder::Figure figure_of(const Parameters& parameters, bool is_cartesian) {
+  if (is_cartesian) {
+    return {parameters.lissajous.amplitude, parameters.lissajous.frequency, parameters.lissajous.phase,
+            parameters.ramp_time};
+  }
+  return {parameters.joint_lissajous.amplitude, parameters.joint_lissajous.frequency, parameters.joint_lissajous.phase,
+          parameters.ramp_time};
+}
+
+fs::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration,
+                        const std::string& node) {
+  if (!parameters.saved_estimates_file.empty()) return resolve_path(parameters.saved_estimates_file);
+  const fs::path path = configuration.estimates_path(node);
+  fs::create_directories(path.parent_path());
+  return path;
 }
 
 NamedValues first_estimates(const Parameters& parameters, const thunder::Configuration& configuration) {

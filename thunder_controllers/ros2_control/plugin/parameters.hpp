@@ -23,8 +23,12 @@ thunder::Configuration configuration_of(const Parameters& parameters);
 /// How the host guards its input and output; update_rate in [Hz].
 thunder::Options options_of(const Parameters& parameters, unsigned int update_rate);
 
+/// The figure of ~/start, of the kind that the law follows.
+thunder::Figure figure_of(const Parameters& parameters, bool is_cartesian);
+
 /// Where ~/save_estimates writes. Throws HostError for a package:// URI that leads nowhere.
-std::filesystem::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration);
+std::filesystem::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration,
+                                     const std::string& node);
 
 /// The estimates to start from, by state entry; none where no file is named.
 ///

@@ -9,6 +9,7 @@
 #include "outputs.hpp"
 #include "parameters.hpp"
 #include "thunder/host/law/excitation.hpp"
+#include "thunder/host/reference/distance.hpp"
 #include "thunder/host/session.hpp"
 
 namespace thunder_controllers {
@@ -30,6 +31,8 @@ class Wiring {
  private:
   std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
   std::shared_ptr<thunder::Excitation> excitation_;  ///< of timers of the node, which exclude each other
+  std::shared_ptr<thunder::TrackingError> tracking_;  ///< likewise
+  double tracking_error_limit_ = 0.0;                 ///< [rad or m]
   std::unique_ptr<LiveParameters> parameters_;
   std::shared_ptr<thunder::ControlSession> session_;
   std::vector<std::shared_ptr<void>> inputs_;

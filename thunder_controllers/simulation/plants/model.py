@@ -68,7 +68,7 @@ class ModelPlant(Plant):
         for link, body in self.options.inertia.items():
             self._dyn_of(self._own, link)[:] = body.to_inertia().dyn
         self._dyn = self._own.copy()
-        self._rotors = np.diag(per_joint(self.options.rotor_inertia, self.n, f"{where}: rotor_inertia"))
+        self._rotors = np.diag(self._rotor_inertias(model.rotor_inertias))
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
         self._gravity_compensated = gravity_compensated
@@ -234,10 +234,11 @@ def joint_friction(model: RobotModel) -> FloatArray:
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
-    """The model with gravity and friction of the options, and inertial parameters given at run time."""
+    """The bodies, with gravity and friction of the options, inertial parameters given at run time; without rotors."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
     symbolic = {"par_DYN": (True,) * (N_PARAMETERS * model.n)}
-    return replace(model, links=links, gravity=options.gravity, symbolic=symbolic)
+    bodies = replace(model, links=links, gravity=options.gravity, symbolic=symbolic)
+    return bodies.with_rotor_inertias(dict.fromkeys(model.joint_names))
 
 
 def _rubbed(model: RobotModel, friction: Friction, where: str) -> tuple[Link, ...]:

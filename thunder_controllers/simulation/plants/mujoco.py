@@ -7,7 +7,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.fields import per_joint
@@ -40,6 +40,7 @@ class MujocoPlant(Plant):
         options: Departures from the description.
         seed: Of the measurement noise.
         gravity_compensated: The robot adds the gravity torque of its description to every command, as a Franka does.
+        rotors: Reflected rotor inertias of the robot file, shape (n,) [kg·m² or kg]; 0 or NaN where it has none.
         where: Named in errors.
 
     Raises:
@@ -56,13 +57,13 @@ class MujocoPlant(Plant):
         *,
         seed: int = 0,
         gravity_compensated: bool = False,
+        rotors: ArrayLike = 0.0,
         where: str = "plant",
     ) -> None:
         super().__init__(joints, period, options or PlantOptions(), seed, where)
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
         self._set_integration()
-        rotors = per_joint(self.options.rotor_inertia, self.n, f"{where}: rotor_inertia")
-        for name, rotor in zip(self.joints, rotors, strict=True):
+        for name, rotor in zip(self.joints, self._rotor_inertias(np.broadcast_to(rotors, self.n)), strict=True):
             self._spec.joint(name).armature = rotor
         self._firmware = _Firmware(self._spec, self.joints, where) if gravity_compensated else None
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name

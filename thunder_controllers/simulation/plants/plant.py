@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
+from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -25,7 +26,7 @@ class Plant(ABC):
     """A robot driven by joint torques at the rate of its controller.
 
     Positions [rad or m], velocities and efforts [N·m or N] are in the order of `joints`. The effort of a step acts,
-    constant, for one control period, after the torque delay.
+    constant, for one control period, after the torque delay and through the lag of the drives.
 
     Args:
         joints: Names of the joints in the controller's order.
@@ -49,6 +50,7 @@ class Plant(ABC):
         self.where = where
         whole, self._late = divmod(self._delay_steps(), options.substeps)
         self._delay = np.zeros((whole, self.n))
+        self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self._sensors = Sensors(options, self.n, period, seed, where)
         self.faults = Faults(options.faults, joints, self.timestep, seed, where)
@@ -58,6 +60,12 @@ class Plant(ABC):
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
         """Times that a payload was attached or taken off: what a recorder of true parameters watches."""
+
+    def _rotor_inertias(self, described: ArrayLike) -> FloatArray:
+        """True reflected rotor inertias (n,): those described, zero where that is NaN, as the options change them."""
+        options, where = self.options, f"{self.where}: rotor"
+        own = np.nan_to_num(described) if options.rotors is None else per_joint(options.rotors, self.n, f"{where}s")
+        return np.asarray(own + per_joint(options.rotor_inertia, self.n, f"{where}_inertia"))
 
     @property
     def timestep(self) -> float:
@@ -102,14 +110,19 @@ class Plant(ABC):
         self._slot = 0
         self._sensors = Sensors(self.options, self.n, self.period, self._seed, self.where)
         self._change_payloads(0.0)
-        self._delay[:] = self.effort = self.holding_effort()
-        self.faults.restart(self._motor_effort(self.effort))
+        self._hold()
+        self.faults.restart(self._lag.effort)
 
     def brake(self) -> None:
         """Stop the joints where they are, delayed efforts holding the arm still from then on."""
         self._stop()
         self._sensors.restart()
+        self._hold()
+
+    def _hold(self) -> None:
+        """Let commands on their way and drives give what holds the arm still."""
         self._delay[:] = self.effort = self.holding_effort()
+        self._lag.effort = self._motor_effort(self.effort).copy()
 
     def measure(self, q: FloatArray, qd: FloatArray) -> int:
         """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
@@ -140,7 +153,14 @@ class Plant(ABC):
 
     def _drive(self, effort: FloatArray, steps: int) -> None:
         """Integrate under what the motors make of a command."""
-        motor = self._motor_effort(effort)
+        if not self._lag.acts:
+            self._move(self._motor_effort(effort), steps)
+            return
+        for _ in range(steps):
+            self._move(self._lag.follow(self._motor_effort(effort)), 1)
+
+    def _move(self, motor: FloatArray, steps: int) -> None:
+        """Integrate under a constant effort of the motors, and what faults make of it."""
         self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
@@ -223,6 +243,34 @@ class Plant(ABC):
     @abstractmethod
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+
+
+class _Lag:
+    """Drives of first order, T dτ/dt = u − τ, exact for a command u that is constant over an integration step h.
+
+    What acts in a step is the mean of τ over it, u + (τ − u)(T/h)(1 − e^{−h/T}): the arm gets the exact impulse.
+
+    Args:
+        time_constant: T of each joint, shape (n,) [s]; 0: u acts at once.
+        step: h [s].
+
+    Attributes:
+        acts: Whether any joint has a lag.
+        effort: τ at the end of the last step, shape (n,).
+    """
+
+    def __init__(self, time_constant: FloatArray, step: float) -> None:
+        self.acts = bool(np.any(time_constant))
+        self.effort = np.zeros(len(time_constant))
+        decay = np.divide(step, time_constant, out=np.full(len(time_constant), np.inf), where=time_constant > 0.0)
+        self._left = np.exp(-decay)
+        self._mean = -np.expm1(-decay) / decay
+
+    def follow(self, command: FloatArray) -> FloatArray:
+        """Advance by a step under a command, and return the mean effort over it, shape (n,) each."""
+        behind = self.effort - command
+        self.effort = command + self._left * behind
+        return np.asarray(command + self._mean * behind)
 
 
 def _payload_changes(payloads: Sequence[Payload]) -> list[tuple[float, bool, Payload]]:

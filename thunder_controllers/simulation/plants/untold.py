@@ -13,14 +13,14 @@ from thunder_dynamics.errors import LawError, NameNotFoundError, listed
 from thunder_dynamics.model import RobotModel
 
 KNOWN_DELAY = 2
-"""Periods of delay that the host itself looks at the gains with."""
+"""Periods of delay and lag that the host itself looks at the gains with."""
 
 GRAVITY_TOLERANCE = 1e-3
 """Largest difference of gravity that is no more than rounding in a file [m/s²]."""
 
 
 def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
-    """Say what of friction, delay and gravity the plant has and the law does not know, a line each.
+    """Say what of friction, delay and gravity is not in the plant as the law knows it, a line each.
 
     Args:
         plant: The true robot.
@@ -29,11 +29,13 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
         options: It is built with; one that names friction has been told.
     """
     notes = [] if "friction" in options else _friction(plant, model, law, options)
-    delay = plant.options.torque_delay
-    if delay > KNOWN_DELAY * plant.period:
+    delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
+    if delay + lag > KNOWN_DELAY * plant.period:
+        option = f" --lag {lag:g}" if lag else ""
         notes.append(
-            f"the plant's efforts act {delay / plant.period:g} periods late (plant.torque_delay), the margin of the "
-            f"gains is looked at with {KNOWN_DELAY}: thunder gains --delay {delay:g} finds gains that bear it"
+            f"the plant's efforts act {(delay + lag) / plant.period:g} periods late (plant.torque_delay and "
+            f"plant.torque_lag), the margin of the gains is looked at with {KNOWN_DELAY}: thunder gains "
+            f"--delay {delay:g}{option} finds gains that bear it"
         )
     known, true = np.array(model.gravity), np.array(plant.options.gravity)
     if np.abs(known - true).max() > GRAVITY_TOLERANCE:
@@ -45,14 +47,20 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
 
 
 def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
-    true = plant.true_friction()
+    true, known = plant.true_friction(), joint_friction(model)
+    pushed = [name for name, more in zip(plant.joints, (known > true).T, strict=True) if more.any()]
+    if pushed and _takes(model, law, {**options, "friction": "model"}):
+        return [
+            f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes; "
+            "law.options: {friction: none} leaves it out"
+        ]
     rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
     if not rubbing:
         return []
     viscous, coulomb = true.max(axis=1)
     what = f"the plant has joint friction (viscous up to {viscous:g}, Coulomb up to {coulomb:g}: {listed(rubbing)})"
     if _takes(model, law, {**options, "friction": "model"}):
-        if np.allclose(joint_friction(model), true):
+        if np.allclose(known, true):
             return []
         return [f"{what} that is not in the controller's robot file, whose friction {law} compensates"]
     if _takes(model, law, {**options, "friction": "adapted"}):

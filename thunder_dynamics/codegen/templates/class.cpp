@@ -1,9 +1,9 @@
 #include "thunder_$robot.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -27,13 +27,15 @@ void assign(Target& target, const Eigen::Ref<const Eigen::VectorXd>& value, cons
   target = value;
 }
 
+/* With 17 digits, from which the number comes back bit for bit; with a point, whatever the locale. */
+std::string number_text(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 17).ptr);
+}
+
 [[maybe_unused]] void write_group(std::string& text, const char* name, const Eigen::Ref<const Eigen::VectorXd>& values) {
   text += std::string(name) + ": [";
-  char number[32];
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    std::snprintf(number, sizeof number, "%s%.17g", i ? ", " : "", values[i]);
-    text += number;
-  }
+  for (Eigen::Index i = 0; i < values.size(); ++i) text += (i ? ", " : "") + number_text(values[i]);
   text += "]\n";
 }
 
@@ -71,9 +73,11 @@ std::vector<std::string> items(const std::string& list, const std::string& file,
 std::vector<double> numbers(const std::string& list, const std::string& file, int line) {
   std::vector<double> values;
   for (const std::string& item : items(list, file, line)) {
-    char* end = nullptr;
-    const double value = std::strtod(item.c_str(), &end);
-    if (item.empty() || *end != '\0' || !std::isfinite(value))
+    const bool has_plus = item.size() > 1 && item[0] == '+' && item[1] != '-';
+    const char* const end = item.data() + item.size();
+    double value = 0.0;
+    const auto [rest, error] = std::from_chars(item.data() + has_plus, end, value);
+    if (error != std::errc() || rest != end || !std::isfinite(value))
       fail(file, line, "'" + item + "' is no finite number");
     values.push_back(value);
   }

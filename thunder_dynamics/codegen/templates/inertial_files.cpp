@@ -13,12 +13,10 @@ constexpr const char* REG_keys[] = {$REG_keys};
 
 std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t prefix) {
   std::string text = "dynamics:\n";
-  char line[64];
   for (Eigen::Index i = 0; i < values.size(); ++i) {
     if (i % 10 == 0) text += "  " + std::string(link_names[i / 10]) + ":\n    inertial:\n";
     const char* key = REG_keys[i % 10];
-    std::snprintf(line, sizeof line, "      %s: %.17g\n", i % 10 > 0 && i % 10 < 4 ? key + prefix : key, values[i]);
-    text += line;
+    text += "      " + std::string(i % 10 > 0 && i % 10 < 4 ? key + prefix : key) + ": " + number_text(values[i]) + "\n";
   }
   return text;
 }

@@ -9,10 +9,12 @@ $constants
 $functions
 $laws
 $groups
+static const double thunder__rotors[] = {$rotors};
+
 static const thunder_library thunder__library = {
   THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, thunder__joint_names, thunder__link_names,
   $limits,
-  $pi, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups
+  $pi, thunder__rotors, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups
 };
 
 #if defined(__GNUC__)

@@ -39,11 +39,13 @@ static void thunder_regressor(const casadi_real* restrict s, const casadi_real* 
   }
 }
 
-static void thunder_mass(const casadi_real* s, const casadi_real* f, casadi_real* out) {
+static void thunder_mass(const casadi_real* s, const casadi_real* f, const casadi_real* rotors, casadi_real* out) {
   int i, j;
   thunder_project(s, f, thunder_first_velocity, out);
-  for (i = 0; i < THUNDER_VELOCITIES; ++i)
+  for (i = 0; i < THUNDER_VELOCITIES; ++i) {
     for (j = 0; j < i; ++j) out[i + THUNDER_VELOCITIES * j] = out[j + THUNDER_VELOCITIES * i];
+    out[i + THUNDER_VELOCITIES * i] += rotors[i];
+  }
 }
 
 /* On the diagonal's blocks and above S_j of `forward`, below them the rate of S_j of `own` and S_j of `backward`; `other` is scratch. */

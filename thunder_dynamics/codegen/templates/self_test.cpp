@@ -28,6 +28,7 @@ int main() {
   Eigen::Matrix<double, 10 * n, 1> pi;
   const double values[10 * n] = {$pi};
   for (int i = 0; i < 10 * n; ++i) pi[i] = values[i];
+  const double rotors[nv] = {$rotors};
   thunder_$robot robot;
   bool good = true;
   for (int k = 0; k < 5; ++k) {
@@ -36,7 +37,9 @@ int main() {
     const auto M = robot.get_M();
     const auto C = robot.get_C();
     const Vector expected = M * ddq_r + C * dq_r + robot.get_G();
-    good &= small((robot.get_Yr() * pi - expected).norm(), expected.norm(), "Yr pi = M ddq_r + C dq_r + G");
+    Vector effort = robot.get_Yr() * pi;
+    for (int i = 0; i < nv; ++i) effort[i] += rotors[i] * ddq_r[i];
+    good &= small((effort - expected).norm(), expected.norm(), "Yr pi and rotors = M ddq_r + C dq_r + G");
     good &= small((robot.get_M_dot() - C - C.transpose()).norm(), C.norm(), "M_dot = C + C^T");
     good &= small((M - M.transpose()).norm(), M.norm(), "M = M^T");
   }

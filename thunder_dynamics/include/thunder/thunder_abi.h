@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 3
+#define THUNDER_ABI_VERSION 4
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
@@ -103,6 +103,7 @@ typedef struct thunder_library {
   const double* effort_limit;
   const double* effort_rate_limit;
   const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */
+  const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, as in the robot file; NAN: unknown */
   int n_functions;
   const thunder_function* functions;
   int n_laws;

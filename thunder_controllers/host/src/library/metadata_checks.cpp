@@ -176,6 +176,12 @@ void check_joints(const thunder_library& library, const std::string& path) {
   check_positive(library.effort_rate_limit, n, path + ": effort_rate_limit");
   require(library.pi != nullptr, path + ": pi", "the values are missing");
   for (int i = 0; i < 10 * n; ++i) require(std::isfinite(library.pi[i]), path + ": pi", "a value is not finite");
+  require(library.rotor_inertia != nullptr, path + ": rotor_inertia", "the values are missing");
+  for (int i = 0; i < n; ++i) {
+    const double rotor = library.rotor_inertia[i];
+    const bool valid = std::isnan(rotor) || (rotor >= 0.0 && std::isfinite(rotor));
+    if (!valid) refuse(path + ": rotor_inertia of " + library.joint_names[i], "it is " + format(rotor), "0 or more, or NaN");
+  }
 }
 
 void check_hash(const char* hash, const std::string& path) {

@@ -2,17 +2,28 @@
 #include "thunder/host/library/signals.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include "thunder/host/error.hpp"
 
 namespace thunder {
 
-std::string format(double value) {
-  std::ostringstream stream;
-  stream << value;
-  return stream.str();
+std::string format(double value, int digits) {
+  std::array<char, 32> buffer{};
+  const auto general = std::chars_format::general;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, general, digits).ptr;
+  return std::string(buffer.data(), end);
+}
+
+std::optional<double> parse_number(const std::string& text) noexcept {
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  const char* const end = text.data() + text.size();
+  double value = 0.0;
+  const auto [rest, error] = std::from_chars(text.data() + (has_plus ? 1 : 0), end, value);
+  if (error != std::errc() || rest != end || !std::isfinite(value)) return std::nullopt;
+  return value;
 }
 
 std::string join(const std::vector<std::string>& names) {

@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/pose_columns.hpp"
 
 namespace thunder {
 namespace {
 
 constexpr double kAtRest = 1e-9;       // velocities and accelerations below this are none, SI units
 constexpr double kSamePose = 1e-9;     // poses closer than this are one [m, rad]: there is no way between them
-constexpr double kLeastNorm = 0.1;     // of an interpolated quaternion; below, its direction says little
 
 /// sum + factor·vector.
 Vector3 plus(const Vector3& sum, double factor, const Vector3& vector) noexcept {
@@ -87,6 +87,28 @@ void MotionPlayer::plan_way() noexcept {
   phase_ = goes ? Phase::go : Phase::none;
 }
 
+void MotionPlayer::trace(const double* reference, const Figure& figure, const MotionLimits& limits) noexcept {
+  ramp_time_ = figure.ramp_time;
+  stop(reference, limits);
+  if (is_running()) {
+    phase_ = Phase::stop_then_trace;
+  } else {
+    begin_figure(reference);
+  }
+}
+
+void MotionPlayer::begin_figure(const double* reference) noexcept {
+  if (layout_.is_cartesian) {
+    sample_.come_to_rest();
+    start_ = sample_;
+  } else {
+    std::copy_n(reference, joint_start_.size(), joint_start_.begin());
+  }
+  shape_.duration = ramp_time_;
+  time_ = 0.0;
+  phase_ = Phase::trace;
+}
+
 bool MotionPlayer::follow(const double* reference, const SplineKnots& knots, const MotionLimits& limits) noexcept {
   begin(reference, limits);
   cursor_.begin();
@@ -100,27 +122,24 @@ bool MotionPlayer::follow(const double* reference, const SplineKnots& knots, con
 }
 
 bool MotionPlayer::begin_pose_spline(const SplineKnots& knots) noexcept {
-  Quaternion q = start_.orientation;
-  const double cosine = dot(q, {knots.value(0, 3), knots.value(0, 4), knots.value(0, 5), knots.value(0, 6)});
+  const double cosine = dot(start_.orientation, {knots.value(0, 3), knots.value(0, 4), knots.value(0, 5), knots.value(0, 6)});
   if (std::abs(cosine) < std::cos(0.5 * kLargestTurn)) return false;
   // The knots are given; of the start's two quaternions the one nearer to the first is taken.
-  for (double& element : q) element = cosine < 0.0 ? -element : element;
-  const Quaternion rate = half_product(start_.angular_velocity, q);
-  const Quaternion curvature = half_product(start_.angular_acceleration, q);
-  const Quaternion centripetal = half_product(start_.angular_velocity, rate);
-  for (std::size_t i = 0; i < 3; ++i) {
-    cursor_.set_start(i, {start_.position[i], start_.velocity[i], start_.acceleration[i]});
-  }
-  for (std::size_t i = 0; i < 4; ++i) cursor_.set_start(3 + i, {q[i], rate[i], curvature[i] + centripetal[i]});
+  PoseSample start = start_;
+  for (double& element : start.orientation) element = cosine < 0.0 ? -element : element;
+  const PoseColumns columns = to_columns(start);
+  for (std::size_t i = 0; i < columns.size(); ++i) cursor_.set_start(i, columns[i]);
   return true;
 }
 
-bool MotionPlayer::advance(double dt, const SplineKnots* knots, double* reference) noexcept {
+bool MotionPlayer::advance(double dt, const SplineKnots* knots, const Figure* figure, double* reference) noexcept {
   bool is_sound = true;
   if (phase_ == Phase::go) {
     advance_way(dt);
   } else if (phase_ == Phase::follow) {
     is_sound = advance_spline(dt, *knots, reference);
+  } else if (phase_ == Phase::trace) {
+    advance_figure(dt, *figure, reference);
   } else {
     advance_stop(dt, reference);
   }
@@ -139,6 +158,8 @@ void MotionPlayer::advance_stop(double dt, double* reference) noexcept {
   if (time_ < shape_.duration) return;
   if (phase_ == Phase::stop_then_go) {
     plan_way();
+  } else if (phase_ == Phase::stop_then_trace) {
+    begin_figure(reference);
   } else {
     phase_ = Phase::none;
   }
@@ -192,6 +213,26 @@ void MotionPlayer::advance_way(double dt) noexcept {
   sample_.angular_acceleration = scaled(s.acceleration, way_.turn);
 }
 
+/// On the clock that lacks a rate of one at first, which comes to rest: σ = t + ∫ lack, σ̇ = 1 + lack.
+void MotionPlayer::advance_figure(double dt, const Figure& figure, double* reference) noexcept {
+  time_ += dt;
+  const ScalarSample lack = shape_.at(time_, -1.0, 0.0);
+  const ScalarSample clock{time_ + lack.value, 1.0 + lack.velocity, lack.acceleration};
+  const std::size_t n = layout_.is_cartesian ? 3 : static_cast<std::size_t>(layout_.n_joints);
+  for (std::size_t k = 0; k < n; ++k) {
+    const ScalarSample now = figure.at(k, n, clock);
+    if (layout_.is_cartesian) {
+      sample_.position[k] = start_.position[k] + now.value;
+      sample_.velocity[k] = now.velocity, sample_.acceleration[k] = now.acceleration;
+    } else {
+      const int i = static_cast<int>(k);
+      reference[layout_.position + i] = joint_start_[k + static_cast<std::size_t>(layout_.position)] + now.value;
+      reference[layout_.velocity + i] = now.velocity;
+      reference[layout_.acceleration + i] = now.acceleration;
+    }
+  }
+}
+
 bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
   const bool goes_on = cursor_.advance(dt, knots);
   if (layout_.is_cartesian) {
@@ -210,28 +251,10 @@ bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* r
   return true;
 }
 
-/// With N = ‖q‖²: ω = 2 vec(q̇ q̄)/N and ω̇ = 2 vec(q̈ q̄)/N − ω Ṅ/N exactly, so ω̇ is as continuous as q̈.
 bool MotionPlayer::advance_pose_spline(const SplineKnots& knots) noexcept {
-  for (std::size_t i = 0; i < 3; ++i) {
-    const ScalarSample now = cursor_.sample(knots, i);
-    sample_.position[i] = now.value, sample_.velocity[i] = now.velocity, sample_.acceleration[i] = now.acceleration;
-  }
-  Quaternion q, rate, curvature;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const ScalarSample now = cursor_.sample(knots, 3 + i);
-    q[i] = now.value, rate[i] = now.velocity, curvature[i] = now.acceleration;
-  }
-  const double square = dot(q, q);
-  if (!(square > kLeastNorm * kLeastNorm)) return false;
-  const auto vector_part = [&q](const Quaternion& a) {
-    const Quaternion b = product(a, conjugate(q));
-    return Vector3{b[0], b[1], b[2]};
-  };
-  sample_.orientation = normalized(q);
-  sample_.angular_velocity = scaled(2.0 / square, vector_part(rate));
-  sample_.angular_acceleration =
-      plus(scaled(2.0 / square, vector_part(curvature)), -2.0 * dot(q, rate) / square, sample_.angular_velocity);
-  return true;
+  PoseColumns columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);
+  return from_columns(columns, sample_);
 }
 
 }  // namespace thunder

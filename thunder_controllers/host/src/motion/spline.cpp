@@ -4,9 +4,6 @@
 #include <utility>
 
 namespace thunder {
-namespace {
-
-/// The quintic that has these values and two derivatives at the ends of an interval of length h, at u in [0, 1].
 ScalarSample evaluate_quintic(const ScalarSample& a, const ScalarSample& b, double h, double u) noexcept {
   const double va = h * a.velocity, vb = h * b.velocity;
   const double ca = 0.5 * h * h * a.acceleration, cb = 0.5 * h * h * b.acceleration;
@@ -19,8 +16,6 @@ ScalarSample evaluate_quintic(const ScalarSample& a, const ScalarSample& b, doub
           (va + u * (2.0 * ca + u * (3.0 * c3 + u * (4.0 * c4 + u * 5.0 * c5)))) / h,
           (2.0 * ca + u * (6.0 * c3 + u * (12.0 * c4 + u * 20.0 * c5))) / (h * h)};
 }
-
-}  // namespace
 
 SplineKnots::SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given)
     : width_(width), times_(std::move(times)), values_(std::move(values)) {

@@ -43,8 +43,6 @@ bool DifferentialIk::find_jacobian(const double* q) noexcept {
   return true;
 }
 
-double DifferentialIk::solve(const Twist& x, double damping) noexcept { return solve(x, damping, jacobian_); }
-
 double DifferentialIk::solve_within_limits(const Twist& x, double damping, double margin) noexcept {
   std::copy(jacobian_.begin(), jacobian_.end(), free_.begin());
   for (;;) {
@@ -72,7 +70,7 @@ double DifferentialIk::solve(const Twist& x, double damping, const std::vector<T
   }
   const Vector y = A.ldlt().solve(wanted);
   for (std::size_t i = 0; i < step_.size(); ++i) step_[i] = Eigen::Map<const Vector>(jacobian[i].data()).dot(y);
-  return damping * y.norm() / wanted.norm();  // x − JJᵀy = λ² y
+  return wanted.isZero(0.0) ? 0.0 : damping * y.norm() / wanted.norm();  // x − JJᵀy = λ² y
 }
 
 }  // namespace thunder

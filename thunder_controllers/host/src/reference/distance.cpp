@@ -29,4 +29,15 @@ double ReferenceDistance::evaluate(const double* q, const double* reference) noe
   return uses_orientation_ ? std::max(distance, norm({error_[3], error_[4], error_[5]})) : distance;
 }
 
+void TrackingError::add(const Snapshot& snapshot) noexcept {
+  if (!snapshot.is_active || (snapshot.guards & kBlockingGuards) != 0) return;
+  largest_ = std::max(largest_.value_or(0.0), distance_.evaluate(snapshot.q.data(), snapshot.reference.data()));
+}
+
+std::optional<double> TrackingError::take() noexcept {
+  const std::optional<double> largest = largest_;
+  largest_.reset();
+  return largest;
+}
+
 }  // namespace thunder

@@ -41,7 +41,6 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
                              const Limits& limits)
     : law_(&law),
       layout_(law, library->n_joints()),
-      approaches_jumps_(options.approaches_jumps),
       written_(first_message(law)),
       buffer_(written_),
       in_effect_({written_.values, std::vector<double>(limits.velocity.size(), 0.0)}),
@@ -50,7 +49,8 @@ ReferencePort::ReferencePort(std::shared_ptr<const Library> library, const thund
       next_(held_),
       wanted_(held_),
       player_(layout_),
-      approach_(library, law, limits),
+      limits_(limits),
+      stream_(law, layout_, options, limits),
       reach_(library, law, limits, options.approach_patience) {
   if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
   if (!layout_.is_cartesian) return;
@@ -81,7 +81,7 @@ void ReferencePort::require_kind(bool is_cartesian, const char* what) const {
                   is_cartesian ? "a cartesian law" : "a joint law");
 }
 
-void ReferencePort::write(const double* values, int size) {
+void ReferencePort::write(const double* values, int size, std::optional<double> due) {
   if (size != layout_.size && size != layout_.standard) {
     const std::string standard = layout_.size == layout_.standard ? "" : std::to_string(layout_.standard) + " or ";
     throw HostError(ErrorKind::dimension, "got " + std::to_string(size) + " values",
@@ -91,8 +91,12 @@ void ReferencePort::write(const double* values, int size) {
     const thunder_entry& entry = law_->reference.entries[i];
     if (entry.offset < size) check_entry(entry, values + entry.offset);
   }
+  if (due && !std::isfinite(*due)) {
+    throw HostError(ErrorKind::law, "is " + format(*due), std::string(law_->name) + ".reference: time", "a finite time [s]");
+  }
   std::copy_n(values, size, written_.values.begin());
   begin_request(Request::write);
+  written_.due = due;
   written_.given = ~std::uint64_t{0};
   publish();
 }
@@ -153,6 +157,12 @@ MotionPlan ReferencePort::plan(const std::vector<TimedJoints>& points) {
   return plan;
 }
 
+MotionPlan ReferencePort::plan(const Figure& figure) {
+  MotionPlan plan = plan_from_here();
+  plan.figure = prepare_figure(figure, layout_.is_cartesian ? 3 : layout_.n_joints);
+  return plan;
+}
+
 MotionPlan ReferencePort::plan_from_here() {
   MotionPlan plan;
   plan.limits = written_.limits;
@@ -174,9 +184,10 @@ void ReferencePort::begin(MotionPlan plan) {
     throw HostError(ErrorKind::law, "something else was asked for while the motion was rehearsed", "motion",
                     "ask for it again");
   }
-  begin_request(plan.knots ? Request::follow : Request::go);
+  begin_request(plan.figure ? Request::trace : plan.knots ? Request::follow : Request::go);
   written_.target = plan.target;
   written_.knots = std::move(plan.knots);
+  written_.figure = std::move(plan.figure);
   publish();
 }
 
@@ -195,7 +206,9 @@ void ReferencePort::begin_request(Request request) noexcept {
   written_.request = request;
   ++requests_;
   ++written_.number;
+  written_.due.reset();
   written_.knots.reset();
+  written_.figure.reset();
   if (request == Request::write) return;
   written_.given = 0;
   ++written_.motions;
@@ -271,21 +284,50 @@ void ReferencePort::take_written(const Message& message) noexcept {
     std::copy_n(source.begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
   }
   std::copy(wanted_.begin(), wanted_.end(), values_.begin());
+  if (source_ != ReferenceSource::stream) stream_.begin();
   source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
+  is_new_ = true;
 }
 
-/// What is written, but no further from the sample before, in next_, than it may be led.
-void ReferencePort::follow_written(const double* q, const double* qd, double dt) noexcept {
-  std::copy(wanted_.begin(), wanted_.end(), values_.begin());
-  is_limited_ = approach_.cut_stream(values_.data());
-  if (!approaches_jumps_) return;
-  is_limited_ = approach_.lead(q, qd, dt, buffer_.value().limits, next_.data(), values_.data()) || is_limited_;
+/// Joint laws: cut a flat reference to the limits of position, velocity and acceleration, positions to so many margins
+/// before, see Limits; others stay as they are. Whether something was cut.
+bool ReferencePort::cut(double margins, double* reference) const noexcept {
+  bool has_cut = false;
+  const auto keep = [&has_cut](double& value, double lower, double upper) {
+    const double kept = std::clamp(value, lower, upper);
+    has_cut = has_cut || kept != value;
+    value = kept;
+  };
+  for (int i = 0; i < layout_.n_joints && !layout_.is_cartesian; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double margin = margins * limits_.position_margin[k];
+    keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
+    keep(reference[layout_.velocity + i], -limits_.velocity[k], limits_.velocity[k]);
+    keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);
+  }
+  return has_cut;
+}
+
+/// The stream, from the reference before, in next_.
+void ReferencePort::follow_written(double t, double dt) noexcept {
+  const Message& message = buffer_.value();
+  if (is_new_) {
+    is_cut_ = cut(kStreamMargins, wanted_.data());
+    const double since = begins_on_stream_ ? 0.0 : dt;
+    stream_.take(wanted_.data(), message.due.value_or(t), t, since, message.limits, next_.data());
+    is_new_ = begins_on_stream_ = false;
+  }
+  std::copy(next_.begin(), next_.begin() + layout_.standard, values_.begin());
+  stream_.advance(t, values_.data());
+  is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
 }
 
 void ReferencePort::take_motion(const Message& message) noexcept {
   source_ = ReferenceSource::motion;
   if (message.request == Request::go) {
     player_.go(values_.data(), message.target, message.limits);
+  } else if (message.request == Request::trace) {
+    player_.trace(values_.data(), *message.figure, message.limits);
   } else if (message.request == Request::stop || !player_.follow(values_.data(), *message.knots, message.limits)) {
     stop(message.limits);
   }
@@ -310,7 +352,7 @@ void ReferencePort::settle() noexcept {
 void ReferencePort::move(double dt) noexcept {
   const Message& message = buffer_.value();
   std::copy(values_.begin(), values_.end(), next_.begin());
-  if (player_.advance(dt, message.knots.get(), next_.data()) &&
+  if (player_.advance(dt, message.knots.get(), message.figure.get(), next_.data()) &&
       all_finite(next_.data(), static_cast<int>(next_.size()))) {
     values_.swap(next_);
   } else if (source_ == ReferenceSource::stopping) {
@@ -331,7 +373,8 @@ bool ReferencePort::restart(const double* q) noexcept {
   holds_taken_ = buffer_.value().holds;
   motions_taken_ = buffer_.value().motions;
   if (!take(q)) return false;
-  if (source_ == ReferenceSource::stream) approach_.cut_stream(values_.data());
+  begins_on_stream_ = source_ == ReferenceSource::stream;
+  if (begins_on_stream_) cut(kStreamMargins, values_.data());
   reach_.restart();
   show(q);
   return true;
@@ -344,17 +387,18 @@ void ReferencePort::show(const double* q) noexcept {
   in_effect_.publish();
 }
 
-/// Hold the place where the robot is, once it is known not to reach the reference.
+/// Hold the place where the robot is, once it is known not to reach the reference. A place that it was found at, or that a
+/// motion has led to, can be reached, however far something pushes it away.
 void ReferencePort::give_up(const double* q, double dt) noexcept {
-  const bool is_blocked = source_ == ReferenceSource::stream && approach_.is_blocked();
-  const double* goal = source_ == ReferenceSource::stream ? wanted_.data() : values_.data();
+  const bool is_streamed = source_ == ReferenceSource::stream;
+  const double* goal = is_streamed ? wanted_.data() : values_.data();
   if (source_ == ReferenceSource::motion) {
     reach_.restart();
   } else if (is_given_up_) {
     is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
-  } else if (reach_.is_hopeless(q, goal, dt, is_blocked) && capture(q)) {
+  } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && capture(q)) {
     std::copy(held_.begin(), held_.end(), values_.begin());
-    is_limited_ = approach_.cut_stream(values_.data()) || is_limited_;
+    is_limited_ = cut(kStreamMargins, values_.data()) || is_limited_;
     player_.cancel();
     source_ = ReferenceSource::hold;
     is_given_up_ = true;
@@ -362,8 +406,7 @@ void ReferencePort::give_up(const double* q, double dt) noexcept {
   }
 }
 
-ReferenceState ReferencePort::refresh(double t, const double* q, const double* qd, double dt,
-                                      double timeout) noexcept {
+ReferenceState ReferencePort::refresh(double t, const double* q, double dt, double timeout) noexcept {
   std::copy(values_.begin(), values_.end(), next_.begin());
   if (buffer_.fetch()) take_further();
   if (buffer_.value().number != taken_) {
@@ -379,9 +422,9 @@ ReferenceState ReferencePort::refresh(double t, const double* q, const double* q
   is_limited_ = false;
   if (player_.is_running()) {
     move(dt);
-    is_limited_ = approach_.cut(0.0, values_.data());
+    is_limited_ = cut(0.0, values_.data());
   } else if (source_ == ReferenceSource::stream) {
-    follow_written(q, qd, dt);
+    follow_written(t, dt);
   }
   give_up(q, dt);
   show(q);

@@ -44,7 +44,7 @@ void Reach::forget_travel() noexcept {
   is_restless_ = false;
 }
 
-bool Reach::is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept {
+bool Reach::is_hopeless(const double* q, const double* reference, double dt, bool is_unknown) noexcept {
   const double* velocity = reference + velocity_;
   if (std::any_of(velocity, velocity + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
     restart();
@@ -58,7 +58,7 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
   }
   waited_ += dt;
   travel(q, dt);
-  return is_restless_ || (ik_ && waited_ > patience_ && now > kAlmostThere && (is_blocked || is_at_boundary(q)));
+  return is_restless_ || (ik_ && is_unknown && waited_ > patience_ && now > kAlmostThere && is_at_boundary(q));
 }
 
 /// In windows, for noise moves a joint to and fro with each measurement.

@@ -15,7 +15,7 @@ namespace {
 constexpr double kPeriod = 0.01;            // [s] between samples
 constexpr double kFewestSamples = 8.0;      // from one timed point to the next
 constexpr double kMostSamples = 20000.0;    // of timed points; longer ones are sampled more rarely
-constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose that is rehearsed
+constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose, or of a figure, that is rehearsed
 constexpr double kSlack = PoseFollower::kSlack;
 
 [[noreturn]] void refuse(const char* where, double time, const std::string& wrong, const std::string& valid) {
@@ -39,7 +39,9 @@ void Rehearsal::check(const MotionPlan& plan) {
   sample_ = plan.reference;
   q_ = plan.q;
   if (follower_) follower_->approach(q_.data(), sample_.data());
-  if (plan.knots) {
+  if (plan.figure) {
+    trace(plan);
+  } else if (plan.knots) {
     follow(plan);
   } else {
     go(plan);
@@ -49,7 +51,7 @@ void Rehearsal::check(const MotionPlan& plan) {
 void Rehearsal::go(const MotionPlan& plan) {
   player_.go(plan.reference.data(), plan.target, plan.limits);
   for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) {
-    play(nullptr, time, kPeriod, "move_to_pose");
+    play(plan, time, kPeriod, "move_to_pose");
   }
 }
 
@@ -62,14 +64,27 @@ void Rehearsal::follow(const MotionPlan& plan) {
     const double piece = knots.time(k) - before;
     const double count = std::max(std::ceil(piece / longest), kFewestSamples);
     for (double i = 1.0; i <= count && player_.is_running(); ++i) {
-      play(&knots, before + i / count * piece, piece / count, "follow");
+      play(plan, before + i / count * piece, piece / count, "follow");
     }
     before = knots.time(k);
   }
 }
 
-void Rehearsal::play(const SplineKnots* knots, double time, double period, const char* where) {
-  if (!player_.advance(period, knots, sample_.data())) {
+/// Coming to rest, the start, and one period: what follows is the same again.
+void Rehearsal::trace(const MotionPlan& plan) {
+  const Figure& figure = *plan.figure;
+  player_.trace(plan.reference.data(), figure, plan.limits);
+  const double fastest = *std::max_element(figure.frequency.begin(), figure.frequency.end());
+  const double period = std::min(kPeriod, 1.0 / (kFewestSamples * fastest));
+  double end = std::min(kLongestWay, figure.ramp_time + figure.period(kLongestWay));
+  for (double time = period; time <= end; time += period) {
+    if (player_.is_stopping()) end += period;
+    play(plan, time, period, "trace");
+  }
+}
+
+void Rehearsal::play(const MotionPlan& plan, double time, double period, const char* where) {
+  if (!player_.advance(period, plan.knots.get(), plan.figure.get(), sample_.data())) {
     player_.cancel();  // no orientation can be made of these points: the controller comes to rest here
   } else if (layout_.is_cartesian) {
     check_pose(time, period, where);

@@ -13,12 +13,8 @@ constexpr double kGrowthPeriods = 100.0;  // the speed of a joint as light as de
 constexpr double kLargestAdded = 10.0;    // times the damping over the horizon
 constexpr double kLeftByReversal = 0.25;
 constexpr double kHoldTime = 0.2;     // [s]
-constexpr double kLargestHold = 0.5;  // of the effort limit
 constexpr double kHoldSpeed = 0.5;    // of the velocity limit
 constexpr double kSpin = 3.0;         // velocity limits
-constexpr int kSpinStep = 2;          // for each period in which it is faster; for others one is taken away
-constexpr int kSpins = 6;
-constexpr int kMostSpins = 100;
 constexpr double kStandstill = 1e-9;  // [rad/s or m/s]
 
 std::vector<double> default_damping(const thunder_library& library) {
@@ -42,7 +38,7 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
       added_(damping_.size(), 0.0),
       velocity_(added_),
       held_(added_),
-      spun_(added_.size(), 0),
+      spins_(added_.size()),
       friction_(added_),
       ahead_(added_),
       slowed_(added_.size() * added_.size(), 0.0),
@@ -55,7 +51,7 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
 
 void Brake::restart() noexcept {
   for (std::vector<double>* values : {&added_, &velocity_, &held_}) std::fill(values->begin(), values->end(), 0.0);
-  std::fill(spun_.begin(), spun_.end(), 0);
+  for (Confirmation& spins : spins_) spins.clear();
 }
 
 void Brake::add_inertia(std::size_t joint, double least, double qd) noexcept {
@@ -74,7 +70,7 @@ double Brake::friction(std::size_t joint, double qd) const noexcept {
 }
 
 double Brake::hold(std::size_t joint, double qd, double effort) noexcept {
-  const double most = kLargestHold * effort_limit_[joint];
+  const double most = effort_limit_[joint];
   const double change = std::abs(qd) < kHoldSpeed * velocity_limit_[joint] ? effort : -held_[joint];
   held_[joint] = std::clamp(held_[joint] + change * period_ / kHoldTime, -most, most);
   return held_[joint];
@@ -85,9 +81,8 @@ void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const do
   const std::vector<double>& M = inertia.matrix();
   slowed_ = M;
   for (std::size_t i = 0; i < n; ++i) {
-    add_inertia(i, inertia.free(i), qd[i]);
-    const bool is_fast = std::abs(qd[i]) > kSpin * velocity_limit_[i];
-    spun_[i] = std::clamp(spun_[i] + (is_fast ? kSpinStep : -1), 0, kMostSpins);
+    if (!inertia.is_known(i)) add_inertia(i, inertia.free(i), qd[i]);
+    spins_[i].record(std::abs(qd[i]) > kSpin * velocity_limit_[i]);
     friction_[i] = friction(i, qd[i]);
     slowed_[n * i + i] += added_[i] + horizon_ * friction_[i];
     ahead_[i] = added_[i] * qd[i];
@@ -105,8 +100,6 @@ void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const do
     effort[i] = safe_effort[i] - opposed - hold(i, qd[i], opposed);
   }
 }
-
-bool Brake::is_spinning(std::size_t joint) const noexcept { return spun_[joint] >= kSpins; }
 
 bool Brake::is_at_rest(const double* qd) const noexcept {
   for (std::size_t i = 0; i < velocity_limit_.size(); ++i) {

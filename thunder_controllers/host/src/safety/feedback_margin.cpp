@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
@@ -20,10 +19,21 @@ namespace thunder {
 namespace {
 
 constexpr int kPoses = 20;
+constexpr int kPlaces = 12;           // of a joint that a sweep of the search looks at
+constexpr int kSweeps = 4;            // over all joints, at most
+constexpr double kProgress = 1e-3;    // of the share, without which a search is over
+constexpr double kAddsEnergy = 1e-3;  // of the fastest feedback: what rounding may make of none
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
 constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
 constexpr const char* kPosture = "q_home";
 constexpr std::size_t kMassAndMoments[] = {0, 4, 7, 9};  // of a link's parameters: m, Ixx, Iyy, Izz
+
+/// A joint's position at a place from 0 to 1 of its range.
+double position_at(const Limits& limits, std::size_t joint, double place) {
+  const double lower = std::isfinite(limits.position_lower[joint]) ? limits.position_lower[joint] : -EIGEN_PI;
+  const double upper = std::isfinite(limits.position_upper[joint]) ? limits.position_upper[joint] : EIGEN_PI;
+  return lower + (kInside + (1.0 - 2.0 * kInside) * place) * (upper - lower);
+}
 
 /// Additive recurrence with the powers of the root of xⁿ⁺¹ = x + 1: as even as chance is not, in any dimension.
 std::vector<double> pose_within(const Limits& limits, int index) {
@@ -33,10 +43,7 @@ std::vector<double> pose_within(const Limits& limits, int index) {
   for (int i = 0; i < 50; ++i) root = std::pow(1.0 + root, 1.0 / (n + 1.0));
   for (std::size_t i = 0; i < q.size(); ++i) {
     const double step = std::pow(root, -static_cast<double>(i + 1));
-    const double place = std::fmod(0.5 + index * step, 1.0);
-    const double lower = std::isfinite(limits.position_lower[i]) ? limits.position_lower[i] : -EIGEN_PI;
-    const double upper = std::isfinite(limits.position_upper[i]) ? limits.position_upper[i] : EIGEN_PI;
-    q[i] = lower + (kInside + (1.0 - 2.0 * kInside) * place) * (upper - lower);
+    q[i] = position_at(limits, i, std::fmod(0.5 + index * step, 1.0));
   }
   return q;
 }
@@ -61,23 +68,22 @@ class RestingLaw {
 
   std::vector<double> pose(int index) const { return pose_within(limits_, index); }
 
-  /// Look at a pose, if its feedback is faster than that of the others. False where it cannot be computed.
-  bool look(const std::vector<double>& q, FeedbackMargin& fastest) {
-    const auto n = static_cast<Eigen::Index>(q.size());
-    if (!inertia_.evaluate(q.data()) || !differentiate(q)) return false;
-    const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
-    if (factor.info() != Eigen::Success) return false;
-    const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(damping_));
-    Eigen::Index mode = 0;
-    const double share = dt_ * found.eigenvalues().real().maxCoeff(&mode);
-    if (found.info() != Eigen::Success || !std::isfinite(share)) return false;
-    if (share <= fastest.share) return true;
-    const Eigen::VectorXcd v = found.eigenvectors().col(mode);
-    Eigen::Index joint = 0;
-    v.conjugate().cwiseProduct(damping_ * v).real().maxCoeff(&joint);
-    fastest = {share, static_cast<int>(joint), q};
-    return true;
+  /// Look at some poses, and from the fastest on, joint by joint, for the place that makes the feedback faster still:
+  /// random poses miss a straight arm. None if it can be computed at no pose.
+  std::optional<FeedbackMargin> find_fastest() {
+    FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
+    for (int i = 0; i < kPoses; ++i) look(pose(i), fastest);
+    if (fastest.q.empty()) return std::nullopt;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      const double before = fastest.share;
+      for (std::size_t joint = 0; joint < fastest.q.size(); ++joint) sweep_joint(joint, fastest);
+      if (fastest.share <= (1.0 + kProgress) * before) break;
+    }
+    return fastest;
   }
+
+  /// The slowest feedback that was looked at, where it makes speeds grow.
+  const std::optional<FeedbackMargin>& adding() const noexcept { return adding_; }
 
   /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
   bool adapt() {
@@ -88,6 +94,38 @@ class RestingLaw {
   }
 
  private:
+  void sweep_joint(std::size_t joint, FeedbackMargin& fastest) {
+    std::vector<double> q = fastest.q;
+    for (int place = 0; place <= kPlaces; ++place) {
+      q[joint] = position_at(limits_, joint, static_cast<double>(place) / kPlaces);
+      look(q, fastest);
+    }
+  }
+
+  /// Take a pose whose feedback is faster than that of the others, or adds more energy.
+  void look(const std::vector<double>& q, FeedbackMargin& fastest) {
+    const auto n = static_cast<Eigen::Index>(q.size());
+    if (!inertia_.evaluate(q.data()) || !differentiate(q)) return;
+    const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
+    if (factor.info() != Eigen::Success) return;
+    const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(damping_));
+    if (found.info() != Eigen::Success || !found.eigenvalues().allFinite()) return;
+    Eigen::Index fast = 0, slow = 0;
+    const double share = dt_ * found.eigenvalues().real().maxCoeff(&fast);
+    const double least = dt_ * found.eigenvalues().real().minCoeff(&slow);
+    if (share > fastest.share) fastest = {share, joint_of(found.eigenvectors().col(fast), 1.0), q};
+    if (least < std::min(-kAddsEnergy * std::abs(share), adding_ ? adding_->share : 0.0)) {
+      adding_ = {least, joint_of(found.eigenvectors().col(slow), -1.0), q};
+    }
+  }
+
+  /// The joint that does most of a mode.
+  int joint_of(const Eigen::VectorXcd& v, double sign) const {
+    Eigen::Index joint = 0;
+    (sign * v.conjugate().cwiseProduct(damping_ * v).real()).maxCoeff(&joint);
+    return static_cast<int>(joint);
+  }
+
   bool hold(const std::vector<double>& q) {
     if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
     law_.reset(true);
@@ -125,6 +163,7 @@ class RestingLaw {
   std::vector<double> applied_effort_;
   std::vector<double> measurements_;
   Eigen::MatrixXd damping_;
+  std::optional<FeedbackMargin> adding_;
 };
 
 /// The initial state, but for the estimates: mass and moments of inertia are at the state's upper bounds, where it has any.
@@ -144,34 +183,26 @@ std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const 
   return changed;
 }
 
-std::optional<FeedbackMargin> find_fastest(RestingLaw& resting) {
-  FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
-  bool is_known = false;
-  for (int i = 0; i < kPoses; ++i) is_known = resting.look(resting.pose(i), fastest) || is_known;
-  return is_known ? std::optional<FeedbackMargin>(fastest) : std::nullopt;
-}
-
 std::optional<FeedbackMargin> margin_at_bounds(const std::shared_ptr<const Library>& library, const std::string& law,
                                                const NamedValues& gains, const NamedValues& initial_state,
                                                const Options& options) {
   const std::optional<NamedValues> largest = with_largest_estimates(library->law(law), initial_state);
   if (!largest) return std::nullopt;
   RestingLaw resting(library, law, gains, *largest, options);
-  return resting.adapt() ? find_fastest(resting) : std::nullopt;
+  return resting.adapt() ? resting.find_fastest() : std::nullopt;
 }
 
-std::string three_digits(double value) {
-  std::ostringstream stream;
-  stream.precision(3);
-  stream << value;
-  return stream.str();
+std::string three_digits(double value) { return format(value, 3); }
+
+std::string share_at(const FeedbackMargin& margin, const Library& library, const char* does) {
+  std::string pose;
+  for (const double value : margin.q) pose += (pose.empty() ? "" : " ") + three_digits(value);
+  return three_digits(std::abs(margin.share)) + " times the speed of " + library.data().joint_names[margin.joint] + does +
+         "in each period at q = " + pose;
 }
 
 std::string finding(const FeedbackMargin& margin, const Library& library) {
-  std::string pose;
-  for (const double value : margin.q) pose += (pose.empty() ? "" : " ") + three_digits(value);
-  return "takes " + three_digits(margin.share) + " times the speed of " + library.data().joint_names[margin.joint] +
-         " away in each period at q = " + pose + ", and with a delay of two periods at most " +
+  return "takes " + share_at(margin, library, " away ") + ", and with a delay of two periods at most " +
          three_digits(kLargestFeedbackShare) + " is stable";
 }
 
@@ -187,15 +218,19 @@ std::vector<std::vector<double>> margin_poses(const Library& library, int count,
 std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Library>& library, const std::string& law,
                                               const NamedValues& gains, const NamedValues& initial_state,
                                               const Options& options) {
-  RestingLaw resting(library, law, gains, initial_state, options);
-  return find_fastest(resting);
+  return RestingLaw(library, law, gains, initial_state, options).find_fastest();
 }
 
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
                                         const NamedValues& gains, const NamedValues& initial_state,
                                         const Options& options) {
-  const std::optional<FeedbackMargin> first = feedback_margin(library, law, gains, initial_state, options);
+  RestingLaw resting(library, law, gains, initial_state, options);
+  const std::optional<FeedbackMargin> first = resting.find_fastest();
   if (!first) return {};
+  if (resting.adding()) {
+    return {"the velocity feedback adds energy: it adds " + share_at(*resting.adding(), *library, " ") +
+            "; friction that a law compensates without being there does that, or the sign of a damping gain"};
+  }
   const std::string rate = format(1.0 / options.nominal_dt) + " Hz";
   if (first->share > kLargestFeedbackShare) {
     return {"the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +

@@ -17,7 +17,9 @@ constexpr double kMilliseconds = 1e-6;
 constexpr double kMillisecondsOfSecond = 1e3;
 
 /// Guards that may act in normal operation.
-constexpr GuardBits kNoFault = kAdaptationFrozen | kEffortRateLimited | kStopping | kNotActive;
+constexpr GuardBits kNoFault = kAdaptationFrozen | kStopping | kNotActive;
+/// Those that may do so while an activation or a stop changes what holds the arm.
+constexpr GuardBits kOfTransitions = kEffortRateLimited;
 
 void add(TextPairs& values, const char* name, double value) { values.emplace_back(name, format(value)); }
 
@@ -97,21 +99,36 @@ void add_adaptation(const Condition& condition, TextPairs& values) {
   values.emplace_back("excitation rank", std::to_string(condition.excitation->rank));
 }
 
-void judge(const Condition& condition, bool has_moved, const std::vector<std::string>& news, HealthReport& report) {
+bool is_too_far(const Condition& condition) {
+  return condition.tracking_error && *condition.tracking_error > condition.tracking_error_limit;
+}
+
+/// `before`: of the report before.
+void judge(const Condition& condition, const Snapshot& before, const std::vector<std::string>& news,
+           HealthReport& report) {
   if (!condition.snapshot || condition.state != kActive) {
     report.level = condition.messages.empty() ? HealthLevel::ok : HealthLevel::warn;
     report.message = condition.messages.empty() ? condition.state : joined(condition.messages);
     return;
   }
+  const Snapshot& now = *condition.snapshot;
+  const bool has_moved = now.activation != before.activation || now.step_times.count() != before.step_times.count();
   if (!condition.silence.empty() || !has_moved) {
     report.level = HealthLevel::stale;
     report.message = has_moved ? condition.silence : "no update since the last report";
     return;
   }
   std::vector<std::string> shown = condition.messages;
+  if (now.is_reference_lost) shown.emplace_back("the stream of references has ended: the place is held");
+  if (is_too_far(condition)) {
+    shown.push_back("tracking error " + format(*condition.tracking_error) + " above " +
+                    format(condition.tracking_error_limit));
+  }
+  const bool is_transition = !goes_on(now, before) || (now.guards & kStopping) != 0;
+  const GuardBits harmless = kNoFault | (is_transition ? kOfTransitions : 0u);
   bool is_blocked = false;
   for (const std::string& name : news) {
-    if (names_guard(name, kNoFault)) continue;
+    if (names_guard(name, harmless)) continue;
     shown.push_back(name);
     is_blocked = is_blocked || names_guard(name, kBlockingGuards);
   }
@@ -143,17 +160,11 @@ HealthReport HealthReporter::report(const Condition& condition) {
   report.values.emplace_back("reference", condition.snapshot ? source_text(*condition.snapshot) : "none");
   add_times(condition, report.values);
   add_adaptation(condition, report.values);
+  if (condition.tracking_error) add(report.values, "tracking error max [rad or m]", *condition.tracking_error);
   for (const auto& [name, count] : counters) report.values.emplace_back(name, std::to_string(count));
   report.values.insert(report.values.end(), condition.extra.begin(), condition.extra.end());
-  bool has_moved = false;
-  if (condition.snapshot) {
-    has_moved = condition.snapshot->activation != before_.activation ||
-                condition.snapshot->step_times.count() != before_.step_times.count();
-    before_ = *condition.snapshot;
-  } else {
-    before_ = Snapshot();
-  }
-  judge(condition, has_moved, fresh, report);
+  judge(condition, before_, fresh, report);
+  before_ = condition.snapshot.value_or(Snapshot());
   return report;
 }
 

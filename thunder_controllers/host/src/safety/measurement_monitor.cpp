@@ -28,7 +28,6 @@ MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& lim
       max_dt_(options.nominal_dt * options.max_dt_ratio),
       gap_limit_(options.gap_limit),
       stop_ratio_(options.velocity_stop_ratio),
-      far_too_fast_(options.velocity_patience),
       too_fast_(options.velocity_limit_patience),
       velocity_limit_(limits.velocity),
       position_(velocity_limit_.size(), 0.0) {}
@@ -90,7 +89,7 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   resumes_ = is_in_gap_;
   if (resumes_) end_gap(t, q, elapsed);
   const double interval = has_good_ && t > good_ ? t - good_ : elapsed;
-  far_too_fast_.record(largest > stop_ratio_, interval);
+  far_too_fast_.record(largest > stop_ratio_);
   too_fast_.record(largest > 1.0, interval);
   std::copy_n(q, n, position_.begin());
   good_ = t;

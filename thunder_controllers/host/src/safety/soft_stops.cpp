@@ -15,7 +15,7 @@ constexpr double kLeastEffortShare = 0.1;    // of the limit, where gravity take
 constexpr double kLargestDepth = 0.1;        // [rad or m] behind a soft stop, where the whole effort pushes back
 constexpr double kLargestSpeedShare = 0.95;  // of the velocity limit: where no effort beyond the bias is left
 constexpr double kFreeSpeedShare = 0.6;      // up to which there is all of it
-constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest; the description has no rotors
+constexpr double kLeastInertiaShare = 0.3;   // of what leaves the whole effort at rest, for rotors that are not known
 constexpr double kShortestSwing = 4.0;       // in times of the bandwidth: a well damped approach
 constexpr double kFarMargins = 10.0;
 
@@ -45,26 +45,26 @@ bool SoftStops::is_within(const double* q, double margins) const noexcept {
   return true;
 }
 
-/// Of the effort towards a limit.
-double SoftStops::bound(std::size_t joint, double distance, double speed, double bias, bool spins) const noexcept {
+/// Of the effort towards a limit. `is_felt`: the inertia of M is all that the motor moves.
+double SoftStops::bound(std::size_t joint, double distance, double speed, double bias, bool is_felt) const noexcept {
   const double limit = effort_limit_[joint];
   const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
   const double near = inertia_.free(joint) * bandwidth_;
   if (distance <= 0.0) {
-    const double least = spins ? 0.0 : limit / kLargestDepth;
+    const double least = is_felt ? 0.0 : limit / kLargestDepth;
     const double stiffness = std::clamp(0.5 * near * bandwidth_, least, limit / margin_[joint]);
     return bias - near * speed + stiffness * distance;
   }
   const double deceleration = kBrakingShare * left / inertia_.held(joint);
   const double lead = deceleration * swing_[joint];
   const double to_stop = std::sqrt(lead * lead + 2.0 * deceleration * distance) - lead;
-  const double far = spins ? near : std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
+  const double far = is_felt ? near : std::max(near, Brake::kDampingShare * limit / velocity_limit_[joint]);
   const double damping = near + (far - near) * std::min(1.0, distance / (kFarMargins * margin_[joint]));
   return bias + damping * (to_stop - speed);
 }
 
 /// Of the effort along a velocity. An effort e that falls at its rate limit r adds e²/(2 r m) to the speed.
-double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool spins) const noexcept {
+double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool is_felt) const noexcept {
   const double limit = effort_limit_[joint] + std::abs(bias), most = kLargestSpeedShare * velocity_limit_[joint];
   if (!std::isfinite(most)) return most;
   const double left = most - speed;
@@ -73,7 +73,7 @@ double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool
   const double at_rest = std::max(0.0, 1.0 - std::abs(speed) / velocity_limit_[joint]);
   const double whole = limit * limit / (2.0 * rate_limit_[joint] * most);
   const double own = std::max(felt, kLeastInertiaShare * whole);
-  const bool by_inertia = spins && left < 0.0;
+  const bool by_inertia = is_felt && (left < 0.0 || inertia_.is_known(joint));
   const double inertia = by_inertia ? felt : own + at_rest * std::max(0.0, whole - own);
   const double slope = by_inertia ? std::min(steepest, felt * bandwidth_) : steepest;
   const double falling = std::sqrt(2.0 * rate_limit_[joint] * inertia * std::abs(left));
@@ -86,13 +86,13 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
   if (!inertia_.find(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    const bool spins = brake != nullptr && brake->is_spinning(i);
-    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i], spins);
-    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i], spins);
+    const bool is_felt = brake != nullptr && (inertia_.is_known(i) || brake->is_spinning(i));
+    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i], is_felt);
+    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i], is_felt);
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
-    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], spins));
-    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i], spins));
+    effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], is_felt));
+    effort[i] = std::max(effort[i], -speed_bound(i, -qd[i], -bias[i], is_felt));
     if (effort[i] == wanted) continue;
     guards |= kMotionLimited;
     effort[i] = std::clamp(effort[i], -effort_limit_[i], effort_limit_[i]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ struct Configuration {
   const thunder_law& law_data() const { return library->law(law); }
   /// Whether the law follows poses.
   bool is_cartesian() const { return law_data().reference_kind == THUNDER_REFERENCE_CARTESIAN; }
-  /// Of the file that its estimates are saved to where no other is named.
-  std::string estimates_file_name() const { return robot() + "_" + law + "_estimates.yaml"; }
+  /// The file that a node, by its full name, saves estimates to where no other is named: below ROS_HOME, or ~/.ros.
+  std::filesystem::path estimates_path(const std::string& node) const;
 };
 
 /// Choose what is to run, and check it against the library.

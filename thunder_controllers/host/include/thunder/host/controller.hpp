@@ -83,7 +83,7 @@ class Controller {
   void begin_stop();
 
   /// See ReferencePort and GainPort. All throw HostError(law) while unconfigured.
-  void set_reference(const double* values, int size);
+  void set_reference(const double* values, int size, std::optional<double> due = std::nullopt);
   void set_reference_entry(const std::string& name, const std::vector<double>& values);
   void hold_reference();
   /// Of motions that begin from now on, coming to rest after a lost stream included; configure brings the defaults
@@ -96,12 +96,14 @@ class Controller {
   }
   void follow(const std::vector<TimedPose>& points) { start(plan_follow(points)); }
   void follow(const std::vector<TimedJoints>& points) { start(plan_follow(points)); }
+  void trace(const Figure& figure) { start(plan_trace(figure)); }
   void stop_motion();
   /// The same motions in steps: `rehearse` may take seconds, in which others may configure whatever they like, but not
   /// rehearse nor call `configure`; `begin` throws HostError(law) if they have asked for another reference.
   MotionPlan plan_move_to_pose(const double position[3], const double orientation_xyzw[4]);
   MotionPlan plan_follow(const std::vector<TimedPose>& points);
   MotionPlan plan_follow(const std::vector<TimedJoints>& points);
+  MotionPlan plan_trace(const Figure& figure);
   void rehearse(const MotionPlan& plan);
   void begin(MotionPlan plan);
   void set_gain(const std::string& name, const std::vector<double>& values);

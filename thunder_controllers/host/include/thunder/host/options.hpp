@@ -30,11 +30,11 @@ struct Options {
   /// Play motions before they begin, and refuse those that leave the limits or the reach, see Rehearsal.
   bool rehearses_motions = true;
 
-  /// Approach a streamed reference that jumps, see ReferencePort.
+  /// Approach a streamed reference that jumps, see Stream; otherwise each sample is taken as it is.
   bool approaches_jumps = true;
 
-  /// [s] A reference at rest, of a cartesian law, that is not approached any more for longer than this is given up for
-  /// the place where the arm is, see ReferencePort. Infinite: never. Positive.
+  /// [s] A streamed pose at rest that the arm does not come nearer to for longer than this, and cannot, is given up for
+  /// the place where the arm is, see Reach. Infinite: never. Positive.
   double approach_patience = 1.0;
 
   /// Keep the adapted part of the state while limits keep effort from the robot, see Shortfall.
@@ -46,15 +46,13 @@ struct Options {
   std::vector<double> effort_rate_limit = {};
   std::vector<double> velocity_limit = {};
 
-  /// [s] A joint faster than velocity_stop_ratio times its velocity limit for longer than this, without a pause of a
-  /// fifth of it, latches a stop: the arm has run away. Infinite: never. Positive.
-  double velocity_patience = 0.1;
-
-  /// [s] The same for a joint faster than its velocity limit.
+  /// [s] A joint faster than its velocity limit for longer than this, without a pause of a fifth of it, latches a stop:
+  /// the arm has run away. Infinite: never. Positive.
   double velocity_limit_patience = 0.5;
 
-  /// [1] At least 1. Three lets a law that is handed a far reference at once overshoot the velocity limits on its way,
-  /// which takes well below 0.1 s; 1 suits arms whose references are smooth.
+  /// [1] A joint faster than so many velocity limits has run away at once, see Confirmation. At least 1, which suits
+  /// arms whose references are smooth. Of 4,120 references to ten arms under all laws none passed 1.5; with
+  /// approaches_jumps off one passed 3.
   double velocity_stop_ratio = 3.0;
 
   /// [N·m·s/rad or N·s/m] per joint, not negative: viscous friction of the brake, and as much dry friction as it is at the

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thunder/host/configuration.hpp"
 #include "thunder/host/controller.hpp"
+#include "thunder/host/freshness.hpp"
 #include "thunder/host/priority_mutex.hpp"
 #include "thunder/host/reference/distance.hpp"
 #include "thunder/host/snapshot.hpp"
@@ -44,9 +46,11 @@ class ControlSession {
 
   /// One control step; real-time safe. See Controller::update; stamp is the time stamp t as messages have it, [ns].
   GuardBits update(std::int64_t stamp, double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  /// The same for a shell that knows periods only: t is their sum since activation, which no setting of a clock can
-  /// turn back.
-  GuardBits update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort) noexcept;
+  /// The same for a shell that reads whatever lies there each period: t is the sum of periods since activation, which
+  /// no setting of a clock can turn back, and stands still while nothing new is read, which is then stale. See
+  /// Freshness for `clock`, that of the hardware.
+  GuardBits update(std::int64_t stamp, const double* q, const double* qd, double dt, double* effort,
+                   const double* clock = nullptr) noexcept;
   /// Show a measurement in snapshots while nothing is commanded; real-time safe.
   void measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
   /// Whether a stop, or a fault, has brought the arm to rest.
@@ -77,10 +81,13 @@ class ControlSession {
   /// Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.
   void begin_stop();
 
-  /// Follow a flat sample from the next update on, or from activation on; passed over while stopping.
+  /// Follow a flat sample, see Stream, from the next update on, or from activation on; passed over while stopping.
   ///
-  /// Throws as Controller::set_reference does; what was followed before goes on.
-  void stream(const std::vector<double>& sample);
+  /// It is due at a stamp [ns] on the clock of the updates' stamps; 0, and while nothing is commanded: when it is taken.
+  /// A sample replaces the one before, whatever their stamps. Throws as Controller::set_reference does, and
+  /// HostError(law) for a negative stamp, or one that is further than reference_timeout from the last update's; what was
+  /// followed before goes on.
+  void stream(const std::vector<double>& sample, std::int64_t stamp = 0);
   /// An entry beside the standard ones, from the next update on; what is followed otherwise goes on.
   ///
   /// Throws as Controller::set_reference_entry does, and HostError(law) for a standard one, which is streamed.
@@ -96,6 +103,7 @@ class ControlSession {
   void move_to_pose(const double position[3], const double orientation_xyzw[4]);
   void follow(const std::vector<TimedPose>& points);
   void follow(const std::vector<TimedJoints>& points);
+  void trace(const Figure& figure);
   /// Come to rest whatever is followed, and hold that place. Throws HostError(law) unless active.
   void stop_motion();
   /// Bound the motions that begin from now on, also coming to rest after a lost stream. Throws as check_limits does.
@@ -118,6 +126,8 @@ class ControlSession {
   void publish() noexcept;
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
+  const Snapshot& newest() noexcept;
+  std::optional<double> due(std::int64_t stamp);
   void require_active(const char* what) const;
   void require_motion() const;
   /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.
@@ -137,6 +147,8 @@ class ControlSession {
   std::atomic<bool> reference_is_lost_{false};  ///< written by the updating thread
 
   Snapshot step_;  ///< of the updating thread
+  Freshness freshness_;
+  double elapsed_ = 0.0;  ///< [s] sum of the periods since activation
   TripleBuffer<Snapshot> steps_;
   Snapshot taken_;  ///< of the other threads
 

@@ -4,6 +4,7 @@
 #include <thunder/thunder_abi.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ using NamedValues = std::map<std::string, std::vector<double>>;
 
 inline int entry_size(const thunder_entry& entry) noexcept { return entry.rows * entry.cols; }
 
-/// A number as a message shows it: shortest form with six significant digits.
-std::string format(double value);
+/// A number as a message shows it: shortest form with so many significant digits, whatever the locale.
+std::string format(double value, int digits = 6);
+
+/// The finite number that a text is, all of it, whatever the locale; none if it is none.
+std::optional<double> parse_number(const std::string& text) noexcept;
 
 /// Names separated by commas; "none" if there are none.
 std::string join(const std::vector<std::string>& names);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "thunder/host/motion/figure.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
@@ -31,16 +32,21 @@ class MotionPlayer {
   /// Along timed points, which must stay there until the motion is over or another begins. False, and no motion, if the
   /// first orientation is turned by more than `kLargestTurn`.
   bool follow(const double* reference, const SplineKnots& knots, const MotionLimits& limits) noexcept;
+  /// Come to rest, then along a figure, which must stay there likewise; it has no end.
+  void trace(const double* reference, const Figure& figure, const MotionLimits& limits) noexcept;
   /// Make none.
   void cancel() noexcept { phase_ = Phase::none; }
 
   bool is_running() const noexcept { return phase_ != Phase::none; }
-  /// While running: let dt [s] pass and write the sample, at rest if that was the last one. False, and nothing
-  /// written, where timed orientations overshoot so far that no orientation can be made of them.
-  bool advance(double dt, const SplineKnots* knots, double* reference) noexcept;
+  /// Whether it comes to rest before a figure.
+  bool is_stopping() const noexcept { return phase_ == Phase::stop_then_trace; }
+  /// While running: let dt [s] pass and write the sample, at rest if that was the last one; knots and figure are those
+  /// that it began with, null where it has none. False, and nothing written, where timed orientations overshoot so far
+  /// that no orientation can be made of them.
+  bool advance(double dt, const SplineKnots* knots, const Figure* figure, double* reference) noexcept;
 
  private:
-  enum class Phase { none, stop, stop_then_go, go, follow };
+  enum class Phase { none, stop, stop_then_go, go, follow, stop_then_trace, trace };
   /// From rest to rest, s on the time law: p = p₀ + s d, R = Exp(s φ) R₀.
   struct Way {
     Vector3 from, line, turn;
@@ -50,11 +56,13 @@ class MotionPlayer {
   void begin(const double* reference, const MotionLimits& limits) noexcept;
   bool is_at_rest(const double* reference) const noexcept;
   void plan_way() noexcept;
+  void begin_figure(const double* reference) noexcept;
   bool begin_pose_spline(const SplineKnots& knots) noexcept;
   void advance_stop(double dt, double* reference) noexcept;
   void advance_pose_stop(double begin) noexcept;
   void advance_joint_stop(double* reference) const noexcept;
   void advance_way(double dt) noexcept;
+  void advance_figure(double dt, const Figure& figure, double* reference) noexcept;
   bool advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept;
   bool advance_pose_spline(const SplineKnots& knots) noexcept;
 
@@ -63,6 +71,7 @@ class MotionPlayer {
   MotionLimits limits_;
   StopShape shape_;
   TimeLaw law_;
+  double ramp_time_ = 0.0;  ///< of the figure [s]
   double time_ = 0.0;    ///< on the shape or the law [s]
   PoseSample start_{};   ///< what the motion began with
   PoseSample sample_{};  ///< now

@@ -8,6 +8,9 @@
 
 namespace thunder {
 
+/// The quintic that has these values and two derivatives at the ends of an interval of length h, at u in [0, 1].
+ScalarSample evaluate_quintic(const ScalarSample& a, const ScalarSample& b, double h, double u) noexcept;
+
 /// Rates at the knots of a spline; empty where they are not given. Rows of `width` values, one row to a knot.
 struct KnotRates {
   std::vector<double> velocity = {};

@@ -26,11 +26,10 @@ class DifferentialIk {
   /// Find J at q [rad or m]. False if it is not finite.
   bool find_jacobian(const double* q) noexcept;
 
-  /// Step along x there with λ² = `damping` [m²]. Returns the share of x that the step leaves over: 0 to 1, NaN for x = 0.
-  double solve(const Twist& x, double damping) noexcept;
-  /// The same with joints held that are at a limit, or nearer to it than the margin [rad or m], and would move towards it.
+  /// Step along x there with λ² = `damping` [m²], with joints held that are at a limit, or nearer to it than the margin
+  /// [rad or m], and would move towards it. Returns the share of x that the step leaves over: 0 to 1.
   double solve_within_limits(const Twist& x, double damping, double margin) noexcept;
-  /// Δq [rad or m], of the last of the two above.
+  /// Δq [rad or m], of the last one above.
   const std::vector<double>& step() const noexcept { return step_; }
 
  private:

@@ -13,9 +13,9 @@
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/spline.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/approach.hpp"
 #include "thunder/host/reference/reach.hpp"
 #include "thunder/host/reference/rehearsal.hpp"
+#include "thunder/host/reference/stream.hpp"
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
@@ -39,7 +39,7 @@ enum class ReferenceState {
 /// is then held. Of several requests between two updates the last one wins. What needs memory is made, and freed, by
 /// the configuring thread: each message owns the knots of its points, and the updating thread only looks at them.
 ///
-/// Joint references are cut to the limits, and what is written far away is approached, see Approach. What turns out not to
+/// Joint references are cut to the limits. What is written is a stream, which may jump, see Stream. What turns out not to
 /// be reached is given up, see Reach: the place where the robot is then is held, until something else is asked for, or
 /// the stream comes near it.
 class ReferencePort {
@@ -48,11 +48,12 @@ class ReferencePort {
   ReferencePort(std::shared_ptr<const Library> library, const thunder_law& law, const Options& options,
                 const Limits& limits);
 
-  /// Configuring thread: the whole flat reference, law.reference.size values, or its standard entries alone.
+  /// Configuring thread: the whole flat reference, law.reference.size values, or its standard entries alone; due at a
+  /// time on the clock of `refresh` [s], or when it is taken.
   ///
-  /// Throws HostError(dimension) for another size, HostError(law) for values that are not finite, out of bounds, or no
-  /// rotation (RᵀR = 1 to 1e-6, det R > 0); the reference is then unchanged.
-  void write(const double* values, int size);
+  /// Throws HostError(dimension) for another size, HostError(law) for values or a time that are not finite, values out
+  /// of bounds, or no rotation (RᵀR = 1 to 1e-6, det R > 0); the reference is then unchanged.
+  void write(const double* values, int size, std::optional<double> due = std::nullopt);
   /// Configuring thread: one entry; throws as above and as find_entry does.
   void write_entry(const std::string& name, const std::vector<double>& values);
   /// Configuring thread: hold the place where the next update finds the robot.
@@ -75,6 +76,8 @@ class ReferencePort {
   /// HostError(dimension) for a wrong number of joints.
   MotionPlan plan(const std::vector<TimedPose>& points);
   MotionPlan plan(const std::vector<TimedJoints>& points);
+  /// Configuring thread: plan to come to rest, then to go along a figure, which has no end. Throws as prepare_figure does.
+  MotionPlan plan(const Figure& figure);
   /// One thread at a time, beside the configuring thread: throws HostError(law) where the motion would leave limits or
   /// reach, see Rehearsal.
   void rehearse(const MotionPlan& plan);
@@ -86,29 +89,33 @@ class ReferencePort {
   /// Updating thread, at activation: take what was written; hold at q what was not. False if that place has no pose.
   bool restart(const double* q) noexcept;
   /// Updating thread: take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
-  ReferenceState refresh(double t, const double* q, const double* qd, double dt, double timeout) noexcept;
+  ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
   /// Updating thread: the flat reference in effect.
   const std::vector<double>& values() const noexcept { return values_; }
   /// Updating thread: what it follows.
   ReferenceSource source() const noexcept { return source_; }
   /// Updating thread: whether the last refresh has cut it to limits, or what is written is being approached.
   bool is_limited() const noexcept { return is_limited_; }
+  /// Updating thread: whether a stream is followed, and late, see Stream.
+  bool is_late() const noexcept { return source_ == ReferenceSource::stream && stream_.is_late(); }
   /// Updating thread: whether the reference was given up, see Reach.
   bool is_given_up() const noexcept { return is_given_up_; }
   /// Updating thread: whether the robot does not even come to rest where it was held after that.
   bool is_restless() const noexcept { return is_restless_; }
 
  private:
-  enum class Request { write, go, follow, stop };
+  enum class Request { write, go, follow, trace, stop };
   struct Message {
     Request request = Request::write;
     std::uint64_t number = 0;  ///< of the request
     std::vector<double> values;
+    std::optional<double> due;  ///< [s] of the values
     std::uint64_t given = 0;  ///< bit i: entry i was written since the last hold or motion
     std::uint64_t holds = 0;    ///< how many holds were asked for
     std::uint64_t motions = 0;  ///< how many motions were asked for
     PoseTarget target;
     std::shared_ptr<const SplineKnots> knots;  ///< owned by the configuring thread, which alone copies and resets it
+    std::shared_ptr<const Figure> figure;      ///< likewise
     MotionLimits limits;
   };
 
@@ -117,6 +124,8 @@ class ReferencePort {
     std::vector<double> values;
     std::vector<double> q;
   };
+
+  static constexpr double kStreamMargins = 2.0;  ///< nearer to a limit, a soft stop would work against the law
 
   static Message first_message(const thunder_law& law);
   void check_entry(const thunder_entry& entry, const double* values) const;
@@ -137,12 +146,12 @@ class ReferencePort {
   void move(double dt) noexcept;
   void keep_place() noexcept;
   void show(const double* q) noexcept;
-  void follow_written(const double* q, const double* qd, double dt) noexcept;
+  void follow_written(double t, double dt) noexcept;
+  bool cut(double margins, double* reference) const noexcept;
   void give_up(const double* q, double dt) noexcept;
 
   const thunder_law* law_;
   SampleLayout layout_;
-  bool approaches_jumps_;
   std::optional<PositionFunction> pose_;
 
   // Configuring thread.
@@ -160,7 +169,11 @@ class ReferencePort {
   std::vector<double> next_;
   std::vector<double> wanted_;  ///< what is written, before it is approached
   MotionPlayer player_;
-  Approach approach_;
+  Limits limits_;
+  Stream stream_;
+  bool is_new_ = false;            ///< what is written, and not yet followed
+  bool begins_on_stream_ = false;  ///< the sample of the activation is the reference, and no time has passed since
+  bool is_cut_ = false;  ///< what is written, to the limits
   Reach reach_;
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;

@@ -28,8 +28,8 @@ class Reach {
 
   void restart() noexcept;
   /// Let dt [s] pass, at the end of which the robot is at q; true where the flat reference will not be reached.
-  /// `is_blocked`: it is not led there any more, see Approach.
-  bool is_hopeless(const double* q, const double* reference, double dt, bool is_blocked) noexcept;
+  /// `is_unknown`: nobody has shown that it can be reached.
+  bool is_hopeless(const double* q, const double* reference, double dt, bool is_unknown) noexcept;
   /// Whether that is for want of rest.
   bool is_restless() const noexcept { return is_restless_; }
   /// See ReferenceDistance.

@@ -16,7 +16,8 @@ namespace thunder {
 /// A motion that was asked for and can be made, as far as can be said without a rehearsal.
 struct MotionPlan {
   PoseTarget target;
-  std::shared_ptr<const SplineKnots> knots;  ///< null: to the target
+  std::shared_ptr<const SplineKnots> knots;  ///< null, as the next one: to the target
+  std::shared_ptr<const Figure> figure;
   MotionLimits limits;
   std::vector<double> q, reference;          ///< where it starts; empty: that is not known
   std::uint64_t requests = 0;                ///< how many there had been
@@ -40,7 +41,8 @@ class Rehearsal {
  private:
   void go(const MotionPlan& plan);
   void follow(const MotionPlan& plan);
-  void play(const SplineKnots* knots, double time, double period, const char* where);
+  void trace(const MotionPlan& plan);
+  void play(const MotionPlan& plan, double time, double period, const char* where);
   void check_joints(double time, const char* where) const;
   void check_pose(double time, double period, const char* where);
 

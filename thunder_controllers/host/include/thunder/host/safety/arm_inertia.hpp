@@ -9,7 +9,7 @@
 
 namespace thunder {
 
-/// M(q) of the description, which has no rotors, and what of it each joint feels.
+/// M(q) of the description, with the rotors that it knows, and what of it each joint feels.
 class ArmInertia {
  public:
   /// Throws HostError(build) if the library has no M(q).
@@ -25,11 +25,14 @@ class ArmInertia {
   double held(std::size_t joint) const noexcept { return matrix_[joint * (known_at_.size() + 1)]; }
   /// 1/(M⁻¹)_ii: the same while the others are free, the least that the joint can feel.
   double free(std::size_t joint) const noexcept { return free_[joint]; }
+  /// Whether the rotor of the joint is known, so that these are what the motor moves.
+  bool is_known(std::size_t joint) const noexcept { return is_known_[joint]; }
 
  private:
   bool has_moved(const double* q) const noexcept;
 
   PositionFunction function_;
+  std::vector<bool> is_known_;
   std::vector<double> matrix_;
   Cholesky factor_;
   std::vector<double> free_;

@@ -7,6 +7,7 @@
 #include "thunder/host/safety/arm_inertia.hpp"
 #include "thunder/host/safety/cholesky.hpp"
 #include "thunder/host/safety/limits.hpp"
+#include "thunder/host/safety/measurement_monitor.hpp"
 
 namespace thunder {
 
@@ -21,12 +22,16 @@ namespace thunder {
 /// above M/h, so it takes at most a tenth of any mode's speed per period, however light a link is: stable with a delay
 /// of 15 periods. For each joint D is d + f/|q̇|, but no more than τ_max/|q̇|.
 ///
-/// The description has no rotors, and M/h is little for a light link on a strong geared motor. So inertia is added to
-/// that of a joint, e-fold in 100 periods, up to where M/h would no longer matter; to a quarter where the joint turns
-/// back. A joint that the brake makes oscillate so ends with the inertia that is described.
+/// Where a rotor is unknown, M/h is little for a light link on a strong geared motor. So inertia is added to that of
+/// such a joint, e-fold in 100 periods, up to where M/h would no longer matter; to a quarter where the joint turns back.
+/// A joint that the brake makes oscillate so ends with the inertia that is described.
 ///
-/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to half of the effort limit; a joint faster than
-/// half of its velocity limit loses it with the same time constant.
+/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit; a joint faster than half of its
+/// velocity limit loses it with the same time constant.
+///
+/// What is needed, by 480 random stops of twelve arms (docs/robustness.md) whose rotors are unknown: 30 are not at rest
+/// after 4 s; 87 without added inertia, 218 where turning back leaves it, 96 without τ_h, 39 where fast joints keep τ_h. Of
+/// 480 with rotors known to 30 % all are at rest; without τ_h 71 are not.
 class Brake {
  public:
   /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,
@@ -43,9 +48,9 @@ class Brake {
   /// known; without any nothing is added to τ_safe. q̇ [rad/s or m/s] must be finite. Allocates nothing.
   void apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept;
 
-  /// Whether a joint has been faster than three times its velocity limit for three periods, and since then for a third
-  /// of them. A wrong measurement does not make it so.
-  bool is_spinning(std::size_t joint) const noexcept;
+  /// Whether a joint of an unknown rotor is faster than three times its velocity limit: it has none, or hardly any. Of
+  /// the 480 stops 87 are not at rest after 4 s without this, 66 never slower than a fifth of the velocity limit (8).
+  bool is_spinning(std::size_t joint) const noexcept { return spins_[joint].holds(); }
 
   /// Whether every joint is slower than a twentieth of its velocity limit; a limit that is infinite says nothing.
   bool is_at_rest(const double* qd) const noexcept;
@@ -64,7 +69,7 @@ class Brake {
   std::vector<double> added_;     ///< inertia
   std::vector<double> velocity_;  ///< in the step before
   std::vector<double> held_;      ///< τ_h
-  std::vector<int> spun_;         ///< counts, see is_spinning
+  std::vector<Confirmation> spins_;
   std::vector<double> friction_;  ///< D
   std::vector<double> ahead_;     ///< w
   std::vector<double> slowed_;    ///< M + h D, column-major

@@ -31,17 +31,18 @@ inline constexpr double kLargestFeedbackShare = 0.61803398874989485;
 /// Poses evenly spread within the joint limits (±π without), [rad or m]: always the same, fewer are the first of more.
 std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options);
 
-/// Look at the first 20 of `margin_poses`, holding each of them:
-/// the reference is the pose, and so is the posture of a redundant arm (gain q_home).
+/// Look at the first 20 of `margin_poses` and, from the fastest of them on, joint by joint, for a faster one, holding
+/// each: the reference is the pose, and so is the posture of a redundant arm (gain q_home).
 ///
-/// None if the step is finite at no pose. Throws HostError as Controller::configure does. Takes a millisecond or two.
+/// None if the step is finite at no pose. Throws HostError as Controller::configure does. Takes some 20 ms.
 std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Library>& library, const std::string& law,
                                               const NamedValues& gains, const NamedValues& initial_state,
                                               const Options& options);
 
-/// What a person should know of the margin before the arm moves: a sentence if the law leaves none as it starts. If it
-/// does, a sentence if none is left once mass and moments of inertia of the estimates are at their upper bounds: those
-/// of the state, or where a step of the law brings them from there. M̂ acts on the velocity in some laws.
+/// What a person should know of the margin before the arm moves: a sentence if the feedback makes speeds grow, or leaves
+/// no margin as it starts. If it leaves one, a sentence if none is left once mass and moments of inertia of the
+/// estimates are at their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on
+/// the velocity in some laws.
 ///
 /// Throws as feedback_margin does.
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,

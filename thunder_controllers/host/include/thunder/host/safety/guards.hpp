@@ -26,11 +26,12 @@ enum Guard : GuardBits {
   kMotionLimited = 1u << 12,        ///< An effort towards a limit of position or velocity was cut, see SoftStops.
   kPositionExceeded = 1u << 13,     ///< A joint has left its range: a fault.
   kMeasurementLost = 1u << 14,      ///< No good measurement for too long, or the arm is elsewhere after it: a fault.
-  kReferenceLimited = 1u << 15,     ///< A reference was cut to the joint limits.
+  kReferenceLimited = 1u << 15,     ///< A reference was cut to the joint limits, or jumped and is approached.
   kReferenceUnreached = 1u << 16,   ///< The reference is not approached any more: the place is held instead.
+  kReferenceLate = 1u << 17,        ///< A stream is late by some of its periods: what moved comes to rest.
 };
 
-inline constexpr int kGuardCount = 17;
+inline constexpr int kGuardCount = 18;
 
 /// Faults are found while active and not stopping. They latch: kStopping until the next activation.
 inline constexpr GuardBits kFaults = kRunaway | kPositionExceeded | kMeasurementLost;
@@ -44,7 +45,7 @@ inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
     "measurement_non_finite", "measurement_stale", "time_step_invalid",  "reference_stale",   "result_non_finite",
     "effort_rate_limited",    "effort_limited",    "velocity_exceeded",  "adaptation_frozen", "stopping",
     "not_active",             "runaway",           "motion_limited",     "position_exceeded", "measurement_lost",
-    "reference_limited",      "reference_unreached"};
+    "reference_limited",      "reference_unreached", "reference_late"};
 
 /// What a fault means, for people; null if there is none.
 inline const char* fault_text(GuardBits guards) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct Condition {
   TextPairs extra = {};                         ///< Further names and texts.
   std::vector<double> latencies = {};           ///< [s] From a measurement to its command.
   std::vector<double> intervals = {};           ///< [s] Between measurements; empty: those of the steps.
+  std::optional<double> tracking_error = {};    ///< [rad or m] The largest, see TrackingError; none: not known.
+  double tracking_error_limit = std::numeric_limits<double>::infinity();  ///< [rad or m] A larger one is a warning.
 };
 
 /// What is reported of it.

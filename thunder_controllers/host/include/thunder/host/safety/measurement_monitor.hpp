@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "thunder/host/options.hpp"
@@ -25,6 +26,18 @@ class Persistence {
   double pause_ = 0.0;
 };
 
+/// Whether something is so in three good measurements, and since then in a third of them, as where a joint oscillates:
+/// one measurement that is wrong does not make it so.
+class Confirmation {
+ public:
+  void clear() noexcept { count_ = 0; }
+  void record(bool is_so) noexcept { count_ = std::clamp(count_ + (is_so ? 2 : -1), 0, 100); }
+  bool holds() const noexcept { return count_ >= 6; }
+
+ private:
+  int count_ = 0;
+};
+
 /// Checks measurements, remembers the last good position, and finds what has gone on for too long.
 class MeasurementMonitor {
  public:
@@ -40,10 +53,10 @@ class MeasurementMonitor {
   /// compared with the newest; one that lies further back means that the clock was set, and is the new start.
   GuardBits check(double t, const double* q, const double* qd, bool has_others, double dt, double elapsed) noexcept;
 
-  /// Whether some joint was faster than velocity_stop_ratio times its limit for longer than velocity_patience, or
-  /// faster than its limit for longer than velocity_limit_patience, without a pause. A fifth of the patience is a pause;
-  /// shorter ones occur where joints oscillate. Time is counted from one good measurement to the next.
-  bool has_run_away() const noexcept { return far_too_fast_.is_exhausted() || too_fast_.is_exhausted(); }
+  /// Whether some joint is faster than velocity_stop_ratio times its limit, or was faster than its limit for longer than
+  /// velocity_limit_patience without a pause. A fifth of the patience is a pause; shorter ones occur where joints
+  /// oscillate. Time is counted from one good measurement to the next.
+  bool has_run_away() const noexcept { return far_too_fast_.holds() || too_fast_.is_exhausted(); }
 
   /// Whether good measurements were missing for longer than gap_limit, or the first one after a gap lies further away
   /// than any joint gets at its velocity limit.
@@ -70,7 +83,7 @@ class MeasurementMonitor {
   double max_dt_;
   double gap_limit_;
   double stop_ratio_;
-  Persistence far_too_fast_;
+  Confirmation far_too_fast_;
   Persistence too_fast_;
   std::vector<double> velocity_limit_;
   std::vector<double> position_;

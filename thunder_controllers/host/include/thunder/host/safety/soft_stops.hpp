@@ -23,15 +23,20 @@ class Brake;
 /// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
 /// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
 /// T = 2 τ_max/τ̇_max, at least 4/k. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less
-/// than the brake's damping ten margins away, where the description's inertia (it has no rotors) should not bound what
+/// than the brake's damping ten margins away, where an inertia without its rotor should not bound what
 /// the law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
 ///
 /// The effort along a velocity v is at most τ_b + min(τ_max x/(0.35 v_max), √(2 τ̇_max m' x)), x = 0.95 v_max − v: what
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
-/// Of a joint that a Brake finds spinning, D is m k everywhere, and so is the slope for x < 0, with m' = m: what is
-/// more than the inertia bears would keep a light joint spinning.
+/// While a Brake stops a joint whose rotor is known, m is all there is: D = m k everywhere, m' = m with the slope m k, and
+/// no least K. What is more than the inertia bears would keep a light joint spinning. So it is for x < 0 of a joint that
+/// the Brake finds spinning.
+///
+/// What is needed, by 2.5 million updates of ten arms in `test/cpp/host_adversary.cpp`, none of which leaves its envelope:
+/// 63 breaches without the least K, 52 without the 0.3 of m'. The same bounds for all that a Brake stops, spinning or
+/// not: 81.
 ///
 /// All bounds are continuous; the effort limit and the bound of the speed away from it bound the repulsion.
 class SoftStops {
@@ -52,8 +57,8 @@ class SoftStops {
 
  private:
   bool is_within(const double* q, double margins) const noexcept;
-  double speed_bound(std::size_t joint, double speed, double bias, bool spins) const noexcept;
-  double bound(std::size_t joint, double distance, double speed, double bias, bool spins) const noexcept;
+  double speed_bound(std::size_t joint, double speed, double bias, bool is_felt) const noexcept;
+  double bound(std::size_t joint, double distance, double speed, double bias, bool is_felt) const noexcept;
 
   double bandwidth_;
   std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;

@@ -1,6 +1,9 @@
-"""Joint friction, linear in its coefficients.
+"""What drives add to the dynamics of the bodies: friction and rotors, linear in their parameters (theory.md §2, §4).
 
 τ_f = Dl_1 q̇ + Dl_2 |q̇| q̇ + … + Fc tanh(q̇ / v_s), the last term only where the model has Coulomb friction.
+
+A rotor that turns r times as fast as its joint adds I_a = r² · (its own inertia) to M_ii, and nothing to C or G: the
+gyroscopic coupling of its spin with the links is neglected, as by MuJoCo's and Pinocchio's `armature`.
 """
 
 from __future__ import annotations
@@ -39,6 +42,24 @@ def friction_regressor(model: RobotModel, qd: SX) -> SX:
         for column, value in enumerate(power_basis(velocity, order)):
             regressor[k, order * i + column] += scale * value
     return regressor
+
+
+def rotor_regressor(model: RobotModel, qdd: SX) -> SX:
+    """reg_Ia with reg_Ia · [I_a of every joint that has one] = the torque that accelerates the rotors, shape (nv, r).
+
+    A joint that follows another one turns its rotor `multiplier` times as fast, and its torque counts as much.
+    """
+    regressor = SX(model.nv, len(model.rotor_joints))
+    for column, i in enumerate(model.rotor_joints):
+        coupling, k = model.links[i].joint.coupling, model.v_ranges[i].start
+        share = 1.0 if coupling is None else coupling.multiplier
+        regressor[k, column] += share**2 * qdd[k]
+    return regressor
+
+
+def rotor_inertias(model: RobotModel, parameters: Parameters) -> SX:
+    """What the rotors add to the diagonal of M, shape (nv,); nothing where they are unknown."""
+    return rotor_regressor(model, SX.ones(model.nv)) @ ca.vertcat(SX(0, 1), *(SX(v) for v in parameters["par_Ia"]))
 
 
 def _rubbing(model: RobotModel, qd: SX) -> Iterator[tuple[int, int, SX, float]]:

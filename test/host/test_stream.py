@@ -1,0 +1,301 @@
+"""A streamed reference is followed between its samples and past the newest one, whatever their stamps: no jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pendulum2 import compile_pendulum2
+from scipy.spatial.transform import Rotation
+
+from thunder_controllers.host import Configuration, ControlSession, Guard, Library, MotionLimits, Options
+from thunder_dynamics.errors import LawError
+
+FloatArray = NDArray[np.float64]
+
+STEP = 1e-3
+BEGIN = 1_000_000_000
+"""[ns] Stamp at t = 0."""
+START = np.array([0.1, 0.2])
+HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
+
+
+@pytest.fixture(scope="module")
+def panda(panda_folder: Path) -> Library:
+    return Library(panda_folder / "libpanda.so")
+
+
+class Loop:
+    """A session whose arm stays where it is, the clock of its updates, and the references that were in effect."""
+
+    def __init__(self, library: Library, law: str, q: FloatArray, **options: object) -> None:
+        self.session = ControlSession(Configuration(library, law=law), Options(**options))
+        self.q, self.rest, self.effort = q, np.zeros(len(q)), np.zeros(len(q))
+        self.steps = 0
+        self.guards: list[Guard] = []
+        self.references: list[FloatArray] = []
+        self.session.activate(q, self.rest)
+
+    @property
+    def t(self) -> float:
+        return self.steps * STEP
+
+    def stream(self, sample: FloatArray, time: float | None = None) -> None:
+        self.session.stream(sample, 0 if time is None else BEGIN + round(1e9 * time))
+
+    def update(self, count: int = 1) -> FloatArray:
+        for _ in range(count):
+            self.steps += 1
+            stamp = BEGIN + round(1e9 * self.t)
+            guards = self.session.update(stamp, self.t, self.q, self.rest, STEP, self.effort)
+            self.guards.append(Guard(guards))
+            self.references.append(self.session.snapshot().reference_vector)
+        return self.references[-1]
+
+    def acted(self, guard: Guard) -> int:
+        return sum(guard in guards for guards in self.guards)
+
+
+@pytest.fixture
+def loop(library: Library) -> Loop:
+    loop = Loop(library, "joint_adaptive", START)
+    loop.update()
+    return loop
+
+
+def swing(time: float) -> FloatArray:
+    """A motion of both joints from START, from rest: q, q̇, q̈."""
+    rate, width = np.array([3.0, 5.0]), np.array([0.2, 0.1])
+    return np.concatenate(
+        [
+            START + width * (1.0 - np.cos(rate * time)),
+            width * rate * np.sin(rate * time),
+            width * rate**2 * np.cos(rate * time),
+        ]
+    )
+
+
+def turn(library: Library) -> Callable[[float], FloatArray]:
+    """A circle with an oscillating turn about a tilted axis, as flat samples: p, R, twist, acceleration."""
+    pose = np.asarray(library.evaluate("T_0_ee", HOME))
+    axis, rate = np.array([0.6, 0.0, 0.8]), 4.0
+
+    def sample(time: float) -> FloatArray:
+        s, c = np.sin(rate * time), np.cos(rate * time)
+        position = pose[:3, 3] + 0.05 * np.array([c - 1.0, s, 0.0])
+        linear = 0.05 * rate * np.array([-s, c, 0.0]), 0.05 * rate**2 * np.array([-c, -s, 0.0])
+        rotation = Rotation.from_rotvec(0.5 * s * axis).as_matrix() @ pose[:3, :3]
+        angular = 0.5 * rate * c * axis, -0.5 * rate**2 * s * axis
+        parts = [position, rotation.ravel(order="F"), linear[0], angular[0], linear[1], angular[1]]
+        return np.concatenate(parts)
+
+    return sample
+
+
+def run(loop: Loop, motion: Callable[[float], FloatArray], period: float, latest: float, seconds: float) -> FloatArray:
+    """Stream samples that come up to `latest` after their time [s]; how far each reference was from the motion."""
+    random = np.random.default_rng(1)
+    begin, due, comes, errors = loop.t, 0.0, 0.0, []
+    for _ in range(round(seconds / STEP)):
+        while comes <= loop.t - begin + STEP:
+            loop.stream(motion(due), begin + due)
+            due += period
+            comes = due + random.uniform(0.0, latest)
+        reference = loop.update()
+        wanted = motion(loop.t - begin)
+        errors.append(np.abs(reference[: len(wanted)] - wanted))
+    return np.array(errors)
+
+
+# --- samples that are possible ----------------------------------------------------------------------------------------
+
+
+def test_a_sample_with_every_update_is_followed_exactly(loop: Loop) -> None:
+    for k in range(1, 200):
+        loop.stream(swing(k * STEP))
+        np.testing.assert_array_equal(loop.update(), swing(k * STEP))
+    assert not loop.acted(Guard.REFERENCE_LIMITED) and not loop.acted(Guard.REFERENCE_LATE)
+
+
+def test_50_hz_with_jitter_is_followed_smoothly(loop: Loop) -> None:
+    errors = run(loop, swing, 0.02, 0.01, 2.0)
+    assert errors[50:, :2].max() < 1e-4  # raw samples would be 20 ms late: 12 mrad
+    accelerations = np.diff(np.array(loop.references)[100:, 4:6], axis=0)
+    assert np.abs(accelerations).max() < 0.5 * 2.5  # of the greatest acceleration, with each step
+    positions, velocities = np.array(loop.references)[100:, :2], np.array(loop.references)[100:, 2:4]
+    middle = 0.5 * (velocities[1:] + velocities[:-1])
+    np.testing.assert_allclose(np.diff(positions, axis=0), STEP * middle, atol=1e-7)
+    assert not loop.acted(Guard.REFERENCE_LIMITED) and not loop.acted(Guard.REFERENCE_LATE)
+
+
+def test_poses_at_50_hz_with_jitter_are_followed_smoothly_their_twist_with_them(panda: Library) -> None:
+    loop = Loop(panda, "cartesian_backstepping", HOME)
+    loop.update()
+    errors = run(loop, turn(panda), 0.02, 0.01, 2.0)
+    assert errors[50:, :3].max() < 5e-5 and errors[50:, 3:12].max() < 3e-4
+    references = np.array([reference[:24] for reference in loop.references])[200:]
+    turns = [
+        Rotation.from_matrix((b[3:12].reshape(3, 3).T) @ a[3:12].reshape(3, 3)).as_rotvec()
+        for a, b in zip(references[:-1], references[1:], strict=True)
+    ]
+    middle = 0.5 * (references[1:, 15:18] + references[:-1, 15:18])
+    np.testing.assert_allclose(np.array(turns), STEP * middle, atol=1e-6)
+
+
+def test_samples_ahead_of_their_time_are_interpolated_exactly(loop: Loop) -> None:
+    lead = 0.03
+    for k in range(1000):
+        if k % 20 == 0:
+            loop.stream(swing(k * STEP + lead), loop.t + lead)
+        loop.update()
+    times = np.arange(400, 1000) * STEP + STEP
+    expected = np.array([swing(time) for time in times])
+    np.testing.assert_allclose(np.array(loop.references)[401:], expected, atol=2e-4)
+    assert np.abs(np.array(loop.references)[401:, :2] - expected[:, :2]).max() < 1e-7
+
+
+# --- late, repeated, reordered, future --------------------------------------------------------------------------------
+
+
+def test_a_stream_that_falls_silent_comes_to_rest_without_a_jump(loop: Loop) -> None:
+    for k in range(30):
+        loop.stream(swing(0.01 * k), loop.t)
+        loop.update(10)
+    assert not loop.acted(Guard.REFERENCE_LATE)
+    loop.update(1000)
+    assert loop.acted(Guard.REFERENCE_LATE)
+    references = np.array(loop.references)
+    assert np.abs(np.diff(references[:, 2:4], axis=0)).max() < 2.0 * 2.5 * STEP
+    assert (references[-1, 2:] == 0.0).all()
+    last = swing(0.29)
+    longest = np.abs(last[2:4]) * 0.04 + last[2:4] ** 2 / MotionLimits().joint_acceleration + 0.05
+    assert (np.abs(references[-1, :2] - last[:2]) < longest).all()
+
+
+def test_a_late_stream_is_followed_again_without_a_jump(loop: Loop) -> None:
+    for k in range(100):
+        if not 40 <= k < 60:
+            loop.stream(swing(0.01 * k), loop.t)
+        loop.update(10)
+    velocities = np.diff(np.array(loop.references)[:, :2], axis=0) / STEP
+    assert np.abs(velocities).max() < 4.0
+    assert np.abs(np.diff(velocities, axis=0)).max() < 0.1
+
+
+def test_a_repeated_sample_changes_nothing(library: Library) -> None:
+    found = []
+    for repeats in (1, 3):
+        loop = Loop(library, "joint_adaptive", START)
+        loop.update()
+        for k in range(20):
+            for _ in range(repeats):
+                loop.stream(swing(0.02 * k), 0.001 + 0.02 * k)
+            loop.update(20)
+        found.append(np.array(loop.references))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_samples_in_the_wrong_order_are_followed_by_their_times(loop: Loop) -> None:
+    for k in range(40):
+        swapped = k + (1, -1)[k % 2]
+        loop.stream(swing(0.01 * swapped), 0.001 + 0.01 * swapped)
+        loop.update(10)
+    errors = [np.abs(r - swing(k * STEP))[:2].max() for k, r in enumerate(loop.references)]
+    assert max(errors[200:]) < 2e-3
+    assert not loop.acted(Guard.REFERENCE_LIMITED)
+
+
+def test_a_sample_of_the_future_is_reached_at_its_time(loop: Loop) -> None:
+    goal = np.array([0.3, 0.4, 0.0, 0.0, 0.0, 0.0])
+    loop.stream(goal, loop.t + 1.5)
+    loop.update(1000)
+    assert (loop.references[-1][:2] < goal[:2] - 1e-3).all()
+    np.testing.assert_allclose(loop.update(500), goal, atol=1e-12)
+
+
+def test_stamps_of_another_clock_are_refused(library: Library) -> None:
+    loop = Loop(library, "joint_adaptive", START, reference_timeout=0.5)
+    loop.stream(swing(0.0), 1e6)  # no update has said what time it is: now
+    loop.update(10)
+    for time in (loop.t - 0.6, loop.t + 0.6, 1e9):
+        with pytest.raises(LawError, match=r"stream: stamp: is .* s ahead of the measurements; valid: .* 0\.5 s, or 0"):
+            loop.stream(swing(0.0), time)
+    with pytest.raises(LawError, match="stream: stamp: is -1 ns; valid: 0 or more"):
+        loop.session.stream(swing(0.0), -1)
+    loop.stream(swing(0.0), loop.t - 0.4)
+
+
+def test_a_clock_that_is_set_back_stops_no_stream(loop: Loop) -> None:
+    loop.stream(swing(0.5), loop.t)
+    loop.update(20)
+    loop.steps -= 15
+    loop.update(20)
+    assert np.isfinite(loop.references).all()
+    loop.stream(np.concatenate([START, np.zeros(4)]))
+    np.testing.assert_allclose(loop.update(2000)[:2], START, atol=1e-12)
+
+
+# --- jumps ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_jump_is_approached_at_the_velocities_of_motions_relative_to_the_stream(panda: Library) -> None:
+    loop, motion = Loop(panda, "cartesian_backstepping", HOME), turn(panda)
+    jump = np.zeros(24)
+    jump[:3] = [0.1, -0.2, 0.1]
+    loop.update()
+    for k in range(1, 4000):
+        loop.stream(motion(k * STEP) + jump)
+        loop.update()
+    away = np.array([r[:3] - motion(k * STEP)[:3] - jump[:3] for k, r in enumerate(loop.references)])
+    speeds = np.linalg.norm(np.diff(away[1:], axis=0), axis=1) / STEP
+    assert speeds.max() < MotionLimits().linear_velocity
+    assert loop.acted(Guard.REFERENCE_LIMITED)
+    np.testing.assert_array_equal(loop.references[-1][:24], (motion(3999 * STEP) + jump))
+
+
+def test_many_jumps_one_way_stay_below_the_velocity_limit(loop: Loop) -> None:
+    for k in range(100):
+        loop.stream(np.array([0.1 + 0.02 * k, 0.2, 0.0, 0.0, 0.0, 0.0]))
+        loop.update()
+    loop.update(2000)
+    speeds = np.diff(np.array(loop.references)[:, 0]) / STEP
+    assert speeds.max() < 0.75 * 4.0
+    assert loop.references[-1][0] == pytest.approx(2.08)
+
+
+# --- a place that is held ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_pose_under_a_sagging_payload_is_held_however_long(panda: Library, is_streamed: bool) -> None:
+    loop = Loop(panda, "cartesian_backstepping", HOME)
+    loop.update()
+    pose = loop.references[-1][:12]
+    loop.q = HOME + np.array([0.0, 0.05, 0.0, -0.02, 0.0, 0.0, 0.0])
+    assert np.linalg.norm(np.asarray(panda.evaluate("T_0_ee", loop.q))[:3, 3] - pose[:3]) > 0.021
+    for _ in range(3000):
+        if is_streamed:
+            loop.stream(np.concatenate([pose, np.zeros(12)]))
+        loop.update()
+    assert not loop.acted(Guard.REFERENCE_UNREACHED)
+    np.testing.assert_array_equal(loop.references[-1][:12], pose)
+
+
+def test_a_place_at_the_edge_of_the_reach_is_held_however_long(panda: Library) -> None:
+    """There the joints cannot make the way back by J alone: it is where the arm was, so it can be reached."""
+    stretched = np.array([0.0, 0.3, 0.0, -0.08, 0.0, 1.7, 0.7])
+    loop = Loop(panda, "cartesian_backstepping", stretched)
+    loop.update()
+    pose = loop.references[-1][:12]
+    loop.q = stretched + np.array([0.0, 0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
+    loop.update(3000)
+    assert not loop.acted(Guard.REFERENCE_UNREACHED)
+    np.testing.assert_array_equal(loop.references[-1][:12], pose)

@@ -1,0 +1,171 @@
+"""Rotors in laws: those that are known are fed forward, those that adapt are found, and what a scheme adds is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from evaluation import load_robot
+from laws import step
+
+from thunder_controllers.host import Controller, Library, Options
+from thunder_controllers.laws.adaptation.gradient import GradientAdaptation
+from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.slotine_li import slotine_li
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_dynamics.build import build
+from thunder_dynamics.errors import LawError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law
+from thunder_dynamics.model import RobotModel
+
+TRUE = np.array([0.2, 0.1, 0.05])
+"""More than the inertia of the outer links themselves."""
+
+PERIOD = 1e-3
+FIXED = {"adaptation": "none"}
+
+
+def arm(share: float | None = None) -> RobotModel:
+    """The planar arm, with a share of its rotors known, or with unknown ones."""
+    model = load_robot("planar3r")
+    return (
+        model if share is None else model.with_rotor_inertias(dict(zip(model.joint_names, share * TRUE, strict=True)))
+    )
+
+
+def law(model: RobotModel, **options: Any) -> Law:
+    return slotine_li(RobotExpressions(model), {**FIXED, **options})
+
+
+def some_step(
+    a_law: Law, rotors: np.ndarray | None = None, against: np.ndarray | float = 0.0, **gains: Any
+) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+    """Effort, and next state with s, of one step in motion; `against` is added to q̈_d."""
+    rng = np.random.default_rng(1)
+    q, qd = rng.uniform(-1, 1, (2, 3))
+    reference = dict(zip(("q", "qd", "qdd"), q + rng.uniform(-0.1, 0.1, (3, 3)), strict=True))
+    reference["qdd"] = reference["qdd"] + against
+    state = {} if rotors is None else {"rotor_hat": rotors}
+    effort, after, telemetry = step(a_law, q, qd, reference, state, gains, PERIOD)
+    return effort, {**after, "s": telemetry["s"]}
+
+
+def reference_acceleration() -> np.ndarray:
+    """q̈_r of `some_step`: what a unit of rotor inertia adds to the effort."""
+    adapting = law(arm(), rotors="adapted")
+    return some_step(adapting, np.ones(3))[0] - some_step(adapting, np.zeros(3))[0]
+
+
+def test_known_rotors_are_fed_forward_along_the_reference_acceleration() -> None:
+    known, unknown = (some_step(law(arm(share)), K_d=1.0)[0] for share in (1.0, None))
+    difference = known - unknown
+    np.testing.assert_allclose(difference, TRUE * reference_acceleration(), rtol=1e-12)
+
+
+def test_the_update_cancels_the_error_of_the_rotors_in_the_lyapunov_function() -> None:
+    """γ Ĩᵀ Î̇ = Ĩᵀ diag(q̈_r) s."""
+    effort, after = some_step(law(arm(), rotors="adapted"), TRUE, gamma_rotor=100.0)
+    rate = (after["rotor_hat"] - TRUE) / PERIOD
+    np.testing.assert_allclose(100.0 * rate, reference_acceleration() * after["s"], rtol=1e-9)
+
+
+def test_estimates_stay_within_what_a_sampled_loop_bears() -> None:
+    adapting = law(arm(0.5), rotors="adapted")
+    _, after = some_step(adapting, np.full(3, 50.0))
+    (inertia,) = (entry.default.ravel() for entry in adapting.gains if entry.name == "joint_inertia")
+    (bandwidth,) = (entry.default.max() for entry in adapting.gains if entry.name == "Lambda")
+    np.testing.assert_allclose(after["rotor_hat"], 0.5 * TRUE + 0.3 * inertia / (bandwidth * PERIOD), rtol=1e-6)
+    s = some_step(adapting)[1]["s"]
+    _, after = some_step(adapting, np.zeros(3), against=-1e3 * s, gamma_rotor=1e-6, adaptation_limit=1e9)
+    np.testing.assert_array_equal(after["rotor_hat"], 0.0)
+
+
+def test_nothing_adapts_at_rest() -> None:
+    """The noise of velocities alone would make every rotor grow, as it is in s and in q̈_r."""
+    adapting = law(arm(0.5), rotors="adapted")
+    q = np.full(3, 0.3)
+    reference = {"q": q, "qd": np.zeros(3), "qdd": np.zeros(3)}
+    _, after, _ = step(adapting, q, np.full(3, 1e-3), reference, {}, {}, PERIOD)
+    np.testing.assert_array_equal(after["rotor_hat"], 0.5 * TRUE)
+
+
+class Run:
+    """The planar arm with its rotors on a sum of sinusoids under a compiled law."""
+
+    def __init__(self, model: RobotModel, **options: Any) -> None:
+        library = Library(build(model, [("slotine_li", {**FIXED, **options})], python=False) / f"lib{model.name}.so")
+        self.host, self.plant = Controller(), ModelPlant(arm(1.0), model.joint_names, PERIOD)
+        self.host.configure(library, law="slotine_li", options=Options(nominal_dt=PERIOD))
+        self.time = 0.0
+        start = self.reference()
+        self.plant.reset(start[:3], start[3:6])
+        self.host.set_reference(start)
+        self.host.activate(start[:3], start[3:6], self.plant.holding_effort())
+
+    def reference(self) -> np.ndarray:
+        w = 2.0 * np.pi * np.outer([1.0, 1.1, 1.3], [0.2, 0.45, 0.7])
+        angle = w * self.time + np.outer([0.0, 1.0, 2.0], [1.0, 2.0, 4.0])
+        rows = 0.2 * np.sin(angle), 0.2 * w * np.cos(angle), -0.2 * w**2 * np.sin(angle)
+        return np.concatenate([row.sum(axis=1) for row in rows])
+
+    def go(self, seconds: float) -> None:
+        q, qd, effort = np.zeros((3, 3))
+        for _ in range(round(seconds / PERIOD)):
+            self.host.set_reference(self.reference())
+            self.plant.measure(q, qd)
+            self.host.update(self.time, q, qd, PERIOD, effort)
+            self.plant.step(effort)
+            self.time += PERIOD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [None, 0.5, 1.5])
+def test_rotors_are_found_within_a_tenth(build_cache: Path, known: float | None) -> None:
+    run = Run(arm(known), rotors="adapted")
+    run.go(20.0)
+    found = run.host.state("rotor_hat").ravel()
+    np.testing.assert_allclose(found, TRUE, rtol=0.1)
+
+
+@pytest.mark.slow
+def test_the_observer_of_contacts_knows_the_rotors(build_cache: Path) -> None:
+    seen = {}
+    for share in (None, 1.0):
+        run = Run(arm(share), contact="observe")
+        run.go(1.0)
+        torques = []
+        for _ in range(200):
+            run.go(PERIOD)
+            torques.append(np.abs(run.host.telemetry("external_torque")).max())
+        seen[share] = max(torques)
+    assert seen[1.0] < 0.01 < 0.3 < seen[None]  # [N·m]; what is left is the hold of the effort over a step
+
+
+class FeedingForward(GradientAdaptation):
+    """A scheme that knows of something that takes three times the reference velocity and twice its derivative."""
+
+    def feedforward(self, qd_r: ca.SX, qdd_r: ca.SX) -> ca.SX:
+        return 3.0 * qd_r + 2.0 * qdd_r
+
+
+def test_what_a_scheme_feeds_forward_is_in_the_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    schemes = {"plain": GradientAdaptation, "mine": FeedingForward}
+    entries = {name: SimpleNamespace(name=name, load=lambda kind=kind: kind) for name, kind in schemes.items()}
+    monkeypatch.setattr(split_dynamics, "schemes", lambda: entries)
+    efforts = [some_step(law(arm(), adaptation=name))[0] for name in schemes]
+    rng = np.random.default_rng(1)
+    q, qd = rng.uniform(-1, 1, (2, 3))
+    e, e_dot, _ = rng.uniform(-0.1, 0.1, (3, 3))
+    qd_r = q + e_dot + 10.0 * e  # the reference of some_step: its q̇_d is q + e_dot, Λ = 10
+    np.testing.assert_allclose(efforts[1] - efforts[0], 3.0 * qd_r + 2.0 * reference_acceleration(), rtol=1e-9)
+
+
+def test_other_rotors_are_refused() -> None:
+    with pytest.raises(LawError, match="rotors 'guessed'"):
+        law(arm(), rotors="guessed")

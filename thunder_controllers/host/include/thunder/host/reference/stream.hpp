@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/sample.hpp"
+#include "thunder/host/motion/time_laws.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+
+/// Follows a stream of samples, between them and past the newest one; updating thread, allocates nothing.
+///
+///     r(t) = c(t) + Δ(t)
+///
+/// c is the newest sample, carried on (or back, before it is due) by its own velocity and acceleration; once it is late
+/// by kPeriods periods of the stream, it comes to rest. Δ is what the reference before was away from c when the sample
+/// came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It takes one period,
+/// or until the sample is due; and so long that the mean of its velocity is at most half of the limit of motions, and
+/// the change of c no more than their acceleration makes. So what comes with every update is followed exactly, and what
+/// jumps is approached. Rates that a stream does not give are zero: without velocities it is followed with a lag.
+class Stream {
+ public:
+  Stream(const thunder_law& law, const SampleLayout& layout, const Options& options, const Limits& limits);
+
+  /// What comes next belongs to nothing before.
+  void begin() noexcept;
+  /// A flat sample that is due at a time [s] comes now, dt [s] after the reference that is given.
+  void take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
+            const double* reference) noexcept;
+  /// Write the reference now; where it is not finite it stays.
+  void advance(double now, double* reference) noexcept;
+
+  /// Whether Δ is there, and takes longer than samples of a stream may be apart.
+  bool is_far() const noexcept { return is_far_ && !is_over_; }
+  /// Whether the stream is late, and what moved comes to rest.
+  bool is_late() const noexcept { return is_late_; }
+
+ private:
+  using Columns = std::vector<ScalarSample>;  ///< of joints, or PoseColumns
+
+  template <class Visit>
+  void visit_groups(const MotionLimits& limits, Visit visit) const noexcept;
+  void read(const double* reference, Columns& columns) const noexcept;
+  void write(const Columns& columns, double* reference) const noexcept;
+  void plan_stop(const MotionLimits& limits) noexcept;
+  void plan_approach(const MotionLimits& limits, double least) noexcept;
+  void carry(double age) noexcept;
+
+  SampleLayout layout_;
+  bool approaches_jumps_;
+  bool turns_;                 ///< the law uses the orientation
+  std::vector<double> speed_;  ///< [rad/s or m/s] of joints
+  std::vector<double> flat_;   ///< the sample
+  PoseSample pose_{};          ///< the same
+  Columns sample_;             ///< the same
+  Columns carried_;            ///< c
+  Columns away_;               ///< Δ when the sample came
+  Columns news_;               ///< c before, less c, then
+  Columns next_;               ///< r
+  StopShape shape_;
+  std::optional<double> due_;  ///< [s]
+  double period_ = 0.0;        ///< [s] of the stream; 0 while it is not known
+  double begun_ = 0.0;         ///< [s] when Δ was away_
+  double duration_ = 0.0;      ///< [s] of Δ
+  bool rests_ = true;          ///< the sample, exactly
+  bool moves_ = false, is_far_ = false, is_late_ = false, is_over_ = true;
+};
+
+}  // namespace thunder

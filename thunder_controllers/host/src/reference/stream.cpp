@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/reference/stream.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "thunder/host/motion/pose_columns.hpp"
+#include "thunder/host/motion/spline.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kPeriods = 4.0;        // of the stream that a sample is carried on
+constexpr double kLongestPeriod = 0.1;  // [s] samples that are further apart are steps
+constexpr double kSpeedShare = 0.5;     // of a joint's velocity limit: the law needs room to catch up
+constexpr double kInstant = 1e-9;       // [s] far below a period, far above its rounding
+constexpr double kAtRest = 1e-9;        // [m/s, rad/s] rounding of what a stream computes
+
+/// Of the two quaternions of the second pose, take the one nearer to the first.
+void align(const std::vector<ScalarSample>& pose, std::vector<ScalarSample>& other) noexcept {
+  double cosine = 0.0;
+  for (std::size_t i = 3; i < 7; ++i) cosine += pose[i].value * other[i].value;
+  if (cosine >= 0.0) return;
+  for (std::size_t i = 3; i < 7; ++i) other[i] = {-other[i].value, -other[i].velocity, -other[i].acceleration};
+}
+
+/// A value that is carried on for a time, and how fast that passes.
+ScalarSample carried(const ScalarSample& x, const ScalarSample& time) noexcept {
+  const double rate = x.velocity + time.value * x.acceleration;
+  return {x.value + time.value * (x.velocity + 0.5 * time.value * x.acceleration), time.velocity * rate,
+          time.velocity * time.velocity * x.acceleration + time.acceleration * rate};
+}
+
+ScalarSample sum(const ScalarSample& a, double factor, const ScalarSample& b) noexcept {
+  return {a.value + factor * b.value, a.velocity + factor * b.velocity, a.acceleration + factor * b.acceleration};
+}
+
+bool is_finite(const ScalarSample& x) noexcept {
+  return std::isfinite(x.value) && std::isfinite(x.velocity) && std::isfinite(x.acceleration);
+}
+
+}  // namespace
+
+Stream::Stream(const thunder_law& law, const SampleLayout& layout, const Options& options, const Limits& limits)
+    : layout_(layout),
+      approaches_jumps_(options.approaches_jumps),
+      turns_(layout.is_cartesian && uses_orientation(law)),
+      speed_(limits.velocity),
+      flat_(static_cast<std::size_t>(layout.standard)),
+      sample_(layout.is_cartesian ? 7 : speed_.size()),
+      carried_(sample_),
+      away_(sample_),
+      news_(sample_),
+      next_(sample_) {}
+
+void Stream::begin() noexcept {
+  due_.reset();
+  period_ = duration_ = 0.0;
+}
+
+/// Columns that go one way together, from one to before another, with bounds of velocity and acceleration.
+template <class Visit>
+void Stream::visit_groups(const MotionLimits& limits, Visit visit) const noexcept {
+  for (std::size_t i = 0; i < speed_.size() && !layout_.is_cartesian; ++i) {
+    visit(i, i + 1, kSpeedShare * speed_[i], limits.joint_acceleration);
+  }
+  if (layout_.is_cartesian) visit(0, 3, limits.linear_velocity, limits.linear_acceleration);
+  // A quaternion goes half of the angle.
+  if (turns_) visit(3, 7, 0.5 * limits.angular_velocity, 0.5 * limits.angular_acceleration);
+}
+
+void Stream::read(const double* reference, Columns& columns) const noexcept {
+  if (layout_.is_cartesian) {
+    const PoseColumns pose = to_columns(PoseSample::from(layout_, reference));
+    std::copy(pose.begin(), pose.end(), columns.begin());
+    return;
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const double* value = reference + i;
+    columns[i] = {value[layout_.position], value[layout_.velocity], value[layout_.acceleration]};
+  }
+}
+
+void Stream::write(const Columns& columns, double* reference) const noexcept {
+  if (layout_.is_cartesian) {
+    PoseColumns pose;
+    PoseSample sample;
+    std::copy_n(columns.begin(), pose.size(), pose.begin());
+    if (from_columns(pose, sample)) sample.write(layout_, reference);
+    return;
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    double* value = reference + i;
+    value[layout_.position] = columns[i].value;
+    value[layout_.velocity] = columns[i].velocity;
+    value[layout_.acceleration] = columns[i].acceleration;
+  }
+}
+
+void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
+                  const double* reference) noexcept {
+  const double gap = due_ ? due - *due_ : 0.0, end = begun_ + duration_;
+  if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : gap;
+  begun_ = now - dt;
+  read(reference, away_);
+  news_ = due_ ? carried_ : away_;
+  due_ = due;
+  std::copy_n(sample, flat_.size(), flat_.begin());
+  rests_ = std::all_of(flat_.begin() + layout_.velocity, flat_.end(), [](double rate) { return rate == 0.0; });
+  read(sample, sample_);
+  if (layout_.is_cartesian) {
+    align(news_, away_);
+    align(away_, sample_);
+    pose_ = PoseSample::from(layout_, sample);
+    pose_.orientation = {sample_[3].value, sample_[4].value, sample_[5].value, sample_[6].value};
+  }
+  plan_stop(limits);
+  carry(begun_ - due);
+  for (std::size_t i = 0; i < away_.size(); ++i) {
+    news_[i] = sum(news_[i], -1.0, carried_[i]);
+    away_[i] = sum(away_[i], -1.0, carried_[i]);
+  }
+  const double soonest = std::max({dt, period_, due - begun_});
+  duration_ = 0.0;
+  if (approaches_jumps_) plan_approach(limits, std::max(soonest, end - begun_));
+  is_far_ = duration_ > std::max(soonest, kLongestPeriod);
+}
+
+/// How long it takes to bring the sample to rest, should it be the last one.
+void Stream::plan_stop(const MotionLimits& limits) noexcept {
+  shape_.duration = 0.0;
+  moves_ = false;
+  visit_groups(limits, [this](std::size_t first, std::size_t last, double, double acceleration) {
+    double speed = 0.0;
+    for (std::size_t i = first; i < last; ++i) speed = std::hypot(speed, sample_[i].velocity);
+    shape_.duration = std::max(shape_.duration, StopShape::shortest(speed, acceleration));
+    moves_ = moves_ || speed > kAtRest;
+  });
+}
+
+void Stream::plan_approach(const MotionLimits& limits, double least) noexcept {
+  duration_ = least;
+  visit_groups(limits, [this](std::size_t first, std::size_t last, double velocity, double acceleration) {
+    double way = 0.0, news = 0.0;
+    for (std::size_t i = first; i < last; ++i) {
+      way = std::hypot(way, away_[i].value);
+      news = std::hypot(news, news_[i].value);
+    }
+    duration_ = std::max({duration_, 2.0 * way / velocity, 2.0 * std::sqrt(news / acceleration)});
+  });
+}
+
+void Stream::carry(double age) noexcept {
+  const double horizon = kPeriods * period_;
+  const bool is_past = age > horizon;
+  is_late_ = is_past && moves_ && period_ > 0.0;
+  ScalarSample time{age, 1.0, 0.0};
+  if (is_past) time = sum({horizon, 0.0, 0.0}, 1.0, shape_.at(age - horizon, 1.0, 0.0));
+  if (!layout_.is_cartesian) {
+    std::transform(sample_.begin(), sample_.end(), carried_.begin(),
+                   [&time](const ScalarSample& x) { return carried(x, time); });
+    return;
+  }
+  PoseSample pose;
+  Vector3 turn;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const ScalarSample way = carried({pose_.position[i], pose_.velocity[i], pose_.acceleration[i]}, time);
+    const ScalarSample angle = carried({0.0, pose_.angular_velocity[i], pose_.angular_acceleration[i]}, time);
+    pose.position[i] = way.value, pose.velocity[i] = way.velocity, pose.acceleration[i] = way.acceleration;
+    turn[i] = angle.value;
+    pose.angular_velocity[i] = angle.velocity, pose.angular_acceleration[i] = angle.acceleration;
+  }
+  pose.orientation = product(from_rotation_vector(turn), pose_.orientation);
+  const PoseColumns columns = to_columns(pose);
+  std::copy(columns.begin(), columns.end(), carried_.begin());
+}
+
+void Stream::advance(double now, double* reference) noexcept {
+  const double elapsed = std::max(0.0, now - begun_);
+  is_over_ = elapsed > duration_ - kInstant;
+  carry(now - *due_);
+  if (is_over_ && (now == *due_ || rests_)) {
+    std::copy(flat_.begin(), flat_.end(), reference);  // as it is, without rounding
+    return;
+  }
+  next_ = carried_;
+  for (std::size_t i = 0; i < next_.size() && !is_over_; ++i) {
+    next_[i] = sum(next_[i], 1.0, evaluate_quintic(away_[i], {0.0, 0.0, 0.0}, duration_, elapsed / duration_));
+  }
+  if (std::all_of(next_.begin(), next_.end(), is_finite)) write(next_, reference);
+}
+
+}  // namespace thunder
