@@ -79,7 +79,7 @@ def references_row(subject: Mapping[str, Any]) -> str:
 
 def streams_row(subject: Mapping[str, Any]) -> str:
     """One robot and law as a row of Markdown."""
-    ways = subject["ways"].values()
+    ways = [[pair[kind] for pair in way] for way in subject["ways"].values() for kind in ("plain", "guarded")]
     limited = ", ".join(str(sum(stream["limited"] for stream in way)) for way in ways)
     cut = ", ".join(str(sum(stream["rate_limited"] for stream in way)) for way in ways)
     ends = ", ".join(f"{1e3 * max((stream['end'] for stream in way), default=0.0):.3g}" for way in ways)
@@ -112,7 +112,7 @@ def main() -> int:
     for name, amount, row, head in (
         ("references", str(arguments.references), references_row, "endings | beyond limits [rad, m] | wrong |\n"),
         ("streams", str(arguments.streams), streams_row,
-         "limited steps: as it is, 1 kHz, 100 Hz, 50 Hz | effort rate limited | worst end [mm, mrad] | wrong |\n"),
+         "limited steps at 1 kHz, 100 Hz, 50 Hz, each as it is and guarded | effort rate limited | worst end [mm, mrad] | wrong |\n"),
         ("adversary", str(arguments.updates), adversary_row,
          "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
     ):  # fmt: skip
