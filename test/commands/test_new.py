@@ -49,19 +49,13 @@ def _light_arm() -> str:
 
 @pytest.mark.slow
 def test_a_light_arm_with_its_jaw_free_does_not_run_away(build_cache: Path, tmp_path: Path) -> None:
-    """Nor where a moment of a kg·m² counts as little as a mass of a kilogram, as for larger arms."""
+    """Though a moment of a kg·m² counts as little as a mass of a kilogram, as for larger arms."""
     (tmp_path / "light.urdf").write_text(_light_arm())
     file = begin_scenario(tmp_path / "arm", str(tmp_path / "light.urdf"), {})
-    assert "# It is light: " in file.read_text()
     fixed, adaptive = run_scenario(load_scenario(file), tmp_path / "results").runs
     assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is None
     # 0.8 and 359 mrad were seen.
     assert adaptive.metrics["final_error_norm"] < 5e-3 < 0.1 < fixed.metrics["final_error_norm"]
-    document = yaml.safe_load(file.read_text())
-    del document["law"]["gains"]
-    file.write_text(yaml.safe_dump(document | {"duration": 3}))
-    fixed, adaptive = run_scenario(load_scenario(file), tmp_path / "without").runs
-    assert fixed.metrics["fault"] is None and adaptive.metrics["fault"] is None
 
 
 @pytest.mark.slow

@@ -310,6 +310,17 @@ def test_patience_counts_time_not_good_samples(library: Library) -> None:
     assert 100 <= k <= 120
 
 
+@pytest.mark.parametrize(("fast", "in_all", "is_stopped"), [(1, 10, False), (1, 4, False), (1, 2, True), (9, 10, True)])
+def test_a_speed_that_is_seldom_beyond_its_limit_does_not_stop_the_arm(
+    library: Library, fast: int, in_all: int, is_stopped: bool
+) -> None:
+    """A joint that is held at its limit, measured with noise, is beyond it now and then; one that oscillates, often."""
+    loop = Loop(library, velocity_limit_patience=0.1)
+    speed = np.array([1.1 * VELOCITY[0], 0.0])
+    acted = [loop.update(qd=speed if k % in_all < fast else REST) for k in range(1000)]
+    assert any(Guard.RUNAWAY in guards for guards in acted) == is_stopped
+
+
 # --- resuming --------------------------------------------------------------------------------------------------------
 
 DISPLACED = START + [1.5, 0.8]

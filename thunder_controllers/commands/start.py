@@ -36,17 +36,6 @@ LARGEST = {JointKind.REVOLUTE: 0.3, JointKind.PRISMATIC: 0.1}
 """Amplitudes of its joints [rad or m]."""
 
 
-LIGHT = 1.0
-"""Mass of an arm [kg] below which its moments of inertia adapt as slowly as `SLOWLY` says."""
-
-SLOWLY = {"gamma_inertia": 1e4}
-"""A kilogram at 0.1 m is adapted like a kilogram; by default one at 1 m is, which is the size of larger arms.
-
-With that, an arm of half a kilogram takes the weight of its payload for a moment of inertia, hundreds of times that of
-its last link, which its feedback does not bear.
-"""
-
-
 class ProjectError(ThunderError):
     """A project cannot be begun there."""
 
@@ -108,8 +97,6 @@ def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path
     target = folder / "scenario.yaml"
     with target.open("w", encoding="utf-8") as out:
         out.write(f"# {model.name} carries what its controller does not know. docs/simulation.md lists the keys.\n")
-        if "gains" in scenario["law"]:
-            out.write("# It is light: moments of inertia adapt more slowly, or grow beyond what its loop bears.\n")
         yaml.safe_dump({"name": name, **scenario}, out, sort_keys=False, default_flow_style=None, width=120)
     return target
 
@@ -126,8 +113,6 @@ def _scenario(model: RobotModel, path: str, options: dict[str, Any]) -> dict[str
     frequencies = [FREQUENCIES[i % len(FREQUENCIES)] for i in range(model.n)]
     centre = [_middle(joint) for joint in joints]
     law: dict[str, Any] = {"name": "partially_known", **({"options": {"friction": "adapted"}} if rubs else {})}
-    if mass < LIGHT:
-        law["gains"] = SLOWLY
     return {
         "robot": path,
         **own,

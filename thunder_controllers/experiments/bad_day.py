@@ -1,7 +1,7 @@
 """The Cartesian law on a bad day: the Panda where a lab takes it in the first week, without the host's help.
 
 Soft stops of the host stay; jumps are not approached, no reference is given up and none is checked: the law must not
-need that.
+need that. The last group is of other arms as well.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Experiment, Group, Settings
 from thunder_controllers.experiments.runner import load_robot
+from thunder_controllers.experiments.studies.arms import arms
 from thunder_controllers.host import Library
 from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.resources import share
@@ -326,5 +327,6 @@ def bad_day() -> Experiment:
             "adaptation": adaptation,
             "published": published,
             "holding": holding,
+            "arms": arms,
         },
     )

@@ -25,8 +25,9 @@ SINGULAR_POOL = 4000
 
 
 def postures(rng: Generator, library: Library, count: int) -> FloatArray:
-    """Draw joint positions, uniform within the margin, shape (count, n)."""
-    lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
+    """Draw joint positions, uniform within the margin, shape (count, n); a joint without limits turns once."""
+    lower = np.where(np.isfinite(library.position_lower), library.position_lower, -np.pi)
+    upper = np.where(np.isfinite(library.position_upper), library.position_upper, np.pi)
     keep = MARGIN * (upper - lower)
     return np.asarray(rng.uniform(lower + keep, upper - keep, (count, library.n_joints)))
 

@@ -18,10 +18,7 @@ from thunder_dynamics.errors import listed
 FEEDBACK, BOUNDS = "the velocity feedback leaves no margin", "the bounds of the estimates leave no margin"
 """Beginnings of the host's notes about gains."""
 
-SLOWER = (
-    "a larger gamma (gamma_inertia: 1e4 for arms of less than a kilogram) lets them grow more slowly, nearer bounds "
-    "(pi_upper) less far"
-)
+SLOWER = "a larger gamma lets them grow more slowly, nearer bounds (pi_upper) less far"
 """What mends estimates that leave no margin."""
 
 UNTOLD = ("the plant's gravity", "the plant's efforts")

@@ -26,19 +26,10 @@ bool Freshness::repeats(double clock) noexcept {
   return is_same;
 }
 
-/// The speed of the fastest joint, in velocity limits.
-double Freshness::pace(const double* qd) const noexcept {
-  double fastest = 0.0;
-  for (std::size_t i = 0; i < velocity_limit_.size(); ++i) {
-    fastest = std::max(fastest, std::abs(qd[i]) / velocity_limit_[i]);
-  }
-  return fastest;
-}
-
 bool Freshness::record(const double* q, const double* qd, double dt, const double* clock) noexcept {
   const bool is_same = clock ? repeats(*clock) : repeats(q, qd);
   const double elapsed = dt > 0.0 && std::isfinite(dt) ? dt : 0.0;
-  age_ = is_same && has_last_ ? age_ + elapsed * (clock ? 1.0 : pace(qd)) : 0.0;
+  age_ = is_same && has_last_ ? age_ + elapsed * (clock ? 1.0 : largest_ratio(qd, velocity_limit_)) : 0.0;
   has_last_ = true;
   return age_ <= timeout_;
 }

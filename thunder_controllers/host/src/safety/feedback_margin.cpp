@@ -26,7 +26,7 @@ constexpr double kAddsEnergy = 1e-3;  // of the fastest feedback: what rounding 
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
 constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
 constexpr const char* kPosture = "q_home";
-constexpr std::size_t kMassAndMoments[] = {0, 4, 7, 9};  // of a link's parameters: m, Ixx, Iyy, Izz
+constexpr std::size_t kMoments[] = {4, 7, 9};  // of a link's parameters: Ixx, Iyy, Izz
 
 /// A joint's position at a place from 0 to 1 of its range.
 double position_at(const Limits& limits, std::size_t joint, double place) {
@@ -166,7 +166,8 @@ class RestingLaw {
   std::optional<FeedbackMargin> adding_;
 };
 
-/// The initial state, but for the estimates: mass and moments of inertia are at the state's upper bounds, where it has any.
+/// The initial state, but for the estimates: moments of inertia are at the state's upper bounds, where it has any. Not
+/// the mass: gravity shows what is wrong with it, and nothing shows a moment at rest.
 std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
   const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
   if (!entry || entry_size(*entry) % kInertialParameters != 0) return std::nullopt;
@@ -174,7 +175,7 @@ std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const 
   write_entries(law.state, initial_state, law.name, state);
   std::vector<double> estimates = read_entry(*entry, state.data());
   for (std::size_t link = 0; link < estimates.size(); link += kInertialParameters) {
-    for (const std::size_t i : kMassAndMoments) {
+    for (const std::size_t i : kMoments) {
       if (std::isfinite(entry->upper[link + i])) estimates[link + i] = entry->upper[link + i];
     }
   }
@@ -241,7 +242,7 @@ std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& li
   const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
   if (!last || !(last->share > kLargestFeedbackShare)) return {};
   const double nearer = (last->share - first->share) / (kLargestFeedbackShare - first->share);
-  return {"the bounds of the estimates leave no margin at " + rate + ": with mass and moments of inertia there, the " +
+  return {"the bounds of the estimates leave no margin at " + rate + ": with moments of inertia there, the " +
           "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) " +
           "nearer to the estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
 }

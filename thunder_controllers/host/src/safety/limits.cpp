@@ -60,4 +60,10 @@ Limits limits_of(const Options& options, const thunder_library& library) {
   return limits;
 }
 
+double largest_ratio(const double* qd, const std::vector<double>& velocity_limit) noexcept {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < velocity_limit.size(); ++i) largest = std::max(largest, std::abs(qd[i]) / velocity_limit[i]);
+  return largest;
+}
+
 }  // namespace thunder

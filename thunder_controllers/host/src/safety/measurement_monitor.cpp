@@ -7,21 +7,6 @@
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
-namespace {
-
-constexpr double kPauseShare = 0.2;
-
-}  // namespace
-
-void Persistence::record(bool is_there, double interval) noexcept {
-  if (is_there) {
-    time_ += pause_ + interval;
-    pause_ = 0.0;
-  } else if (time_ > 0.0) {
-    pause_ += interval;
-    if (pause_ > kPauseShare * patience_) clear();
-  }
-}
 
 MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& limits)
     : timeout_(options.measurement_timeout),
@@ -47,14 +32,6 @@ bool MeasurementMonitor::is_stale(double t) noexcept {
   if (!overtaken) newest_ = t;
   has_stamp_ = true;
   return stale;
-}
-
-double MeasurementMonitor::largest_ratio(const double* qd) const noexcept {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < velocity_limit_.size(); ++i) {
-    largest = std::max(largest, std::abs(qd[i]) / velocity_limit_[i]);
-  }
-  return largest;
 }
 
 /// At the first good measurement after others: how long they lasted is the longer of what the updates and what the
@@ -85,7 +62,7 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
     gap_ += elapsed;
     return guards;
   }
-  const double largest = largest_ratio(qd);
+  const double largest = largest_ratio(qd, velocity_limit_);
   resumes_ = is_in_gap_;
   if (resumes_) end_gap(t, q, elapsed);
   const double interval = has_good_ && t > good_ ? t - good_ : elapsed;

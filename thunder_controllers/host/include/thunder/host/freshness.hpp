@@ -29,7 +29,6 @@ class Freshness {
  private:
   bool repeats(const double* q, const double* qd) noexcept;
   bool repeats(double clock) noexcept;
-  double pace(const double* qd) const noexcept;
 
   double timeout_ = std::numeric_limits<double>::infinity();  ///< [s]
   std::vector<double> velocity_limit_;

@@ -46,8 +46,8 @@ struct Options {
   std::vector<double> effort_rate_limit = {};
   std::vector<double> velocity_limit = {};
 
-  /// [s] A joint faster than its velocity limit for longer than this, without a pause of a fifth of it, latches a stop:
-  /// the arm has run away. Infinite: never. Positive.
+  /// [s] A joint faster than its velocity limit for longer than this, less half the time in which none is, latches a
+  /// stop: the arm has run away. Infinite: never. Positive.
   double velocity_limit_patience = 0.5;
 
   /// [1] A joint faster than so many velocity limits has run away at once, see Confirmation. At least 1, which suits

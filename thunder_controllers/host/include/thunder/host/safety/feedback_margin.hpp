@@ -40,9 +40,9 @@ std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Librar
                                               const Options& options);
 
 /// What a person should know of the margin before the arm moves: a sentence if the feedback makes speeds grow, or leaves
-/// no margin as it starts. If it leaves one, a sentence if none is left once mass and moments of inertia of the
-/// estimates are at their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on
-/// the velocity in some laws.
+/// no margin as it starts. If it leaves one, a sentence if none is left once moments of inertia of the estimates are at
+/// their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on the velocity in
+/// some laws.
 ///
 /// Throws as feedback_margin does.
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,

@@ -32,4 +32,7 @@ inline constexpr double kDefaultRampPeriods = 50.0;
 /// Throws HostError(law) for a joint without an effort limit: nothing can stand for that.
 Limits limits_of(const Options& options, const thunder_library& library);
 
+/// The speed of the fastest joint in velocity limits [1].
+double largest_ratio(const double* qd, const std::vector<double>& velocity_limit) noexcept;
+
 }  // namespace thunder

@@ -10,20 +10,22 @@
 
 namespace thunder {
 
-/// How long something lasts: true once it has lasted for longer than the patience without a pause of a fifth of it.
+/// How long something has been so, less half the time in which it was not, as where a joint oscillates: what is so for
+/// less than a third of the time, as a speed whose noise reaches over its limit, never lasts.
 class Persistence {
  public:
   explicit Persistence(double patience) : patience_(patience) {}
 
-  void clear() noexcept { time_ = pause_ = 0.0; }
-  /// Let `interval` [s] pass, at the end of which it is there or not.
-  void record(bool is_there, double interval) noexcept;
+  void clear() noexcept { time_ = 0.0; }
+  /// Let `interval` [s] pass, at the end of which it is so or not.
+  void record(bool is_so, double interval) noexcept {
+    time_ = std::max(0.0, time_ + (is_so ? interval : -0.5 * interval));
+  }
   bool is_exhausted() const noexcept { return time_ > patience_; }
 
  private:
   double patience_;
   double time_ = 0.0;
-  double pause_ = 0.0;
 };
 
 /// Whether something is so in three good measurements, and since then in a third of them, as where a joint oscillates:
@@ -54,8 +56,7 @@ class MeasurementMonitor {
   GuardBits check(double t, const double* q, const double* qd, bool has_others, double dt, double elapsed) noexcept;
 
   /// Whether some joint is faster than velocity_stop_ratio times its limit, or was faster than its limit for longer than
-  /// velocity_limit_patience without a pause. A fifth of the patience is a pause; shorter ones occur where joints
-  /// oscillate. Time is counted from one good measurement to the next.
+  /// velocity_limit_patience, less half the time in which none was. Time is counted from one good measurement to the next.
   bool has_run_away() const noexcept { return far_too_fast_.holds() || too_fast_.is_exhausted(); }
 
   /// Whether good measurements were missing for longer than gap_limit, or the first one after a gap lies further away
@@ -76,7 +77,6 @@ class MeasurementMonitor {
 
  private:
   bool is_stale(double t) noexcept;
-  double largest_ratio(const double* qd) const noexcept;
   void end_gap(double t, const double* q, double elapsed) noexcept;
 
   double timeout_;
