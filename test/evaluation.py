@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,8 +22,8 @@ def robot_file(name: str) -> Path:
     return ROOT / "config" / "robots" / f"{name}.yaml"
 
 
-def load_robot(name: str) -> RobotModel:
-    return load_model(robot_file(name))
+def load_robot(name: str, **options: Any) -> RobotModel:
+    return load_model(robot_file(name), **options)
 
 
 def symbolic_values(model: RobotModel, group: str) -> np.ndarray:

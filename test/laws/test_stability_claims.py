@@ -38,7 +38,7 @@ POSES = {"panda": [0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5], "ur5": [0.3, -1.2, 1.5,
 def arm(name: str) -> RobotModel:
     """An arm of a file, or a random one of six joints with friction."""
     if not name.startswith("random"):
-        return load_robot(name)
+        return load_robot(name, without_rotors=True)  # for what drives may have beside the file slows adaptation down
     model, rng = random_robot(int(name.split()[1]), 6), np.random.default_rng(1)
     links = [
         replace(link, friction=(float(a), float(b)), coulomb=float(c))

@@ -90,6 +90,8 @@ def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path
     if others := model.other_joints:
         raise ModelError(f"the joints {listed(others)}", where=str(file), valid=SINGLE_JOINTS)
     options = dict(reading)
+    if any(map(math.isnan, model.rotor_inertias)):  # the simulated arm has none where its file says nothing of them
+        options["without_rotors"] = True
     if "packages" in options:  # relative to the scenario there, to the working directory here
         options["packages"] = {package: os.path.abspath(path) for package, path in options["packages"].items()}
     scenario = _scenario(model, os.path.relpath(file, folder.resolve()), options)

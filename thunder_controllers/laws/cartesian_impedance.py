@@ -53,7 +53,7 @@ def _gains(robot: RobotExpressions, signals: Signals, rows: int) -> tuple[SX, SX
     K = signals.gain(
         "K",
         size=rows,
-        default=stiffness_by_inertia(robot, rows, STIFFNESS, FASTEST["default"] / 2.0),
+        default=stiffness_by_inertia(robot, rows, STIFFNESS, FASTEST["default"] / 4.0),
         bounds=(0.0, 5000.0),
         unit="N/m, N·m/rad",
         doc="Stiffness along the axes of the world, then about those of the desired frame.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -33,6 +34,18 @@ and the estimates have their part. `default` leaves room for that in both, `stif
 LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""
 
+LARGEST_ADAPTATION = 0.4
+"""Of K_d per period, where the inertia that K_d moves is known [1]: what delay and sampling bear (theory.md §5)."""
+
+BANDWIDTH, PERIOD = 10.0, 1e-3
+"""Λ by default [1/s], and the period of the loop that defaults are for [s]."""
+
+UNKNOWN_ROTOR = 1.0 / 300.0
+"""Of a drive of which nothing but its effort limit is known [kg·m² / N·m]: 0.29 at the shoulder of a Panda."""
+
+UNCERTAIN_RATIO = 2.0
+"""Times that a guess of a rotor may be off."""
+
 NO_LEAST_INERTIA = 1e6
 """For links that no joint turns about an axis [kg·m²]."""
 
@@ -60,6 +73,7 @@ def fastest_of(profile: str) -> float:
     return FASTEST[profile]
 
 
+@lru_cache(maxsize=8)
 def damping_by_inertia(robot: RobotExpressions, fastest: float = FASTEST["default"]) -> FloatArray:
     """K_d proportional to the least inertia that each joint alone moves, shape (n,).
 
@@ -69,6 +83,23 @@ def damping_by_inertia(robot: RobotExpressions, fastest: float = FASTEST["defaul
     apparent = _least_of_joints(arm, robot.n)
     scale = fastest / arm.largest(fastest_damping(apparent))
     return _rounded(np.minimum(scale * apparent, LARGEST))
+
+
+def adaptation_limit(robot: RobotExpressions) -> float:
+    """What the integral action of an adaptation may be per period, of K_d: Δ Σ (YΓ⁻¹Yᵀ)_jj/K_d,j [1].
+
+    With k = YΓ⁻¹Yᵀ and s = ė + Λe a joint whose drive has an inertia I that no regressor has moves by
+    I ë + K_d ė + (K_d Λ + k) e + kΛ ∫e = 0. By Routh that is stable for k < K_d Λ/(r − 1), r = Λ I/K_d, and for any k
+    where r < 1. Where the file is silent about a rotor, I is what the drive may well have, `UNKNOWN_ROTOR` times its
+    effort limit: that is in no model, and bounds only how eager the adaptation may be. Half of the bound is a margin;
+    up to r = `UNCERTAIN_RATIO` the guess is no reason.
+    """
+    effort = np.array([link.joint.limits.effort for link in robot.model.links])
+    rotors = np.where(np.isnan(robot.model.rotor_inertias) & np.isfinite(effort), UNKNOWN_ROTOR * effort, 0.0)
+    ratio = float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot)))
+    if ratio <= UNCERTAIN_RATIO:
+        return LARGEST_ADAPTATION
+    return float(f"{min(LARGEST_ADAPTATION, 0.5 * BANDWIDTH * PERIOD / (ratio - 1.0)):.3g}")
 
 
 def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float], frequency: float) -> FloatArray:
