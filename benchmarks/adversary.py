@@ -112,7 +112,7 @@ def main() -> int:
     for name, amount, row, head in (
         ("references", str(arguments.references), references_row, "endings | beyond limits [rad, m] | wrong |\n"),
         ("streams", str(arguments.streams), streams_row,
-         "limited steps at 1 kHz, 100 Hz, 50 Hz, as it is and guarded | effort rate limited | worst end [mm, mrad] | wrong |\n"),
+         "limited steps (each way as it is, guarded) | effort rate limited | worst end [mm, mrad] | wrong |\n"),
         ("adversary", str(arguments.updates), adversary_row,
          "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
     ):  # fmt: skip
