@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -18,19 +17,12 @@ from urdf_agreement import (
     reference_of,
 )
 
+from thunder_controllers.experiments.studies.arms import collection
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 
 RELATIVE = 1e-8  # the acceptance limit
-
-
-def collection() -> Path | None:
-    try:
-        package = metadata.distribution("example-robot-data")
-    except metadata.PackageNotFoundError:
-        return None
-    return Path(str(package.locate_file("cmeel.prefix/share/example-robot-data/robots")))
 
 
 FOLDER = collection()

@@ -13,7 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from thunder_controllers.commands.experiment import experiment as command
 from thunder_controllers.experiments import bad_day, draws
-from thunder_controllers.experiments.experiment import Settings, load_experiment
+from thunder_controllers.experiments.experiment import DONE, Settings, load_experiment
+from thunder_controllers.experiments.runner import run_case
+from thunder_controllers.experiments.studies import arms
 from thunder_controllers.experiments.table import COLUMNS
 from thunder_controllers.host import Library
 
@@ -51,10 +53,19 @@ def test_the_command_writes_table_and_figure_and_repeats_itself(tmp_path: Path) 
 def test_all_groups_can_be_built_and_the_first_cases_do_not_depend_on_the_others() -> None:
     groups = load_experiment("bad_day").select((), Settings(cases=5))
     assert list(groups) == list(bad_day.bad_day().groups)
-    assert [len(group.cases) for group in groups.values()] == [5, 5, 4, 9, 4, 6, 2]
+    assert [len(group.cases) for group in groups.values()][:-1] == [5, 5, 4, 9, 4, 6, 2]
+    assert len(groups["arms"].cases) == 8 * (len(arms.ARMS) if arms.collection() else 2)
     again = load_experiment("bad_day").select(("references",), Settings(cases=5))
     assert again["references"].cases == groups["references"].cases
     assert bad_day.holding(Settings(long=True)).cases[0].config.duration == 606.0
+
+
+def test_arms_of_the_project_do_not_run_away_with_rotors_that_their_files_leave_out() -> None:
+    group = arms.arms(Settings(cases=1))
+    cases = [case for case in group.cases if case.row.startswith(("panda", "ur5"))]
+    assert len(cases) == 2 * 2 * 4  # arms, laws; two drives, without and with rotors
+    assert [run_case(case).ended for case in cases] == [DONE] * len(cases)
+    assert ("left out" in group.title) == (arms.collection() is None)
 
 
 def test_pairs_fill_the_ranges_and_can_be_reached(library: Library) -> None:

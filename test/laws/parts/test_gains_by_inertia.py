@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import differential_evolution
 
 from thunder_controllers.laws.parts.gains import (
+    BANDWIDTH,
     FASTEST,
+    LARGEST_ADAPTATION,
+    PERIOD,
+    UNKNOWN_ROTOR,
+    adaptation_limit,
     damping_by_inertia,
     least_inertia,
     stiffness_by_inertia,
@@ -63,3 +68,24 @@ def test_no_inertia_within_the_bounds_adds_more_velocity_feedback_than_promised(
         added = body.T @ (signs * np.outer(root, root)) @ body
         largest = max(largest, np.linalg.eigvals(np.linalg.solve(evaluate(robot, "M", {"q": q}), added)).real.max())
     assert 0.2 < largest <= 1.005
+
+
+def test_an_adaptation_at_its_limit_is_stable_with_the_rotors_that_a_file_leaves_out() -> None:
+    """By the roots of I s³ + K_d s² + (K_d Λ + k) s + kΛ, k what the limit permits, for every joint of a UR5."""
+    robot = RobotExpressions(load_robot("ur5"))
+    K_d, limit = damping_by_inertia(robot), adaptation_limit(robot)
+    rotors = UNKNOWN_ROTOR * np.array([link.joint.limits.effort for link in robot.model.links])
+
+    def slowest(k: FloatArray) -> list[float]:
+        polynomials = zip(rotors, K_d, K_d * BANDWIDTH + k, k * BANDWIDTH, strict=True)
+        return [float(np.roots(coefficients).real.max()) for coefficients in polynomials]
+
+    assert max(slowest(limit * K_d / PERIOD)) < 0.0
+    assert max(slowest(2.05 * limit * K_d / PERIOD)) > 0.0  # half is the margin
+    assert max(slowest(LARGEST_ADAPTATION * K_d / PERIOD)) > 0.0
+
+
+def test_an_adaptation_is_as_eager_as_the_loop_bears_where_rotors_are_known_or_do_not_matter() -> None:
+    for name in ("panda", "planar3r", "rpr", "sea2"):
+        assert adaptation_limit(RobotExpressions(load_robot(name))) == LARGEST_ADAPTATION
+    assert adaptation_limit(RobotExpressions(load_robot("ur5", without_rotors=True))) == LARGEST_ADAPTATION

@@ -88,7 +88,7 @@ ARMS: Mapping[str, Arm] = {
     "talos_left_arm": Arm("talos_data/robots/talos_left_arm.urdf", "gripper_left_base_link", ("gripper_left_joint",)),
     "baxter": Arm("baxter_description/urdf/baxter.urdf", "left_gripper_base_link", BAXTER),
 }
-"""Five to seven joints, 0.6 to 30 kg."""
+"""Five to seven joints each."""
 
 
 def collection() -> Path | None:
@@ -190,7 +190,10 @@ def _cases(name: str, law: str, file: Path, settings: Settings) -> list[Case]:
 
 
 def arms(settings: Settings) -> Group:
-    """Each arm with true links off by ±20 %, quantised encoders, delay or lag, without and with rotors."""
+    """Each arm with true links off by ±20 %, quantised encoders, delay or lag, without and with rotors.
+
+    A start for every hundred cases that are asked for, one at least.
+    """
     files = {name: _file(arm) for name, arm in ARMS.items()}
     missing = [name for name, file in files.items() if file is None]
     cases = [
