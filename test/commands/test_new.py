@@ -92,7 +92,10 @@ def test_what_it_says_next_runs_where_a_package_lies_elsewhere(tmp_path: Path) -
 def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> None:
     reading = {"ee_link": "my_flange", "xacro_args": {"prefix": "my_"}}
     document = yaml.safe_load(begin_scenario(tmp_path / "arm", str(XACRO), reading).read_text())
-    assert document["ee_link"] == "my_flange" and document["robot_options"] == {"xacro_args": {"prefix": "my_"}}
+    assert document["ee_link"] == "my_flange" and document["robot_options"] == {
+        "xacro_args": {"prefix": "my_"},
+        "without_rotors": True,
+    }
     assert document["plant"]["engine"] == "mujoco" and document["plant"]["xacro_args"] == {"prefix": "my_"}
     assert (tmp_path / "arm" / document["robot"]).resolve() == XACRO.resolve()
     elbow = document["reference"]["centre"][3]

@@ -151,10 +151,19 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
 
 def test_the_defaults_are_slow_enough_for_a_ur5_whose_drives_its_file_leaves_out(ur5: Library) -> None:
     """Also where the estimates may go; where they may go further, that is said, and of which joint."""
-    assert notes(ur5, "slotine_li") == []
-    (note,) = notes(ur5, "slotine_li", {"least_inertia": [0.003] * 3})
+    eager = {"adaptation_limit": 0.4}
+    assert notes(ur5, "slotine_li", eager) == []
+    (note,) = notes(ur5, "slotine_li", eager | {"least_inertia": [0.003] * 3})
     assert note.startswith("the bounds of the estimates leave no margin at 1000 Hz")
     assert "the speed of wrist_3_joint away" in note
+
+
+def test_an_adaptation_that_is_slow_for_rotors_that_are_not_stated_is_said(ur5: Library) -> None:
+    (note,) = notes(ur5, "slotine_li")
+    assert note.startswith("the adaptation is slow (adaptation_limit 6")
+    assert f"which rotors turn with {', '.join(ur5.joint_names)}: state them there (rotor)" in note
+    stated = load_robot("ur5", without_rotors=True)
+    assert notes(Library(build(stated, ["slotine_li"], python=False) / "libur5.so"), "slotine_li") == []
 
 
 def test_feedback_that_makes_speeds_grow_is_said_as_such(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def weighted_fit(W: FloatArray, y: FloatArray, freedom: FloatArray, unknown: flo
     for _ in range(REWEIGHTINGS):
         weighted = W / variance[:, None]
         information = np.einsum("tjk,tjl->kl", weighted, W, optimize=True)
-        covariance = np.linalg.inv(information + np.eye(W.shape[2]) / unknown**2)
+        values, vectors = np.linalg.eigh(information)  # semidefinite, but for rounding: then there is no inverse
+        covariance = vectors / (np.fmax(values, 0.0) + 1.0 / unknown**2) @ vectors.T
         x = covariance @ np.einsum("tjk,tj->k", weighted, y)
         variance = np.fmax(((y - W @ x) ** 2).sum(axis=0) / np.fmax(freedom, 1.0), LEAST_VARIANCE)
     return Fit(x, covariance, information, variance)

@@ -8,10 +8,14 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
 #include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder {
 namespace {
+
+constexpr const char* kAdaptationLimit = "adaptation_limit";
+constexpr double kSlowAdaptation = 0.01;  // of the damping, in each period: seconds for what is seen best
 
 bool is_same_robot(const thunder_library& a, const thunder_library& b) {
   return a.n_joints == b.n_joints && std::strcmp(a.robot, b.robot) == 0;
@@ -37,6 +41,23 @@ void check_range(const double* values, const double* lower, const double* upper,
     throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + verb + format(values[i]), where,
                     "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
   }
+}
+
+/// That a law adapts slowly by default, as drives may have more inertia than the robot file says; empty if it does not.
+std::string adaptation_note(const Library& library, const std::string& law, const NamedValues& gains) {
+  const thunder_entry* limit = entry_if_any(library.law(law).gains, kAdaptationLimit);
+  if (!limit || limit->defaults[0] > kSlowAdaptation) return {};
+  if (const auto given = gains.find(kAdaptationLimit); given != gains.end() && given->second[0] != limit->defaults[0]) {
+    return {};
+  }
+  const thunder_library& data = library.data();
+  std::string joints;
+  for (int i = 0; i < data.n_joints; ++i) {
+    if (std::isnan(data.rotor_inertia[i])) joints += (joints.empty() ? "" : ", ") + std::string(data.joint_names[i]);
+  }
+  return "the adaptation is slow (" + std::string(kAdaptationLimit) + " " + format(limit->defaults[0]) +
+         "), as the robot file does not say which rotors turn with " + joints +
+         ": state them there (rotor), even roughly, or that there are none (without_rotors)";
 }
 
 }  // namespace
@@ -71,6 +92,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       wanted_effort(safe_effort) {
   const auto more = feedback_notes(library, law_name, gain_values, initial_state, options);
   notes.insert(notes.end(), more.begin(), more.end());
+  if (const std::string slow = adaptation_note(*library, law_name, gain_values); !slow.empty()) notes.push_back(slow);
 }
 
 Controller::Parts& Controller::parts(const char* what) const {
