@@ -33,8 +33,14 @@ def describe(flags: Sequence[str], core: int) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "compiler": {x: toolchain.run([*toolchain.compiler(x), "--version"]).splitlines()[0] for x in ("c", "c++")},
         "flags": list(flags),
-        "versions": {"Python": platform.python_version(), **{k: metadata.version(v) for k, v in PACKAGES.items()}},
+        "versions": {"Python": platform.python_version(), **installed_versions()},
     }
+
+
+def installed_versions() -> dict[str, str]:
+    """Of those of the packages that are there: not every benchmark has a peer."""
+    there = {distribution.name for distribution in metadata.distributions()}
+    return {name: metadata.version(package) for name, package in PACKAGES.items() if package in there}
 
 
 def line(flags: Sequence[str]) -> str:
