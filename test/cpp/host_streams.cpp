@@ -177,8 +177,8 @@ std::string find_wrong(const Stream& stream, std::size_t way) {
   if (plain.is_stopped) return {};  // the law cannot follow it
   if (guarded.is_stopped) return "stopped";
   const auto than = [](double has, double before) { return thunder::format(has) + ", not " + thunder::format(before); };
-  if (guarded.limited > plain.limited) return "limited steps " + than(guarded.limited, plain.limited);
-  if (guarded.late > plain.late) return "late steps " + than(guarded.late, plain.late);
+  if (plain.limited == 0 && guarded.limited > 0) return "limited steps " + than(guarded.limited, 0.0);
+  if (plain.late == 0 && guarded.late > 0) return "late steps " + than(guarded.late, 0.0);
   const bool is_late = kWays[way].latest > 0.0;  // then an arm whose estimates have not converged may end anywhere
   const double end = std::max(plain.end, finest.end);
   if (!is_late && guarded.end > kSlack * end + kClose) return "away at the end " + than(guarded.end, end);
