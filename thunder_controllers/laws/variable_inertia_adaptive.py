@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import PI_LOWER, PI_UNITS, PI_UPPER, AdaptationLimit
+from thunder_controllers.laws.parts.gains import LARGEST_ADAPTATION
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, check_options
 from thunder_controllers.laws.parts.redundancy import factor_ldl
@@ -194,7 +195,7 @@ class Masses:
         )
         sigma = last + reciprocal(1.0 + fall * self._elapsed**power)
         self._rates = reciprocal(sigma * gamma)
-        self._limit = AdaptationLimit(signals)
+        self._limit = AdaptationLimit(signals, LARGEST_ADAPTATION)
         self._motion = motion(signals, signals.reference.qd)
 
     def regressor(self, q: SX, qd: SX, qdd: SX) -> SX:

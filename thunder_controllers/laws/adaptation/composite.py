@@ -11,7 +11,6 @@ from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalG
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import factor, solve_lower, solve_upper
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import adaptation_limit
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -77,7 +76,7 @@ class CompositeAdaptation:
             self._parameters = ca.vertcat(self.estimate, friction.estimate)
         if not consistent:
             self._estimates.declare_bounds()
-        self.limit = AdaptationLimit(signals, adaptation_limit(robot))
+        self.limit = AdaptationLimit(signals)
         self._weight = prediction_weight(signals)
         self._forgetting = signals.gain(
             "forgetting", default=0.2, bounds=(0.0, 10.0), unit="1/s", doc="Rate λ at which old data is forgotten."

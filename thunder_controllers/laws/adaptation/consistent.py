@@ -11,7 +11,6 @@ from thunder_controllers.laws.adaptation.eigen import lacking
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, gamma_of, gamma_of_links
 from thunder_controllers.laws.adaptation.pseudo_inertia import force_matrix, pseudo_inertia, reg_from_pseudo_inertia
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import adaptation_limit
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
@@ -57,7 +56,7 @@ class ConsistentAdaptation:
         self._root, self._inverse = root, reciprocal(root)
         self._least = LEAST_MOMENT * ca.sqrt(inertia)
         self._estimates.declare_bounds()
-        self.limit = AdaptationLimit(signals, adaptation_limit(robot))
+        self.limit = AdaptationLimit(signals)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one Euler step, projected; arguments as of `Adaptation.step`."""

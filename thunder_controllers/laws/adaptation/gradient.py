@@ -8,7 +8,6 @@ import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import adaptation_limit
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -44,7 +43,7 @@ class GradientAdaptation:
         self._rates = DiagonalGain(signals, len(links)).inverse
         if projects:
             self._estimates.declare_bounds()
-        self.limit = AdaptationLimit(signals, adaptation_limit(robot))
+        self.limit = AdaptationLimit(signals)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one Euler step, clamped; arguments as of `Adaptation.step`."""

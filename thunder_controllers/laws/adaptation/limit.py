@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.laws.parts.gains import LARGEST_ADAPTATION, NO_LEAST_INERTIA, least_inertia
+from thunder_controllers.laws.parts.gains import NO_LEAST_INERTIA, adaptation_limit, least_inertia
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
@@ -38,14 +38,14 @@ class AdaptationLimit:
 
     Args:
         signals: Where the gain adaptation_limit is declared.
-        default: Of that gain.
+        default: Of that gain; None: what drives bear of which the robot file may be silent, `adaptation_limit`.
     """
 
-    def __init__(self, signals: Signals, default: float = LARGEST_ADAPTATION) -> None:
+    def __init__(self, signals: Signals, default: float | None = None) -> None:
         self._dt = signals.dt
         self._limit = signals.gain(
             "adaptation_limit",
-            default=default,
+            default=adaptation_limit(signals.robot) if default is None else default,
             bounds=(1e-6, 1e9),
             unit="1",
             doc="Adaptation slows down where YΓ⁻¹Yᵀ Δ/K_d would exceed this, Δ the period.",

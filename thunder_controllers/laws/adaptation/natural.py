@@ -16,7 +16,6 @@ from thunder_controllers.laws.adaptation.pseudo_inertia import (
     solve_lower,
 )
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import adaptation_limit
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
@@ -65,7 +64,7 @@ class NaturalAdaptation:
                 doc="Γ of all links in the metric of their pseudo-inertia; larger is slower.",
             )
         )
-        self.limit = AdaptationLimit(signals, adaptation_limit(robot))
+        self.limit = AdaptationLimit(signals)
         self.telemetry: Mapping[str, SX] = self._estimates.telemetry
         self._friction, self._prediction = friction, None
         if predicts:

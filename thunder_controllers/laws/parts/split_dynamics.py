@@ -12,7 +12,6 @@ from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_controllers.laws.parts.gains import adaptation_limit
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
@@ -101,8 +100,7 @@ class SplitDynamics:
             self._Y_g = Y_0 + gate * (Y_u - Y_0)
         if links or self.friction or self.rotors:
             self._robustness = Robustness(signals)
-            slowed = self.adaptation.limit if self.adaptation else None
-            self._limit = slowed or AdaptationLimit(signals, adaptation_limit(robot))
+            self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
