@@ -7,8 +7,8 @@
 #   make test     lint, types and all tests
 #   make bench    speed beside Pinocchio; results/bench/bench.json; BENCH_ARGS=--short: whether it runs
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults,
-#                 SOAK_REFERENCES random references and SOAK_STREAMS streams that are possible, five robots and all laws in
-#                 closed loop; results/soak
+#                 SOAK_STOPS stops, SOAK_REFERENCES random references and SOAK_STREAMS streams that are possible, five robots
+#                 and all laws in closed loop; results/soak
 #   make docs     the documentation site, build/docs/index.html; runs the notebooks, needs Debian's doxygen
 #   make lint     ruff and mypy alone
 #   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
@@ -28,6 +28,7 @@ SOAK_TIME ?= 600
 SOAK_UPDATES ?= 1e8
 SOAK_REFERENCES ?= 200
 SOAK_STREAMS ?= 200
+SOAK_STOPS ?= 500
 BENCH_ARGS ?=
 STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
@@ -125,7 +126,7 @@ bench: $(TEST_STAMP)
 soak: $(STAMP)
 	$(RUN) benchmarks/host_soak.py --seconds $(SOAK_TIME)
 	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES) --references $(SOAK_REFERENCES) \
-	  --streams $(SOAK_STREAMS)
+	  --streams $(SOAK_STREAMS) --stops $(SOAK_STOPS)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis

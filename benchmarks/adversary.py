@@ -1,9 +1,10 @@
-"""Faults of all kinds mixed, random references and possible streams, in closed loop with five robots under all laws.
+"""Faults of all kinds mixed, random references, possible streams and stops, in closed loop with five robots, all laws.
 
-    python benchmarks/adversary.py [--updates 1e8] [--references 200] [--streams 200] [--seed 1] [--out results/soak]
+    python benchmarks/adversary.py [--updates 1e8] [--references 200] [--streams 200] [--stops 500]
+        [--seed 1] [--out results/soak] [--arms ur3 ur10 …]
 
-`test/cpp/host_adversary.cpp`, `host_references.cpp` and `host_streams.cpp` do the work and say how. Writes a JSON file
-of each, prints them as tables and what is wrong; the exit status is 1 if anything is.
+`test/cpp/host_adversary.cpp`, `host_references.cpp`, `host_streams.cpp` and `host_stops.cpp` do the work and say how.
+Writes a JSON file of each, prints them as tables and what is wrong; the exit status is 1 if anything is.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import host_soak
 
+from thunder_controllers.experiments.studies.arms import ARMS, collection
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -30,6 +32,9 @@ from thunder_dynamics.readers import load_model
 ROOT = Path(__file__).resolve().parent.parent
 ROBOTS = ("panda", "planar3r", "rpr", "sea2", "ur5")
 """Not point_masses5: the program's plant inverts M, which is singular where those arms are stretched."""
+
+ROTOR, MOST_EFFORT = 2e-3, 50.0
+"""kRotor of `test/cpp/plant.hpp` [kg·m² / N·m], and the effort that it takes where there is no limit [N·m]."""
 
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"task": "position"})
 """Of a law, in the order in which they are tried: a robot has the law with the first that it can have."""
@@ -49,10 +54,35 @@ def laws_of(model: RobotModel) -> list[LawRequest]:
     return found
 
 
-def build_libraries() -> list[Path]:
-    """Compile the robots with every law that they can have."""
-    models = [load_model(ROOT / f"config/robots/{name}.yaml") for name in ROBOTS]
+def load_arm(name: str) -> RobotModel:
+    """One of the arms of `bad_day --group arms`, from PyPI's example-robot-data."""
+    folder = collection()
+    if folder is None:
+        raise SystemExit("--arms: needs `pip install --no-deps example-robot-data`")
+    arm = ARMS[name]
+    options = {"ee_link": arm.ee_link, "locked_joints": dict.fromkeys(arm.locked, 0.0) or None}
+    return load_model(folder / arm.file, name=name, **{key: value for key, value in options.items() if value})
+
+
+def load_models(arms: Sequence[str] = ()) -> list[RobotModel]:
+    """The robots, or else these arms."""
+    return [load_arm(name) for name in arms] or [load_model(ROOT / f"config/robots/{name}.yaml") for name in ROBOTS]
+
+
+def build_libraries(models: Sequence[RobotModel]) -> list[Path]:
+    """Compile robots with every law that they can have."""
     return [build(model, laws_of(model), python=False) / f"lib{model.name}.so" for model in models]
+
+
+def build_to_stop(models: Sequence[RobotModel]) -> list[Path]:
+    """Compile robots with one law, each as its file describes it, and with the rotors that the programs' arms have."""
+    found = []
+    for model in models:
+        rigid = [link.joint for link in model.links if link.joint.is_single and not link.joint.elastic]
+        rotors = {joint.name: ROTOR * min(joint.limits.effort, MOST_EFFORT) for joint in rigid}
+        for described in (model, model.with_rotor_inertias(rotors)):
+            found.append(build(described, ["pd_plus"], python=False) / f"lib{model.name}.so")
+    return found
 
 
 def margins(subject: Mapping[str, Any]) -> str:
@@ -86,6 +116,12 @@ def streams_row(subject: Mapping[str, Any]) -> str:
     return f"| {subject['robot']} {subject['law']} | {limited} | {cut} | {ends} | {subject['wrong']} |"
 
 
+def stops_row(subject: Mapping[str, Any]) -> str:
+    """One robot as a row of Markdown."""
+    figures = " | ".join(str(subject[key]) for key in ("stops", "too_heavy", "moving", "spinning"))
+    return f"| {subject['robot']} | {'known to 30 %' if subject['knows_rotors'] else 'unknown'} | {figures} |"
+
+
 def run(program: Path, amount: str, seed: int, libraries: list[Path]) -> tuple[dict[str, Any], bool]:
     """What a program found, and whether it was content; what is wrong goes to stderr as it is found."""
     started = time.monotonic()
@@ -102,23 +138,31 @@ def main() -> int:
     parser.add_argument("--updates", type=float, default=1e8)
     parser.add_argument("--references", type=int, default=200)
     parser.add_argument("--streams", type=int, default=200)
+    parser.add_argument("--stops", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    others = sorted(set(ARMS) - set(ROBOTS))
+    text = f"arms of example-robot-data instead of the five robots: {', '.join(others)}"
+    parser.add_argument("--arms", nargs="+", default=(), choices=others, metavar="ARM", help=text)
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     arguments = parser.parse_args()
     folder: Path = arguments.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    libraries = build_libraries()
+    models = load_models(arguments.arms)
+    libraries = build_libraries(models)
     is_clean = True
-    for name, amount, row, head in (
-        ("references", str(arguments.references), references_row, "endings | beyond limits [rad, m] | wrong |\n"),
-        ("streams", str(arguments.streams), streams_row,
+    for name, amount, given, row, head in (
+        ("stops", str(arguments.stops), build_to_stop(models), stops_row,
+         "rotors | stops | too heavy to be held | not at rest after 4 s | of these, never slow |\n"),
+        ("references", str(arguments.references), libraries, references_row,
+         "endings | beyond limits [rad, m] | wrong |\n"),
+        ("streams", str(arguments.streams), libraries, streams_row,
          "limited steps (each way as it is, guarded) | effort rate limited | worst end [mm, mrad] | wrong |\n"),
-        ("adversary", str(arguments.updates), adversary_row,
+        ("adversary", str(arguments.updates), libraries, adversary_row,
          "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
     ):  # fmt: skip
         source = ROOT / f"test/cpp/host_{name}.cpp"
         program = host_soak.compile_program(folder / f"host_{name}", source=source)
-        found, is_content = run(program, amount, arguments.seed, libraries)
+        found, is_content = run(program, amount, arguments.seed, given)
         (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
         updates = sum(subject["updates"] for subject in found["subjects"])
         print(f"{name}: {updates} updates in {found['seconds']:.0f} s, {updates / found['seconds']:.3g} per second\n")

@@ -34,6 +34,7 @@ class Episode {
  public:
   /// External torques are at most this share of the effort limit, and of the half that gravity leaves of it.
   static constexpr double kPush = 0.3;
+  static constexpr double kLag = 5e-3;  ///< [s] The largest time constant of a drive, of half of the arms.
 
   Episode(const Subject& subject, std::uint64_t seed, long index, Tally& tally, bool is_told)
       : subject_(subject),
@@ -51,6 +52,7 @@ class Episode {
   void run() {
     plant_.q = random_pose(data_, draw_);
     plant_.load = draw_.one_in(2) ? draw_.uniform(0.0, subject_.load) : 0.0;
+    plant_.lag = draw_.one_in(2) ? draw_.uniform(0.0, kLag) : 0.0;
     configure();
     effort_ = safe_effort();
     const int steps = static_cast<int>(draw_.power(2.5, 3.7));
@@ -80,6 +82,7 @@ class Episode {
     thunder::Options options;
     options.gravity_compensated_by_robot = gravity_by_robot_;
     options.clock = [this] { return now_; };
+    options.accepts_unstable_gains = true;
     if (draw_.one_in(2)) return options;
     options.measurement_timeout = draw_.uniform(2e-3, 0.05);
     options.max_dt_ratio = draw_.uniform(1.0, 20.0);

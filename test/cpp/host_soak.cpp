@@ -102,7 +102,9 @@ struct Subject {
   Subject(std::shared_ptr<const thunder::Library> source, const thunder_law& law, std::size_t steps)
       : library(std::move(source)), wall(steps), cpu(steps) {
     for (auto* values : {&q, &qd, &effort}) values->assign(static_cast<std::size_t>(library->n_joints()), 0.0);
-    controller.configure(library, law.name);
+    thunder::Options options;
+    options.accepts_unstable_gains = true;  // looking at each change would take the time of the updates
+    controller.configure(library, law.name, {}, {}, options);
     move(0.0);
     controller.activate(q.data(), qd.data());
   }
@@ -223,7 +225,7 @@ class Writer {
     for (std::size_t k = 0; k < values.size(); ++k) {
       values[k] = std::clamp(entry.defaults[k] * draw(0.5, 2.0), entry.lower[k], entry.upper[k]);
     }
-    controller.set_gain(entry.name, values);
+    controller.set_gains({{entry.name, values}});
   }
 
   const Subjects& subjects_;

@@ -48,8 +48,8 @@ class MatrixFunction {
   int rows_ = 0, cols_ = 0;
 };
 
-/// The arm, with the model's friction. It differs from the model by a point mass at the end effector, by the inertia of
-/// its rotors, kRotor of the effort limit, and by more viscous friction, kFriction of the effort limit at the velocity
+/// The arm, with the model's friction. It differs from the model by a point mass at the end effector, by inertia of its
+/// rotors, kRotor of the effort limit unless told otherwise, and by more viscous friction, kFriction of the effort limit at the velocity
 /// limit.
 ///
 /// What keeps it an arm while nobody controls it: no joint is faster than kNoLoad times its velocity limit, as no motor
@@ -72,25 +72,26 @@ class Plant {
     for (int i = 0; i < data.n_functions; ++i) {
       if (std::string(data.functions[i].name) == "dl") model_friction_.emplace(library, "dl");
     }
-    friction_ = rotor_ = fastest_ = stop_lower = stop_upper = q = qd = Vector::Zero(n);
+    friction_ = rotor = fastest_ = stop_lower = stop_upper = q = qd = Vector::Zero(n);
     for (int i = 0; i < n; ++i) {
       const double effort = std::isfinite(data.effort_limit[i]) ? data.effort_limit[i] : 50.0;
       const double speed = std::isfinite(data.velocity_limit[i]) ? data.velocity_limit[i] : 3.0;
-      friction_[i] = kFriction * effort / speed, rotor_[i] = kRotor * effort, fastest_[i] = kNoLoad * speed;
+      friction_[i] = kFriction * effort / speed, rotor[i] = kRotor * effort, fastest_[i] = kNoLoad * speed;
       stop_lower[i] = data.position_lower[i], stop_upper[i] = data.position_upper[i];
     }
   }
 
   /// The gravity torque with the load, [N·m or N].
   Vector gravity(const Vector& at) {
-    return gravity_(at, at).col(0) + 9.81 * load * jacobian_(at, at).row(2).transpose();
+    return scale * gravity_(at, at).col(0) + 9.81 * load * jacobian_(at, at).row(2).transpose();
   }
   /// The gravity torque of the model, which the load is no part of.
   Vector model_gravity(const Vector& at) { return gravity_(at, at).col(0); }
   /// M with rotors and load.
   Eigen::MatrixXd inertia(const Vector& at) {
     Eigen::MatrixXd M = mass_(at, at);
-    M.diagonal() += rotor_;
+    M = scale * M;
+    M.diagonal() += rotor;
     if (load > 0.0) {
       const Eigen::MatrixXd J = jacobian_(at, at).topRows(3);
       M.noalias() += load * J.transpose() * J;
@@ -103,12 +104,19 @@ class Plant {
     const int fewest = 1 + static_cast<int>(dt / 1.001e-3);
     const int needed = static_cast<int>(qd.cwiseAbs().maxCoeff() * dt / kStep);
     const int steps = std::max(fewest, std::min(needed, 20 * fewest));
-    for (int k = 0; k < steps; ++k) step(effort + external, dt / steps);
+    if (driven_.size() == 0 || lag == 0.0) driven_ = effort;
+    for (int k = 0; k < steps; ++k) {
+      driven_ += (1.0 - std::exp(-dt / steps / std::max(lag, 1e-12))) * (effort - driven_);
+      step(driven_ + external, dt / steps);
+    }
   }
 
   const int n;
   Vector q, qd;
+  Vector rotor;                    ///< [kg·m² or kg] What the rotors have beyond the model.
+  double scale = 1.0;              ///< Of all masses of the model.
   double load = 0.0;               ///< [kg]
+  double lag = 0.0;                ///< [s] The time constant of the drives' effort.
   Vector stop_lower, stop_upper;   ///< [rad or m]
 
  private:
@@ -123,7 +131,7 @@ class Plant {
   void step(const Vector& torque, double h) {
     const Vector D = friction();
     Eigen::MatrixXd M = inertia(q);
-    Vector bias = coriolis_(q, qd) * qd + gravity_(q, qd).col(0);
+    Vector bias = scale * (coriolis_(q, qd) * qd + gravity_(q, qd).col(0));
     if (load > 0.0) {
       const Eigen::MatrixXd J = jacobian_(q, qd).topRows(3);
       Eigen::Vector3d acceleration = jacobian_dot_(q, qd).topRows(3) * qd;
@@ -145,7 +153,8 @@ class Plant {
 
   MatrixFunction mass_, coriolis_, gravity_, jacobian_, jacobian_dot_;
   std::optional<MatrixFunction> model_friction_;
-  Vector friction_, rotor_, fastest_;
+  Vector friction_, fastest_;
+  Vector driven_;  ///< [N·m or N] What the drives give.
 };
 
 }  // namespace test

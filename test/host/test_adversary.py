@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("adversary")]
 
 @pytest.fixture(scope="module")
 def libraries(build_cache: Path) -> Iterator[list[Path]]:
-    yield adversary.build_libraries()
+    yield adversary.build_libraries(adversary.load_models())
 
 
 def _found(program: Path, amount: int, libraries: list[Path]) -> dict[str, Any]:
@@ -67,6 +67,17 @@ def test_streams_that_are_possible_are_not_limited(libraries: list[Path], build_
     for subject in found["subjects"]:
         assert subject["wrong"] == 0
         assert all(len(streams) == 4 for streams in subject["ways"].values())
+
+
+def test_arms_whose_rotors_are_known_come_to_rest(build_cache: Path) -> None:
+    """To 30 %, as the links; of those that are not known the program tells how many do not."""
+    robots = adversary.build_to_stop(adversary.load_models())
+    found = _found(compile_program("host_stops", build_cache, "-O1"), 40, robots)
+    known = [subject for subject in found["subjects"] if subject["knows_rotors"]]
+    assert [subject["robot"] for subject in known] == ["panda", "planar3r", "rpr", "ur5"]
+    assert len(found["subjects"]) == len(robots) == 10
+    assert all(subject["stops"] == 40 and subject["updates"] >= 40 * 2000 for subject in found["subjects"])
+    assert all(subject["too_heavy"] < 20 for subject in found["subjects"])
 
 
 def test_faults_of_all_kinds_meet_no_undefined_behaviour(libraries: list[Path], build_cache: Path) -> None:

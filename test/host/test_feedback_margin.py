@@ -29,12 +29,16 @@ from thunder_controllers.host import (
     margin_poses,
 )
 from thunder_dynamics.build import build
+from thunder_dynamics.errors import LawError
 
 FloatArray = NDArray[np.float64]
 Gains = Mapping[str, ArrayLike]
 
 LAWS = ["cartesian_backstepping", "slotine_li"]
 PERIOD = 1e-3
+STABLE_FEEDBACK_SHARE = 2.0
+"""v ← (1 − share) v is stable up to here."""
+
 MOMENTS = [4, 7, 9]
 """Of the ten parameters of a link."""
 
@@ -58,7 +62,8 @@ def ur5(build_cache: Path) -> Library:
 def notes(library: Library, law: str, gains: Gains | None = None, estimates: Gains | None = None) -> list[str]:
     """What configure notices of the law; what it notices of the limits comes before."""
     controller = Controller()
-    controller.configure(library, law=law, gains=gains or {}, initial_state=estimates or {})
+    options = Options(accepts_unstable_gains=True)
+    controller.configure(library, law=law, gains=gains or {}, initial_state=estimates or {}, options=options)
     of_limits = Limits(library).notes
     assert controller.notes[: len(of_limits)] == of_limits
     return controller.notes[len(of_limits) :]
@@ -147,6 +152,27 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
     lowered = feedback_margin(library, law=law, gains={"K_d": K_d / factor})
     assert lowered is not None
     assert lowered.share == pytest.approx(LARGEST_FEEDBACK_SHARE, rel=0.02)  # Λ acts on the velocity too
+
+
+def test_gains_that_no_loop_of_this_rate_bears_are_refused(library: Library) -> None:
+    """At configure and when they change, unless they are taken all the same; what is refused changes nothing."""
+    law, controller = "cartesian_backstepping", Controller()
+    at_200_Hz = {"nominal_dt": 0.005, "measurement_timeout": 0.02}
+    K_d, options = default(library, law, "K_d"), Options(**at_200_Hz)
+    margin = feedback_margin(library, law=law, gains={"K_d": K_d}, options=options)
+    assert margin is not None
+    bearable, unbearable = (share * STABLE_FEEDBACK_SHARE / margin.share * K_d for share in (0.9, 1.2))
+    with pytest.raises(LawError, match="which is unstable without any delay; valid: at most 2: damping gains lower by"):
+        controller.configure(library, law=law, gains={"K_d": unbearable}, options=options)
+    controller.configure(library, law=law, gains={"K_d": bearable}, options=options)
+    with pytest.raises(LawError, match=f"{law}.gains: the velocity feedback takes .* which is unstable without any"):
+        controller.set_gain("K_d", unbearable)
+    np.testing.assert_array_equal(controller.gain("K_d"), bearable)
+    controller.set_gain("K_d", 0.5 * bearable)
+    np.testing.assert_array_equal(controller.gain("K_d"), 0.5 * bearable)
+    all_the_same = Options(**at_200_Hz, accepts_unstable_gains=True)
+    controller.configure(library, law=law, gains={"K_d": unbearable}, options=all_the_same)
+    controller.set_gain("K_d", 1.2 * unbearable)
 
 
 def test_the_defaults_are_slow_enough_for_a_ur5_whose_drives_its_file_leaves_out(ur5: Library) -> None:

@@ -380,7 +380,8 @@ def test_an_arm_shaken_by_its_law_is_stopped_and_held(panda: Library) -> None:
     """Feedback that is unstable at 1 kHz makes the last joints oscillate at the torque rate limit, beyond 0.3 rad/s."""
     stops = []
     for patience in (np.inf, 0.1):
-        options = Options(velocity_limit=[0.3] * 7, velocity_limit_patience=patience, velocity_stop_ratio=1e6)
+        limits = {"velocity_limit": [0.3] * 7, "velocity_limit_patience": patience, "velocity_stop_ratio": 1e6}
+        options = Options(**limits, accepts_unstable_gains=True)
         arm = Arm(panda, PANDA_START + 0.01, np.zeros(7), gains={"K_d": 100.0}, options=options)
         arm.controller.set_reference(_at(panda, PANDA_START))
         arm.activate()

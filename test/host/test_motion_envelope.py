@@ -378,7 +378,7 @@ def test_an_effort_rate_limit_that_is_not_there_is_derived_and_said(tmp_path: Pa
     limits = Limits(library, Options(nominal_dt=0.002))
     assert limits.effort_rate.tolist() == [1000.0, EFFORT[1] / 0.1]
     assert any("no effort rate limit" in note and note.endswith(": elbow") for note in limits.notes)
-    loop = Loop(library)
+    loop = Loop(library, accepts_unstable_gains=True)
     before = gravity(START)
     loop.controller.set_reference([0.1, 0.3, 0.0, 0.0, 0.0, 0.0])
     loop.controller.set_gain("K_d", 100.0)
@@ -417,7 +417,7 @@ def test_every_robot_of_ours_has_finite_efforts_and_rates(build_cache: Path, rob
 
 
 def test_an_activation_without_held_effort_goes_on_from_the_last_command(library: Library) -> None:
-    loop = Loop(library)
+    loop = Loop(library, accepts_unstable_gains=True)
     loop.controller.set_gain("K_d", 100.0)
     loop.updates(20, qd=np.array([-0.2, 0.1]))
     last = loop.effort.copy()

@@ -63,6 +63,7 @@ class RestingLaw:
             effort_rate_limit=no_limit / period,
             velocity_limit=np.full(self._n, np.inf),
             approach_patience=np.inf,
+            accepts_unstable_gains=True,
         )
         self._controller.configure(library, law=law, gains=gains, options=options)
 

@@ -460,9 +460,14 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, accepts_unstable_gains: bool = False) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
+        """
+    @property
+    def accepts_unstable_gains(self) -> bool:
+        """
+        Take gains whose velocity feedback is unstable at rest even without delay, see `feedback_margin`.
         """
     @property
     def approach_patience(self) -> float:
@@ -544,7 +549,8 @@ class Options:
     @property
     def velocity_limit_patience(self) -> float:
         """
-        [s] A joint faster than its velocity limit for longer than this, without pause, latches a stop; infinite: never.
+        [s] A joint faster than its velocity limit for longer than this, less half the time in which none
+        is, latches a stop; infinite: never.
         """
     @property
     def velocity_stop_ratio(self) -> float:

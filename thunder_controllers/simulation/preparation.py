@@ -320,6 +320,7 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         approaches_jumps=host.approaches_jumps,
         approach_patience=np.inf if host.approach_patience is None else host.approach_patience,
         velocity_stop_ratio=host.velocity_stop_ratio,
+        accepts_unstable_gains=host.accepts_unstable_gains,
     )
 
 

@@ -110,6 +110,7 @@ class HostSection(Strict):
     approaches_jumps: bool = _HOST.approaches_jumps
     approach_patience: Positive | None = _HOST.approach_patience
     velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = _HOST.velocity_stop_ratio
+    accepts_unstable_gains: bool = _HOST.accepts_unstable_gains
 
 
 class RunConfig(Strict):

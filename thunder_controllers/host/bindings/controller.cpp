@@ -66,7 +66,8 @@ void bind_options(py::module_& module) {
       .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
                        double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
                        const OptionalArray& velocity, double limit_patience, double stop_ratio,
-                       const OptionalArray& damping, double gap_limit, bool rehearses, bool approaches, double approach_patience) {
+                       const OptionalArray& damping, double gap_limit, bool rehearses, bool approaches, double approach_patience,
+                       bool accepts_unstable) {
              Options options;
              options.gravity_compensated_by_robot = gravity;
              options.measurement_timeout = measurement_timeout;
@@ -74,6 +75,7 @@ void bind_options(py::module_& module) {
              options.rehearses_motions = rehearses;
              options.approaches_jumps = approaches;
              options.approach_patience = approach_patience;
+             options.accepts_unstable_gains = accepts_unstable;
              options.nominal_dt = nominal_dt;
              options.max_dt_ratio = max_dt_ratio;
              options.reference_timeout = reference_timeout;
@@ -98,6 +100,7 @@ void bind_options(py::module_& module) {
            py::arg("gap_limit") = Options().gap_limit, py::arg("rehearses_motions") = Options().rehearses_motions,
            py::arg("approaches_jumps") = Options().approaches_jumps,
            py::arg("approach_patience") = Options().approach_patience,
+           py::arg("accepts_unstable_gains") = Options().accepts_unstable_gains,
            "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.")
       .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
                     "The robot adds its own gravity torque: true on a Franka, false in MuJoCo.")
@@ -118,6 +121,8 @@ void bind_options(py::module_& module) {
                     "velocities of motions, relative to the stream. Otherwise each sample is taken as it is.")
       .def_readonly("approach_patience", &Options::approach_patience,
                     "[s] A streamed pose at rest that is out of reach is given up after this; infinite: never.")
+      .def_readonly("accepts_unstable_gains", &Options::accepts_unstable_gains,
+                    "Take gains whose velocity feedback is unstable at rest even without delay, see `feedback_margin`.")
       .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
                     "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on "
                     "average over 10 ms.")
@@ -129,7 +134,8 @@ void bind_options(py::module_& module) {
       .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
                              "[rad/s or m/s] Per joint, positive.")
       .def_readonly("velocity_limit_patience", &Options::velocity_limit_patience,
-                    "[s] A joint faster than its velocity limit for longer than this, without pause, latches a stop; infinite: never.")
+                    "[s] A joint faster than its velocity limit for longer than this, less half the time in which none\n"
+                    "is, latches a stop; infinite: never.")
       .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
                     "[1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.")
       .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
@@ -315,7 +321,7 @@ void bind_adaptation(py::class_<Controller>& bound) {
           "set_gain",
           [](Controller& c, const std::string& name, const ArrayLike& values) {
             const std::string where = std::string(c.law().name) + ".gains";
-            c.set_gain(name, values_from(values, find_entry(c.law().gains, name, where), where));
+            c.set_gains({{name, values_from(values, find_entry(c.law().gains, name, where), where)}});
           },
           py::arg("name"), py::arg("values"),
           "Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.")

@@ -68,14 +68,14 @@ const char* to_string(Lifecycle lifecycle) noexcept {
 }
 
 Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::string& law_name,
-                         const NamedValues& gain_values, const NamedValues& initial_state, const Options& chosen)
+                         const NamedValues& gain_values, const NamedValues& initial, const Options& chosen)
     : library(std::move(source)),
       options(checked(chosen, library->n_joints())),
       limits(limits_of(options, library->data())),
       gains(library->law(law_name), gain_values),
       measurements(library->law(law_name)),
       reference(library, library->law(law_name), options, limits),
-      law(library, library->law(law_name), initial_state),
+      law(library, library->law(law_name), initial),
       monitor(options, limits),
       inertia(library),
       stops(inertia, options, limits),
@@ -84,13 +84,14 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       notes(limits.notes),
+      initial_state(initial),
       longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       robot_effort(safe_effort),
       applied_effort(safe_effort),
       braked_effort(safe_effort),
       wanted_effort(safe_effort) {
-  const auto more = feedback_notes(library, law_name, gain_values, initial_state, options);
+  const auto more = feedback_notes(library, law_name, gain_values, initial, options);
   notes.insert(notes.end(), more.begin(), more.end());
   if (const std::string slow = adaptation_note(*library, law_name, gain_values); !slow.empty()) notes.push_back(slow);
 }
@@ -272,11 +273,12 @@ void Controller::stop_motion() {
   parts_->reference.stop();
 }
 
-void Controller::set_gain(const std::string& name, const std::vector<double>& values) {
-  parts("set_gain").gains.write(name, values);
+void Controller::set_gains(const NamedValues& gains) {
+  Parts& p = parts("set_gains");
+  std::vector<double> changed = p.gains.changed(gains);
+  if (!p.options.accepts_unstable_gains) check_feedback(p.library, p.law.law().name, changed, p.initial_state, p.options);
+  p.gains.write(std::move(changed));
 }
-
-void Controller::set_gains(const NamedValues& gains) { parts("set_gains").gains.write(gains); }
 
 void Controller::freeze_adaptation(bool freeze) {
   parts("freeze_adaptation");
@@ -387,6 +389,7 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
   p.braked_effort = p.safe_effort;
   GuardBits limited = 0;
   if (brakes) {
+    if (p.monitor.resumes()) p.brake.resume();
     p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
     p.brake.apply(p.inertia, p.safe_effort.data(), qd, p.braked_effort.data());
     limited = p.stops.apply(q, qd, p.safe_effort.data(), &p.brake, p.braked_effort.data());

@@ -41,6 +41,7 @@ OPTIONS = (
     "approaches_jumps",
     "approach_patience",
     "velocity_stop_ratio",
+    "accepts_unstable_gains",
 )
 LIMITS = ("effort_limit", "effort_rate_limit", "velocity_limit")
 """Parameters that are options of the host under the same name; an empty limit means the library's."""

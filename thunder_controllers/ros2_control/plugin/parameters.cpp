@@ -141,6 +141,7 @@ thunder::Options options_of(const Parameters& parameters, unsigned int update_ra
   options.approaches_jumps = parameters.approaches_jumps;
   options.approach_patience = parameters.approach_patience;
   options.velocity_stop_ratio = parameters.velocity_stop_ratio;
+  options.accepts_unstable_gains = parameters.accepts_unstable_gains;
   return options;
 }
 

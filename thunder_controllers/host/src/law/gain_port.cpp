@@ -50,12 +50,8 @@ std::vector<double> changed_gains(const thunder_law& law, std::vector<double> ga
 GainPort::GainPort(const thunder_law& law, const NamedValues& values)
     : law_(&law), written_(changed_gains(law, default_values(law.gains), values)), buffer_(written_) {}
 
-void GainPort::write(const std::string& name, const std::vector<double>& values) {
-  write(NamedValues{{name, values}});
-}
-
-void GainPort::write(const NamedValues& values) {
-  written_ = changed_gains(*law_, written_, values);
+void GainPort::write(std::vector<double> gains) {
+  written_ = std::move(gains);
   std::copy(written_.begin(), written_.end(), buffer_.slot().begin());
   buffer_.publish();
 }

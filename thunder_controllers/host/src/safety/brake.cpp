@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kRestShare = 0.05;
 constexpr double kHorizonPeriods = 10.0;
-constexpr double kGrowthPeriods = 100.0;  // the speed of a joint as light as described falls to e⁻¹⁰ meanwhile
+constexpr double kGrowthPeriods = 50.0;  // the speed of a joint as light as described falls to e⁻⁵ meanwhile
 constexpr double kLargestAdded = 10.0;    // times the damping over the horizon
 constexpr double kLeftByReversal = 0.25;
 constexpr double kHoldTime = 0.2;     // [s]
@@ -51,6 +51,10 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
 
 void Brake::restart() noexcept {
   for (std::vector<double>* values : {&added_, &velocity_, &held_}) std::fill(values->begin(), values->end(), 0.0);
+  resume();
+}
+
+void Brake::resume() noexcept {
   for (Confirmation& spins : spins_) spins.clear();
 }
 

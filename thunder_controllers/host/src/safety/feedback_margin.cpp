@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
@@ -53,9 +54,14 @@ class RestingLaw {
  public:
   RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, const NamedValues& gains,
              const NamedValues& initial_state, const Options& options)
+      : RestingLaw(library, law, changed_gains(library->law(law), default_values(library->law(law).gains), gains),
+                   initial_state, options) {}
+
+  RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, std::vector<double> gains,
+             const NamedValues& initial_state, const Options& options)
       : limits_(limits_of(options, library->data())),
         dt_(options.nominal_dt),
-        gains_(changed_gains(library->law(law), default_values(library->law(law).gains), gains)),
+        gains_(std::move(gains)),
         posture_(entry_if_any(library->law(law).gains, kPosture)),
         law_(library, library->law(law), initial_state),
         reference_(library, library->law(law), options, limits_),
@@ -207,6 +213,16 @@ std::string finding(const FeedbackMargin& margin, const Library& library) {
          three_digits(kLargestFeedbackShare) + " is stable";
 }
 
+void require_stable(const FeedbackMargin& margin, const Library& library, const std::string& law) {
+  if (margin.share <= kStableFeedbackShare) return;
+  throw HostError(ErrorKind::law,
+                  "the velocity feedback takes " + share_at(margin, library, " away ") + ", which is unstable without any delay",
+                  law + ".gains",
+                  "at most " + three_digits(kStableFeedbackShare) + ": damping gains lower by a factor of " +
+                      three_digits(margin.share / kStableFeedbackShare) +
+                      ", rotors that the robot file leaves out stated there (rotor), or accepts_unstable_gains");
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options) {
@@ -222,12 +238,19 @@ std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Librar
   return RestingLaw(library, law, gains, initial_state, options).find_fastest();
 }
 
+void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,
+                    const std::vector<double>& gains, const NamedValues& initial_state, const Options& options) {
+  const auto fastest = RestingLaw(library, law, gains, initial_state, options).find_fastest();
+  if (fastest) require_stable(*fastest, *library, law);
+}
+
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
                                         const NamedValues& gains, const NamedValues& initial_state,
                                         const Options& options) {
   RestingLaw resting(library, law, gains, initial_state, options);
   const std::optional<FeedbackMargin> first = resting.find_fastest();
   if (!first) return {};
+  if (!options.accepts_unstable_gains) require_stable(*first, *library, law);
   if (resting.adding()) {
     return {"the velocity feedback adds energy: it adds " + share_at(*resting.adding(), *library, " ") +
             "; friction that a law compensates without being there does that, or the sign of a damping gain"};

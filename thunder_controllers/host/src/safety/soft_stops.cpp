@@ -51,7 +51,7 @@ double SoftStops::bound(std::size_t joint, double distance, double speed, double
   const double left = std::max(limit - std::abs(bias), kLeastEffortShare * limit);
   const double near = inertia_.free(joint) * bandwidth_;
   if (distance <= 0.0) {
-    const double least = is_felt ? 0.0 : limit / kLargestDepth;
+    const double least = inertia_.is_known(joint) ? 0.0 : limit / kLargestDepth;
     const double stiffness = std::clamp(0.5 * near * bandwidth_, least, limit / margin_[joint]);
     return bias - near * speed + stiffness * distance;
   }

@@ -106,8 +106,8 @@ class Controller {
   MotionPlan plan_trace(const Figure& figure);
   void rehearse(const MotionPlan& plan);
   void begin(MotionPlan plan);
-  void set_gain(const std::string& name, const std::vector<double>& values);
-  /// All of them, from the same update on, or none.
+  /// All of them, from the same update on, or none. Throws as check_feedback, too, unless `accepts_unstable_gains`; takes
+  /// some 20 ms then.
   void set_gains(const NamedValues& gains);
 
   /// Keep the adapted part of the state constant until told otherwise.
@@ -167,6 +167,7 @@ class Controller {
     Brake brake;
     PositionFunction gravity;
     std::vector<std::string> notes;
+    NamedValues initial_state;
     double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
     std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two

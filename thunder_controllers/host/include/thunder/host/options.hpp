@@ -55,6 +55,9 @@ struct Options {
   /// approaches_jumps off one passed 3.
   double velocity_stop_ratio = 3.0;
 
+  /// Take gains whose velocity feedback is unstable at rest even without delay, see check_feedback.
+  bool accepts_unstable_gains = false;
+
   /// [N·m·s/rad or N·s/m] per joint, not negative: viscous friction of the brake, and as much dry friction as it is at the
   /// velocity limit; what the arm's inertia does not bear of it is left out, see Brake. Zero: the joint is not braked.
   /// Empty: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.

@@ -18,11 +18,10 @@ class GainPort {
  public:
   GainPort(const thunder_law& law, const NamedValues& values);
 
-  /// Configuring thread: change one gain. Throws as write_entry and find_entry do; then nothing changes.
-  void write(const std::string& name, const std::vector<double>& values);
-  /// Configuring thread: change several, which the updating thread takes over together. Throws as above; then none
-  /// changes.
-  void write(const NamedValues& values);
+  /// All gains with some of them changed, see changed_gains.
+  std::vector<double> changed(const NamedValues& values) const { return changed_gains(*law_, written_, values); }
+  /// Configuring thread: what `changed` gave; the updating thread takes all over together.
+  void write(std::vector<double> gains);
   /// Configuring thread: all gains as written last.
   const std::vector<double>& written() const noexcept { return written_; }
 

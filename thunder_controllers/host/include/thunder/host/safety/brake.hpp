@@ -44,6 +44,9 @@ class Brake {
   /// Forget an earlier stop.
   void restart() noexcept;
 
+  /// Measurements were missing: what spun before may have come to rest.
+  void resume() noexcept;
+
   /// Write τ [N·m or N] into `effort`, one value per joint. `inertia` is that where the arm is, or where it was last
   /// known; without any nothing is added to τ_safe. q̇ [rad/s or m/s] must be finite. Allocates nothing.
   void apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept;

@@ -28,6 +28,9 @@ inline constexpr int kMarginDelay = 2;
 /// 2 sin(π/10).
 inline constexpr double kLargestFeedbackShare = 0.61803398874989485;
 
+/// What a sampled loop bears of it without any delay: v ← (1 − share) v.
+inline constexpr double kStableFeedbackShare = 2.0;
+
 /// Poses evenly spread within the joint limits (±π without), [rad or m]: always the same, fewer are the first of more.
 std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options);
 
@@ -44,9 +47,14 @@ std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Librar
 /// their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on the velocity in
 /// some laws.
 ///
-/// Throws as feedback_margin does.
+/// Throws as feedback_margin does, and as check_feedback unless `accepts_unstable_gains`.
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
                                         const NamedValues& gains, const NamedValues& initial_state,
                                         const Options& options);
+
+/// Throws HostError(law) for gains that no loop of this rate bears: a share above kStableFeedbackShare. `gains`: all of
+/// them, as in the law's signal.
+void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,
+                    const std::vector<double>& gains, const NamedValues& initial_state, const Options& options);
 
 }  // namespace thunder
