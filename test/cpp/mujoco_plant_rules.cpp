@@ -77,7 +77,7 @@ std::string refusal(const std::function<void()>& action) {
 bool says(const std::string& message, const std::string& part) { return message.find(part) != std::string::npos; }
 
 void run(thunder::MujocoPlant& plant, int steps) {
-  for (int k = 0; k < steps; ++k) CHECK(plant.step(1));
+  for (int k = 0; k < steps; ++k) CHECK(plant.step(plant.timestep()));
 }
 
 void brakes_hold_until_a_command_and_again_after_idle(const thunder::PlantOptions& options) {
@@ -163,7 +163,7 @@ void nothing_is_allocated_after_the_constructor(thunder::PlantOptions options) {
   for (int k = 0; k < 3000; ++k) {
     if (k % 500 == 499) plant.idle();
     plant.command(k % 7 == 0 ? bad.data() : effort.data());
-    plant.step(2);
+    plant.step(2.0 * plant.timestep());
     now.read(plant);
   }
   CHECK(g_calls == before);
@@ -176,11 +176,11 @@ void a_lost_state_is_reported_and_a_reset_helps(const std::string& unlimited) {
   thunder::MujocoPlant plant(options);
   const double huge = 0.9 * mjMAXVAL;  // speeds the rod up by about 2e7 rad/s in each step
   int steps = 0;
-  while (plant.command(&huge) && plant.step(1)) CHECK(++steps < 1000);
-  CHECK(steps > 0 && !plant.step(1));
+  while (plant.command(&huge) && plant.step(plant.timestep())) CHECK(++steps < 1000);
+  CHECK(steps > 0 && !plant.step(plant.timestep()));
   plant.reset();
   const double gentle = 0.1;
-  CHECK(plant.command(&gentle) && plant.step(1) && std::isfinite(Readings(plant).q[0]));
+  CHECK(plant.command(&gentle) && plant.step(plant.timestep()) && std::isfinite(Readings(plant).q[0]));
 }
 
 void what_does_not_fit_is_refused_with_the_reason(const thunder::PlantOptions& options) {
@@ -196,12 +196,18 @@ void what_does_not_fit_is_refused_with_the_reason(const thunder::PlantOptions& o
   wrong = options;
   wrong.model = "nowhere.xml";
   CHECK(says(refusal([&] { thunder::MujocoPlant plant(wrong); }), "nowhere.xml"));
+}
 
-  const thunder::MujocoPlant plant(options);
-  CHECK(plant.steps_per_period(3.0 * plant.timestep()) == 3);
-  for (const double factor : {0.0, 0.5, 1.5}) {
-    CHECK(says(refusal([&] { plant.steps_per_period(factor * plant.timestep()); }), "rate: a control period"));
+void time_passes_in_whole_steps_and_none_of_it_is_lost(const thunder::PlantOptions& options) {
+  thunder::MujocoPlant plant(options);
+  const double h = plant.timestep();
+  const std::vector<double> effort(options.joints.size(), 0.0);
+  CHECK(plant.command(effort.data()));
+  const std::vector<std::pair<double, double>> cases{{0.4, 0.0}, {0.4, 1.0}, {3.1, 4.0}, {-1.0, 4.0}, {1.0, 5.0}};
+  for (const auto& [time, steps] : cases) {
+    CHECK(plant.step(time * h) && std::abs(plant.time() - steps * h) < 1e-9);
   }
+  CHECK(plant.step(1e9) && plant.time() < 5.0 * h + 0.101);
 }
 
 void parameters_are_read_and_checked(const thunder::PlantOptions& options) {
@@ -259,6 +265,7 @@ int main(int argc, char** argv) {
   nothing_is_allocated_after_the_constructor(options);
   a_lost_state_is_reported_and_a_reset_helps(argv[2]);
   what_does_not_fit_is_refused_with_the_reason(options);
+  time_passes_in_whole_steps_and_none_of_it_is_lost(options);
   parameters_are_read_and_checked(options);
   interfaces_are_checked();
   all_joints_are_commanded_or_none();

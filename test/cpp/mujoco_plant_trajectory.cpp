@@ -22,13 +22,12 @@ void write_row(const thunder::MujocoPlant& plant, std::vector<double>& row) {
 
 void drive(const thunder::PlantOptions& options, double period) {
   thunder::MujocoPlant plant(options);
-  const int steps = plant.steps_per_period(period);
   std::vector<double> effort(options.joints.size());
   std::vector<double> row(3 * options.joints.size());
   write_row(plant, row);
   while (std::fread(effort.data(), sizeof(double), effort.size(), stdin) == effort.size()) {
     CHECK(plant.command(effort.data()));
-    CHECK(plant.step(steps));
+    CHECK(plant.step(period));
     write_row(plant, row);
   }
 }

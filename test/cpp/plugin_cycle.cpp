@@ -260,11 +260,12 @@ void disturb(ControllerInterface& controller, const std::string& positions, cons
   check(leads_to(controller.get_node()->activate(), State::PRIMARY_STATE_ACTIVE), "the controller is active");
   const std::size_t index = std::stoul(disturbance);
   const double value = std::stod(disturbance.substr(disturbance.find(',') + 1));
-  const double before = robot.state(index);
+  const double before = robot.state(index), second = robot.state(1);
   const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / kRate);
   auto result = controller_interface::return_type::OK;
   for (std::int64_t k = 1; k <= 3 * kRate && result == controller_interface::return_type::OK; ++k) {
     robot.set_state(index, k <= kRate ? value : before);
+    robot.set_state(1, second + 1e-9 * static_cast<double>(k % 2));  // a state that does not change at all is old
     result = controller.update(rclcpp::Time(k * period.nanoseconds(), RCL_ROS_TIME), period);
     check(robot.efforts_are_finite(), "efforts are finite");
   }

@@ -82,6 +82,18 @@ def test_a_controller_that_runs_is_well_and_shows_its_times(run: Run) -> None:
         assert all(float(report.values[name]) >= 0.0 for name in names)
 
 
+def test_a_loop_that_should_keep_a_period_and_loses_more_than_a_hundredth_is_a_warning(run: Run) -> None:
+    reporter = HealthReporter()
+    run.activate()
+    for advance, level in ((STEP, OK), (1.005 * STEP, OK), (1.03 * STEP, WARN), (STEP, OK)):
+        run.update(100, advance=advance)
+        report = reporter.report("active", snapshot=run.session.snapshot(), period=STEP)
+        assert report.level == level
+        assert report.message == ("active" if level == OK else "loop rate 971 Hz, below 990")
+    run.update(100, advance=1.03 * STEP)
+    assert reporter.report("active", snapshot=run.session.snapshot()).level == OK
+
+
 def test_a_fault_is_news_once_and_guards_decide_the_level(run: Run) -> None:
     reporter = HealthReporter()
     run.activate()

@@ -290,7 +290,7 @@ def run_beside(prefix: Path, script: str, library: Path, *parameters: str) -> No
     local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": domain}
     command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={library}", *parameters]
     beside = [sys.executable, str(ROOT / "test/ros2_control" / script), domain, str(library)]
-    path = os.pathsep.join((str(ROOT), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
+    path = os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(ROOT), str(ROOT / "test/ros")))
     with (prefix / "listen.log").open("w") as log:
         plugin = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
         try:

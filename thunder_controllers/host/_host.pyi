@@ -1265,7 +1265,7 @@ class HealthReporter:
         """
         Nothing is remembered yet.
         """
-    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict[str, int] = {}, extra: dict[str, str] = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), tracking_error: typing.SupportsFloat | typing.SupportsIndex | None = None, tracking_error_limit: typing.SupportsFloat | typing.SupportsIndex = ...) -> HealthReport:
+    def report(self, state: str, *, snapshot: Snapshot | None = None, excitation: ExcitationReport | None = None, messages: collections.abc.Sequence[str] = [], silence: str = '', counters: dict[str, int] = {}, extra: dict[str, str] = {}, latencies: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), intervals: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] = (), tracking_error: typing.SupportsFloat | typing.SupportsIndex | None = None, tracking_error_limit: typing.SupportsFloat | typing.SupportsIndex = ..., period: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> HealthReport:
         """
         Report on the time since the last call.
         
@@ -1273,7 +1273,8 @@ class HealthReporter:
         why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase
         of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]
         between measurements, empty: those of the steps; tracking_error [rad or m]: see `TrackingError`, None: not
-        known; above tracking_error_limit it is a warning.
+        known; above tracking_error_limit it is a warning; period [s] that the steps should keep, zero: they wait for others.
+        More than a hundredth of them missing is a warning.
         """
 class PosePoint:
     """

@@ -23,8 +23,9 @@ HealthReport report(HealthReporter& reporter, const std::string& state, const st
                     const std::optional<ExcitationReport>& excitation, const std::vector<std::string>& messages,
                     const std::string& silence, const Counts& counters, const Texts& extra,
                     const Numbers& latencies, const Numbers& intervals, const std::optional<double>& tracking_error,
-                    double tracking_error_limit) {
+                    double tracking_error_limit, double period) {
   Condition condition;
+  condition.period = period;
   condition.state = state;
   if (snapshot) condition.snapshot = *snapshot;
   condition.excitation = excitation;
@@ -83,13 +84,14 @@ void bind_reports(py::module_& module) {
            py::arg("silence") = "", py::arg("counters") = py::dict(), py::arg("extra") = py::dict(),
            py::arg("latencies") = py::tuple(), py::arg("intervals") = py::tuple(),
            py::arg("tracking_error") = py::none(),
-           py::arg("tracking_error_limit") = std::numeric_limits<double>::infinity(),
+           py::arg("tracking_error_limit") = std::numeric_limits<double>::infinity(), py::arg("period") = 0.0,
            "Report on the time since the last call.\n\n"
            "state: of the lifecycle; snapshot: None while unconfigured; messages: what a reader must know; silence:\n"
            "why the measurements are too old, empty if they are not; counters: the shell's own faults, each increase\n"
            "of which is news once; extra: further texts; latencies [s] from measurement to command; intervals [s]\n"
            "between measurements, empty: those of the steps; tracking_error [rad or m]: see `TrackingError`, None: not\n"
-           "known; above tracking_error_limit it is a warning.");
+           "known; above tracking_error_limit it is a warning; period [s] that the steps should keep, zero: they wait for others.\n"
+           "More than a hundredth of them missing is a warning.");
 }
 
 }  // namespace thunder::python

@@ -85,12 +85,6 @@ MujocoSystem::CallbackReturn MujocoSystem::on_configure(const State& /*previous*
 }
 
 MujocoSystem::CallbackReturn MujocoSystem::on_activate(const State& /*previous*/) {
-  try {
-    steps_ = plant_->steps_per_period(info_.rw_rate == 0 ? 0.0 : 1.0 / info_.rw_rate);
-  } catch (const thunder::PlantError& error) {
-    RCLCPP_ERROR(get_logger(), "%s", error.what());
-    return CallbackReturn::ERROR;
-  }
   forget_commands();
   reporter_ = std::make_unique<thunder::PeriodicThread>(kReportPeriod, [this] { log_refused_commands(); });
   return CallbackReturn::SUCCESS;
@@ -149,9 +143,10 @@ return_type MujocoSystem::read(const rclcpp::Time& /*time*/, const rclcpp::Durat
   return return_type::OK;
 }
 
-return_type MujocoSystem::write(const rclcpp::Time& /*time*/, const rclcpp::Duration& /*period*/) {
+/// The measured period: cycles that the loop lost the arm has not stood still for.
+return_type MujocoSystem::write(const rclcpp::Time& /*time*/, const rclcpp::Duration& period) {
   apply_commands();
-  is_lost_ = !plant_->step(steps_);
+  is_lost_ = !plant_->step(period.seconds());
   return is_lost_ ? return_type::ERROR : return_type::OK;
 }
 

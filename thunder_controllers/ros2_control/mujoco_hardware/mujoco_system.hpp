@@ -28,7 +28,6 @@ class MujocoSystem : public hardware_interface::SystemInterface {
   CallbackReturn on_init(const hardware_interface::HardwareComponentInterfaceParams& params) override;
   /// Puts the arm to its start.
   CallbackReturn on_configure(const State& previous) override;
-  /// Refuses a rate of the controller manager whose period is no whole number of the model's time steps.
   CallbackReturn on_activate(const State& previous) override;
   CallbackReturn on_deactivate(const State& previous) override;
   CallbackReturn on_cleanup(const State& previous) override;
@@ -62,7 +61,6 @@ class MujocoSystem : public hardware_interface::SystemInterface {
   std::vector<hardware_interface::StateInterface::SharedPtr> positions_, velocities_, efforts_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> command_interfaces_;
   std::vector<double> position_, velocity_, effort_, command_;
-  int steps_ = 1;                          // of integration per control period
   bool is_commanded_ = false;              // a good command has come since the last switch
   bool is_handover_ = false;               // this cycle still has the commands of the controller before
   bool is_lost_ = false;                   // the plant has no state any more

@@ -56,6 +56,7 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
   excitation_ = std::make_shared<thunder::Excitation>(configuration);
   tracking_ = std::make_shared<thunder::TrackingError>(configuration);
   tracking_error_limit_ = parameters.tracking_error_limit;
+  period_ = 1.0 / update_rate;
   const auto outputs = std::make_shared<Outputs>(*node, configuration, parameters.base_frame);
   const std::chrono::duration<double> period(1.0 / parameters.publish_rate);
   const auto watch = std::make_shared<Watch>(session_, listener, faults_, node->get_logger());
@@ -71,11 +72,12 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
 
 DiagnosticsBoard::Source Wiring::diagnostics() const {
   return [session = session_, excitation = excitation_, tracking = tracking_, limit = tracking_error_limit_,
-          faults = faults_](thunder::Condition& condition) {
+          period = period_, faults = faults_](thunder::Condition& condition) {
     condition.snapshot = session->snapshot();
     condition.excitation = excitation->report();
     condition.tracking_error = tracking->take();
     condition.tracking_error_limit = limit;
+    condition.period = period;
     condition.counters = {{"references refused", faults->refused_references},
                           {"states not readable", faults->unreadable_states},
                           {"commands not taken", faults->refused_commands}};

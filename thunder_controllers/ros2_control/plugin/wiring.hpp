@@ -33,6 +33,7 @@ class Wiring {
   std::shared_ptr<thunder::Excitation> excitation_;  ///< of timers of the node, which exclude each other
   std::shared_ptr<thunder::TrackingError> tracking_;  ///< likewise
   double tracking_error_limit_ = 0.0;                 ///< [rad or m]
+  double period_ = 0.0;                               ///< [s]
   std::unique_ptr<LiveParameters> parameters_;
   std::shared_ptr<thunder::ControlSession> session_;
   std::vector<std::shared_ptr<void>> inputs_;

@@ -15,6 +15,7 @@ constexpr const char* kGuard = "guard ";
 constexpr double kMicroseconds = 1e-3;  // of a nanosecond
 constexpr double kMilliseconds = 1e-6;
 constexpr double kMillisecondsOfSecond = 1e3;
+constexpr double kLeastRate = 0.99;  // of the nominal one, of a loop that keeps its period
 
 /// Guards that may act in normal operation.
 constexpr GuardBits kNoFault = kAdaptationFrozen | kStopping | kNotActive;
@@ -99,6 +100,14 @@ void add_adaptation(const Condition& condition, TextPairs& values) {
   values.emplace_back("excitation rank", std::to_string(condition.excitation->rank));
 }
 
+/// [Hz] Of the steps since the report before; none if there was no time between them.
+std::optional<double> loop_rate(const Snapshot& now, const Snapshot& before) {
+  const std::uint64_t steps = now.step_times.count() - before.step_times.count();
+  const double elapsed = now.time - before.time;
+  if (steps == 0 || !(elapsed > 0.0)) return std::nullopt;
+  return static_cast<double>(steps) / elapsed;
+}
+
 bool is_too_far(const Condition& condition) {
   return condition.tracking_error && *condition.tracking_error > condition.tracking_error_limit;
 }
@@ -123,6 +132,11 @@ void judge(const Condition& condition, const Snapshot& before, const std::vector
   if (is_too_far(condition)) {
     shown.push_back("tracking error " + format(*condition.tracking_error) + " above " +
                     format(condition.tracking_error_limit));
+  }
+  if (condition.period > 0.0 && goes_on(now, before)) {
+    const double least = kLeastRate / condition.period;
+    const std::optional<double> rate = loop_rate(now, before);
+    if (rate && *rate < least) shown.push_back("loop rate " + format(*rate, 3) + " Hz, below " + format(least, 3));
   }
   const bool is_transition = !goes_on(now, before) || (now.guards & kStopping) != 0;
   const GuardBits harmless = kNoFault | (is_transition ? kOfTransitions : 0u);
@@ -175,9 +189,9 @@ void HealthReporter::add_times(const Condition& condition, TextPairs& values) co
   const Snapshot& now = *condition.snapshot;
   const Snapshot before = goes_on(now, before_) ? before_ : Snapshot();
   const std::uint64_t steps = now.step_times.count() - before.step_times.count();
-  const double elapsed = now.time - before.time;
-  if (steps > 0 && elapsed > 0.0 && condition.intervals.empty()) {
-    add(values, "loop rate [Hz]", static_cast<double>(steps) / elapsed);
+  const std::optional<double> rate = loop_rate(now, before);
+  if (rate && condition.intervals.empty()) {
+    add(values, "loop rate [Hz]", *rate);
     add(values, "jitter p99 [ms]", kMilliseconds * percentile(now.jitter, before.jitter, 0.99));
   }
   if (steps > 0) add(values, "step time p99 [us]", kMicroseconds * percentile(now.step_times, before.step_times, 0.99));

@@ -9,8 +9,7 @@
 namespace thunder {
 namespace {
 
-/// How far a period may be from a whole number of steps, in steps: rounding, and no more.
-constexpr double kPeriodTolerance = 1e-6;
+constexpr double kLongestStep = 0.1;  // [s] A loop that was away for longer finds the arm as if it had been away so long.
 
 /// MuJoCo appends its warnings to a file, which a real-time step must not do; a lost state is noticed without them.
 void drop_warning(const char*) {}
@@ -49,18 +48,11 @@ MujocoPlant::MujocoPlant(const PlantOptions& options)
   reset();
 }
 
-int MujocoPlant::steps_per_period(double period) const {
-  const double steps = period / timestep();
-  const double whole = std::round(steps);
-  if (whole >= 1.0 && std::abs(steps - whole) <= kPeriodTolerance) return static_cast<int>(whole);
-  throw PlantError("a control period of " + std::to_string(period) + " s is no whole number of time steps", "rate",
-                   "a multiple of " + std::to_string(timestep()) + " s, the time step of the model file");
-}
-
 void MujocoPlant::reset() noexcept {
   mj_resetData(model_.get(), data_.get());
   for (std::size_t i = 0; i < joints_.size(); ++i) data_->qpos[joints_[i].position] = start_[i];
   is_held_ = false;
+  due_ = 0.0;
   idle();
 }
 
@@ -83,11 +75,14 @@ bool MujocoPlant::command(const double* effort) noexcept {
   return true;
 }
 
-bool MujocoPlant::step(int steps) noexcept {
+bool MujocoPlant::step(double time) noexcept {
   if (is_held_) return true;
+  due_ = std::min(due_ + std::max(time, 0.0), kLongestStep);
+  const auto steps = static_cast<int>(std::lround(due_ / timestep()));
+  due_ -= steps * timestep();
   write_controls();
   for (int k = 0; k < steps; ++k) mj_step(model_.get(), data_.get());
-  note_applied_effort();
+  if (steps > 0) note_applied_effort();
   return is_good();
 }
 

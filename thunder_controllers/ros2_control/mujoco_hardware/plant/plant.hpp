@@ -34,11 +34,6 @@ class MujocoPlant {
   /// Of the integration [s].
   double timestep() const noexcept { return model_->opt.timestep; }
 
-  /// How many integration steps one control period [s] is.
-  ///
-  /// Throws PlantError unless it is a whole number of them.
-  int steps_per_period(double period) const;
-
   /// To the start, at rest, without command.
   void reset() noexcept;
 
@@ -49,9 +44,10 @@ class MujocoPlant {
   /// beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
   bool command(const double* effort) noexcept;
 
-  /// Integrate, unless the brakes hold the arm. False if the state is lost, not finite or beyond mjMAXVAL; then only
+  /// Integrate for this time [s], 0.1 s at most, unless the brakes hold the arm. It is rounded to whole time steps; what
+  /// is left counts with the next. False if the state is lost, not finite or beyond mjMAXVAL; then only
   /// reset() helps.
-  bool step(int steps) noexcept;
+  bool step(double time) noexcept;
 
   /// The state now, and the effort that the motors applied during the last step: the command as far as the limits let
   /// it, without what the robot adds to it.
@@ -79,6 +75,7 @@ class MujocoPlant {
   std::vector<double> gravity_;   // what the firmware adds
   std::vector<double> command_;
   std::vector<double> applied_;
+  double due_ = 0.0;  // [s] that the steps so far have left
   bool has_brakes_;
   bool is_held_ = false;
 };

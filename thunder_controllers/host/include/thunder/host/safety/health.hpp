@@ -32,6 +32,7 @@ struct Condition {
   std::vector<double> latencies = {};           ///< [s] From a measurement to its command.
   std::vector<double> intervals = {};           ///< [s] Between measurements; empty: those of the steps.
   std::optional<double> tracking_error = {};    ///< [rad or m] The largest, see TrackingError; none: not known.
+  double period = 0.0;                          ///< [s] That the steps should keep: else a warning; zero: they wait for others.
   double tracking_error_limit = std::numeric_limits<double>::infinity();  ///< [rad or m] A larger one is a warning.
 };
 
