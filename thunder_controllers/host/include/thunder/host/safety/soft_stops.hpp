@@ -30,9 +30,9 @@ class Brake;
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
-/// While a Brake stops a joint whose rotor is known, m is all there is: D = m k everywhere, m' = m with the slope m k, and
-/// no least K. What is more than the inertia bears would keep a light joint spinning. So it is for x < 0 of a joint that
-/// the Brake finds spinning.
+/// Where the rotor is known K has no least value. While a Brake stops such a joint, m is all there is: D = m k everywhere,
+/// m' = m with the slope m k. What is more than the inertia bears would keep a light joint spinning. So it is, but for K,
+/// for x < 0 of a joint that the Brake finds spinning.
 ///
 /// What is needed, by 2.5 million updates of ten arms in `test/cpp/host_adversary.cpp`, none of which leaves its envelope:
 /// 63 breaches without the least K, 52 without the 0.3 of m'. The same bounds for all that a Brake stops, spinning or
