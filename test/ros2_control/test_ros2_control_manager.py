@@ -206,7 +206,7 @@ def test_feedback_that_leaves_no_margin_is_warned_of(prefix: Path, panda_folder:
     warning = "the velocity feedback leaves no margin at 1000 Hz"
     result = run(prefix, "configure", f"library:={panda_folder}")
     assert result.returncode == 0 and warning not in result.stderr, result.stderr
-    result = run(prefix, "configure", f"library:={panda_folder}", f"gains.K_d:={[50.0] * 7}")
+    result = run(prefix, "configure", f"library:={panda_folder}", f"gains.K_d:={[5.0] * 7}")
     assert result.returncode == 0 and warning in result.stderr, result.stderr
 
 

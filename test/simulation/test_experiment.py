@@ -320,6 +320,7 @@ def test_command_says_once_what_the_host_notices_of_the_gains(tmp_path: Path) ->
     document |= {"robot": str(ROOT / "config/robots/panda.yaml"), "duration": 0.05}
     document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
     document["law"]["gains"] = {"K_d": 20.0}
+    document["host"] = {"accepts_unstable_gains": True}
     path = tmp_path / "joints.yaml"
     path.write_text(yaml.safe_dump(document))
     result = CliRunner().invoke(run_command, [str(path), "--out", str(tmp_path / "out"), "--verbose"])

@@ -46,6 +46,7 @@ def _document(**changes: Any) -> dict[str, Any]:
         },
         "start": {"q": [0.5, 0.8, -0.2]},
         "duration": 2.0,
+        "host": {"accepts_unstable_gains": True},
         "runs": [{"name": "only"}],
     }
     return merged(document, changes)
@@ -109,6 +110,7 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
             law="slotine_li",
             duration=2.0,
             gains=STIFF,
+            host={"accepts_unstable_gains": True},
             start=[0.5, 0.8, -0.2],
         )
     step, _ = result.trace.first_fault() or (0, "")

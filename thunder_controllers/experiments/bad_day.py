@@ -51,7 +51,7 @@ def _common() -> Options:
     data = run.model_dump(exclude={"law": {"gains"}}, exclude_defaults=True)
     plant = {"urdf": str(scenario.resolve(run.plant.urdf)), "velocity": "exact"}
     paths = {"robot": str(scenario.resolve(run.robot)), "plant": plant}
-    host = {"approaches_jumps": False, "approach_patience": None}
+    host = {"approaches_jumps": False, "approach_patience": None, "accepts_unstable_gains": True}
     return merged(data, {**paths, "host": host, "duration": PATH_SECONDS, "check_reference": False})
 
 

@@ -13,6 +13,7 @@ constexpr double kGrowthPeriods = 50.0;  // the speed of a joint as light as des
 constexpr double kLargestAdded = 10.0;   // times the damping over the horizon
 constexpr double kLeftByReversal = 0.25;
 constexpr double kHoldTime = 0.2;        // [s]
+constexpr double kHoldSpeed = 0.5;       // of the velocity limit
 constexpr double kSpin = 3.0;            // velocity limits
 constexpr double kStandstill = 1e-9;     // [rad/s or m/s]
 
@@ -72,9 +73,10 @@ double Brake::friction(std::size_t joint, double qd) const noexcept {
   return std::min(damping_[joint] + dry_[joint] / speed, effort_limit_[joint] / speed);
 }
 
-double Brake::hold(std::size_t joint, double effort) noexcept {
+double Brake::hold(std::size_t joint, double qd, double effort) noexcept {
   const double most = effort_limit_[joint];
-  held_[joint] = std::clamp(held_[joint] + effort * period_ / kHoldTime, -most, most);
+  const double change = std::abs(qd) < kHoldSpeed * velocity_limit_[joint] ? effort : -held_[joint];
+  held_[joint] = std::clamp(held_[joint] + change * period_ / kHoldTime, -most, most);
   return held_[joint];
 }
 
@@ -99,7 +101,7 @@ void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const do
     const double wanted = friction_[i] * ahead_[i];
     // Velocities that are finite may overflow above.
     const double opposed = std::isnan(wanted) ? 0.0 : std::clamp(wanted, -effort_limit_[i], effort_limit_[i]);
-    effort[i] = safe_effort[i] - opposed - hold(i, opposed);
+    effort[i] = safe_effort[i] - opposed - hold(i, qd[i], opposed);
   }
 }
 

@@ -87,8 +87,10 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     const bool is_felt = brake != nullptr && (inertia_.is_known(i) || brake->is_spinning(i));
-    const double least = -bound(i, q[i] - lower_[i] - margin_[i], -qd[i], -bias[i], is_felt);
-    const double most = bound(i, upper_[i] - margin_[i] - q[i], qd[i], bias[i], is_felt);
+    const double from_lower = q[i] - lower_[i] - margin_[i], from_upper = upper_[i] - margin_[i] - q[i];
+    // Behind one stop the other one, far away, has no say.
+    const double least = from_upper < 0.0 ? -effort_limit_[i] : -bound(i, from_lower, -qd[i], -bias[i], is_felt);
+    const double most = from_lower < 0.0 ? effort_limit_[i] : bound(i, from_upper, qd[i], bias[i], is_felt);
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
     effort[i] = std::min(std::max(std::min(wanted, most), least), speed_bound(i, qd[i], bias[i], is_felt));

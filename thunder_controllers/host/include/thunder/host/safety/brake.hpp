@@ -26,11 +26,12 @@ namespace thunder {
 /// such a joint, e-fold in 50 periods, up to where M/h would no longer matter; to a quarter where the joint turns back.
 /// A joint that the brake makes oscillate so ends with the inertia that is described.
 ///
-/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit.
+/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit. A joint faster than half of its
+/// velocity limit loses it with the same time constant: what braked it is not what holds it, and would push it on.
 ///
-/// What is needed, by 5,500 random stops of eleven arms (`test/cpp/host_stops.cpp`) whose rotors are unknown: 42 are not at
+/// What is needed, by 5,500 random stops of eleven arms (`test/cpp/host_stops.cpp`) whose rotors are unknown: 48 are not at
 /// rest after 4 s; some 270 without added inertia, 1,940 where turning back leaves it, 510 without τ_h, 140 where nothing is
-/// found spinning. Of 5,500 with rotors known to 30 % three are not; without τ_h 680.
+/// found spinning. Of 5,500 with rotors known to 30 % two are not; without τ_h 680.
 class Brake {
  public:
   /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,
@@ -59,7 +60,7 @@ class Brake {
  private:
   void add_inertia(std::size_t joint, double least, double qd) noexcept;
   double friction(std::size_t joint, double qd) const noexcept;
-  double hold(std::size_t joint, double effort) noexcept;
+  double hold(std::size_t joint, double qd, double effort) noexcept;
 
   double period_;
   double horizon_;
