@@ -107,7 +107,7 @@ class Episode {
     const thunder::Options chosen = options();
     const auto configuration = thunder::make_configuration(subject_.library, "", subject_.law, {});
     session_.emplace(configuration, chosen, thunder::NamedValues{}, estimates());
-    judge_.emplace(subject_, session_->limits());
+    judge_.emplace(subject_, session_->limits(), plant_.lag);
     judge_->place_stops(plant_);
     is_new_ = true;
     timeout_ = chosen.measurement_timeout;

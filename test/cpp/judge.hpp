@@ -16,16 +16,17 @@ namespace test {
 /// Where each joint may be, by what it can be stopped with.
 ///
 /// A joint at its velocity limit v reaches its position limit with no more than its effort limit τ_max against it after
-/// the time τ_max / r that the effort needs at its rate limit r, and then brakes with τ_b, half of what the greatest
-/// gravity torque leaves of τ_max; the other half is for what disturbs it. It comes to rest at most
-///     d(v) = v τ_max / r + v² M_max / (2 τ_b)
+/// the time τ_max / r + t that the effort needs at its rate limit r, and the drive with its lag t, and then brakes with
+/// τ_b, half of what the greatest gravity torque leaves of τ_max; the other half is for what disturbs it. It comes to rest at most
+///     d(v) = v (τ_max / r + t) + v² M_max / (2 τ_b)
 /// beyond, M_max the greatest inertia about the joint. The envelope is the position limits ± (d(v_max) + kSlack).
 /// A joint without a limit of position, velocity or effort has none, nor has one whose motor cannot carry the arm.
 struct Envelope {
   static constexpr double kSlack = 0.02;  ///< [rad or m] For noise and offsets of measurements.
 
-  Envelope(const Heaviest& heaviest, const thunder::Limits& limits)
-      : lag(vector(limits.effort).cwiseQuotient(vector(limits.effort_rate))),
+  Envelope(const Heaviest& heaviest, const thunder::Limits& limits, double drive_lag)
+      : drive(drive_lag),
+        lag((vector(limits.effort).cwiseQuotient(vector(limits.effort_rate)).array() + drive_lag).matrix()),
         brake(0.5 * (vector(limits.effort) - heaviest.gravity)),
         inertia(heaviest.inertia),
         lightest(heaviest.lightest),
@@ -44,12 +45,13 @@ struct Envelope {
 
   /// The same of a joint that is driven on at first, by its effort or its weight: until that is gone, it gains e²/(2 r M_min) of speed.
   double stop_distance(Eigen::Index i, double speed, double effort, double rate) const {
-    const double time = effort / rate, fastest = speed + 0.5 * effort * time / lightest[i];
+    const double time = effort > 0.0 ? effort / rate + drive : 0.0, fastest = speed + 0.5 * effort * time / lightest[i];
     return fastest * time + stop_distance(i, fastest);
   }
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Vector lag;      ///< [s]
+  double drive;    ///< [s] The lag of a drive.
+  Vector lag;      ///< [s] Until the whole effort is there.
   Vector brake;    ///< [N·m or N]
   Vector inertia;  ///< [kg·m² or kg]
   Vector lightest; ///< [kg·m² or kg]
@@ -61,10 +63,10 @@ class Judge {
  public:
   static constexpr double kWhirl = 1.5;
 
-  Judge(const Subject& subject, const thunder::Limits& limits)
+  Judge(const Subject& subject, const thunder::Limits& limits, double drive_lag = 0.0)
       : data_(subject.data()),
         limits_(limits),
-        envelope_(subject.heaviest, limits),
+        envelope_(subject.heaviest, limits, drive_lag),
         excused_(limits.effort.size(), false) {
     worst = Vector::Constant(data_.n_joints, -Envelope::kInfinity);
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kRestShare = 0.05;
 constexpr double kHorizonPeriods = 10.0;
-constexpr double kGrowthPeriods = 50.0;  // the speed of a joint as light as described falls to e⁻⁵ meanwhile
+constexpr double kGrowthPeriods = 40.0;  // the speed of a joint as light as described falls to e⁻⁴ meanwhile
 constexpr double kLargestAdded = 10.0;   // times the damping over the horizon
 constexpr double kLeftByReversal = 0.25;
 constexpr double kHoldTime = 0.2;        // [s]

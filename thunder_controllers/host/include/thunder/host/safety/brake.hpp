@@ -23,13 +23,13 @@ namespace thunder {
 /// of 15 periods. For each joint D is d + f/|q̇|, but no more than τ_max/|q̇|.
 ///
 /// Where a rotor is unknown, M/h is little for a light link on a strong geared motor. So inertia is added to that of
-/// such a joint, e-fold in 50 periods, up to where M/h would no longer matter; to a quarter where the joint turns back.
+/// such a joint, e-fold in 40 periods, up to where M/h would no longer matter; to a quarter where the joint turns back.
 /// A joint that the brake makes oscillate so ends with the inertia that is described.
 ///
 /// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit. A joint faster than half of its
 /// velocity limit loses it with the same time constant: what braked it is not what holds it, and would push it on.
 ///
-/// What is needed, by 5,500 random stops of eleven arms (`test/cpp/host_stops.cpp`) whose rotors are unknown: 48 are not at
+/// What is needed, by 5,500 random stops of eleven arms (`test/cpp/host_stops.cpp`) whose rotors are unknown: 53 are not at
 /// rest after 4 s; some 270 without added inertia, 1,940 where turning back leaves it, 510 without τ_h, 140 where nothing is
 /// found spinning. Of 5,500 with rotors known to 30 % two are not; without τ_h 680.
 class Brake {
