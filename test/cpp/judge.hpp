@@ -24,7 +24,7 @@ namespace test {
 struct Envelope {
   static constexpr double kSlack = 0.02;  ///< [rad or m] For noise and offsets of measurements.
 
-  Envelope(const Heaviest& heaviest, const thunder::Limits& limits, double drive_lag)
+  Envelope(const Heaviest& heaviest, const thunder::Limits& limits, double drive_lag = 0.0)
       : drive(drive_lag),
         lag((vector(limits.effort).cwiseQuotient(vector(limits.effort_rate)).array() + drive_lag).matrix()),
         brake(0.5 * (vector(limits.effort) - heaviest.gravity)),
