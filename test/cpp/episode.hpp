@@ -158,7 +158,7 @@ class Episode {
       ++tally_.activations;
       tell(tells ? "activated from the effort held" : "activated");
       has_commanded_ = true, is_new_ = false, activated_ = now_;
-      judge_->check_position(plant_, motor_effort(), false);
+      judge_->check_position(plant_, motor_effort() + push_, false);
       pass(1e-3, false);
     } catch (const thunder::HostError&) {
       ++tally_.activations_refused;
@@ -200,7 +200,7 @@ class Episode {
     }
     tell("no update for " + thunder::format(gap) + " s, arm " + (is_held ? "held or moved" : "free"));
     pass(gap, is_held);
-    judge_->check_position(plant_, motor_effort(), false);
+    judge_->check_position(plant_, motor_effort() + push_, false);
   }
 
   /// Somebody uses the life cycle.
@@ -243,7 +243,7 @@ class Episode {
     tally_.sighted += is_sighted;
     if (is_told_) trace(guards, told);
     record(judge_->check_effort(effort_, before, time), guards);
-    record(judge_->check_position(plant_, motor_effort(), is_sighted), guards);
+    record(judge_->check_position(plant_, motor_effort() + push_, is_sighted), guards);
     updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
     if (session_->fault() && session_->has_stopped()) end_at_once();  // as the shells do

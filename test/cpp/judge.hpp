@@ -99,7 +99,7 @@ class Judge {
   ///
   /// A joint that the host finds so, after a time in which it was not, that no motor could keep it inside, is excused
   /// until it can be kept inside again; so is every joint while one found so is faster than kWhirl times its velocity
-  /// limit, for it throws the others about. `effort`: all that the motors give.
+  /// limit, for it throws the others about. `effort`: all that motors and others give.
   std::string check_position(Plant& plant, const Vector& effort, bool is_responsible) {
     bool whirls = false;
     for (int i = 0; i < data_.n_joints; ++i) {
