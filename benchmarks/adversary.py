@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROBOTS = ("panda", "planar3r", "rpr", "sea2", "ur5")
 """Not point_masses5: the program's plant inverts M, which is singular where those arms are stretched."""
 
-ROTOR, MOST_EFFORT = 2e-3, 50.0
+ROTOR, ANY_EFFORT = 2e-3, 50.0
 """kRotor of `test/cpp/plant.hpp` [kg·m² / N·m], and the effort that it takes where there is no limit [N·m]."""
 
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"task": "position"})
@@ -79,7 +80,8 @@ def build_to_stop(models: Sequence[RobotModel]) -> list[Path]:
     found = []
     for model in models:
         rigid = [link.joint for link in model.links if link.joint.is_single and not link.joint.elastic]
-        rotors = {joint.name: ROTOR * min(joint.limits.effort, MOST_EFFORT) for joint in rigid}
+        efforts = {joint.name: joint.limits.effort for joint in rigid}
+        rotors = {name: ROTOR * (effort if isfinite(effort) else ANY_EFFORT) for name, effort in efforts.items()}
         for described in (model, model.with_rotor_inertias(rotors)):
             found.append(build(described, ["pd_plus"], python=False) / f"lib{model.name}.so")
     return found
