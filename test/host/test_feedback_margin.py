@@ -175,6 +175,16 @@ def test_gains_that_no_loop_of_this_rate_bears_are_refused(library: Library) -> 
     controller.set_gain("K_d", 1.2 * unbearable)
 
 
+def test_a_session_checks_gains_as_it_changes_them(library: Library) -> None:
+    """A shell checks a parameter before it is set, and nobody catches what the change itself would throw."""
+    law = "cartesian_backstepping"
+    session, K_d = ControlSession(Configuration(library, law=law), Options()), default(library, law, "K_d")
+    for change in (session.check_gains, session.set_gains):
+        with pytest.raises(LawError, match="which is unstable without any delay"):
+            change({"K_d": np.full_like(K_d, 400.0)})
+        change({"K_d": 0.5 * K_d})
+
+
 def test_the_defaults_are_slow_enough_for_a_ur5_whose_drives_its_file_leaves_out(ur5: Library) -> None:
     """Also where the estimates may go; where they may go further, that is said, and of which joint."""
     eager = {"adaptation_limit": 0.4}

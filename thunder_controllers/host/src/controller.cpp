@@ -273,12 +273,16 @@ void Controller::stop_motion() {
   parts_->reference.stop();
 }
 
-void Controller::set_gains(const NamedValues& gains) {
-  Parts& p = parts("set_gains");
+std::vector<double> Controller::checked_gains(const NamedValues& gains) const {
+  const Parts& p = parts("gains");
   std::vector<double> changed = p.gains.changed(gains);
-  if (!p.options.accepts_unstable_gains) check_feedback(p.library, p.law.law().name, changed, p.initial_state, p.options);
-  p.gains.write(std::move(changed));
+  if (!p.options.accepts_unstable_gains && changed != p.gains.written()) {
+    check_feedback(p.library, p.law.law().name, changed, p.initial_state, p.options);
+  }
+  return changed;
 }
+
+void Controller::set_gains(const NamedValues& gains) { parts("set_gains").gains.write(checked_gains(gains)); }
 
 void Controller::freeze_adaptation(bool freeze) {
   parts("freeze_adaptation");

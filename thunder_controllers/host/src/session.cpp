@@ -310,8 +310,7 @@ void ControlSession::set_motion_limits(const MotionLimits& limits) {
 
 void ControlSession::check_gains(const NamedValues& gains) const {
   const Lock lock(mutex_);
-  const thunder_law& law = configuration_.law_data();
-  changed_gains(law, host_.gains(), whole(law, gains));
+  static_cast<void>(host_.checked_gains(whole(configuration_.law_data(), gains)));
 }
 
 void ControlSession::set_gains(const NamedValues& gains) {

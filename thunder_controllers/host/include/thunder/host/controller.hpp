@@ -106,8 +106,10 @@ class Controller {
   MotionPlan plan_trace(const Figure& figure);
   void rehearse(const MotionPlan& plan);
   void begin(MotionPlan plan);
-  /// All of them, from the same update on, or none. Throws as check_feedback, too, unless `accepts_unstable_gains`; takes
-  /// some 20 ms then.
+  /// All gains with these changed. Throws as changed_gains and, unless `accepts_unstable_gains`, as check_feedback, which
+  /// takes some 20 ms.
+  std::vector<double> checked_gains(const NamedValues& gains) const;
+  /// All of them, from the same update on, or none. Throws as checked_gains.
   void set_gains(const NamedValues& gains);
 
   /// Keep the adapted part of the state constant until told otherwise.
