@@ -162,6 +162,8 @@ def main() -> int:
         ("adversary", str(arguments.updates), libraries, adversary_row,
          "updates | activations | requests | beyond limits [rad, m] | breaches, by episodes |\n"),
     ):  # fmt: skip
+        if float(amount) == 0.0:
+            continue
         source = ROOT / f"test/cpp/host_{name}.cpp"
         program = host_soak.compile_program(folder / f"host_{name}", source=source)
         found, is_content = run(program, amount, arguments.seed, given)
