@@ -13,7 +13,7 @@ namespace test {
 struct Tally {
   long episodes = 0, updates = 0, sighted = 0;
   long activations = 0, activations_refused = 0, requests = 0, requests_refused = 0;
-  std::array<long, thunder::kGuardCount> guards{};
+  std::array<long, thunder::kGuards.size()> guards{};
   Vector margin, farthest;
   std::map<std::string, std::string> breaches;  ///< The first of each kind in an episode, and where it was.
   std::map<std::string, long> count;            ///< Episodes with a breach of a kind.

@@ -69,8 +69,8 @@ class Campaign {
     std::printf(" \"margin\": %s, \"farthest_beyond_limits\": %s", test::json(t.margin).c_str(),
                 test::json(t.farthest).c_str());
     std::printf(",\n \"guards\": {");
-    for (std::size_t i = 0; i < thunder::kGuardCount; ++i) {
-      std::printf("%s\"%s\": %ld", i == 0 ? "" : ", ", thunder::kGuardNames[i], t.guards[i]);
+    for (std::size_t i = 0; i < thunder::kGuards.size(); ++i) {
+      std::printf("%s\"%s\": %ld", i == 0 ? "" : ", ", thunder::kGuards[i].name, t.guards[i]);
     }
     std::printf("},\n \"breaches\": {");
     const char* comma = "";

@@ -222,9 +222,9 @@ class Run {
   std::string name() {
     if ((guards_ & thunder::kStopping) != 0) {
       std::string reasons;
-      for (std::size_t i = 0; i < thunder::kGuardCount; ++i) {
+      for (std::size_t i = 0; i < thunder::kGuards.size(); ++i) {
         if ((thunder::kFaults & all_guards_ & 1u << i) == 0) continue;
-        reasons += std::string(reasons.empty() ? "" : "+") + thunder::kGuardNames[i];
+        reasons += std::string(reasons.empty() ? "" : "+") + thunder::kGuards[i].name;
       }
       return session_.has_stopped() ? "stopped by " + reasons : "restless";
     }

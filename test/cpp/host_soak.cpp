@@ -319,8 +319,8 @@ void print_subject(const Subject& subject) {
                 subject.sources[static_cast<std::size_t>(i)]);
   }
   std::printf("},\n     \"guards\": {");
-  for (int i = 0; i < thunder::kGuardCount; ++i) {
-    std::printf("%s\"%s\": %llu", i == 0 ? "" : ", ", thunder::kGuardNames[static_cast<std::size_t>(i)],
+  for (std::size_t i = 0; i < thunder::kGuards.size(); ++i) {
+    std::printf("%s\"%s\": %llu", i == 0 ? "" : ", ", thunder::kGuards[i].name,
                 static_cast<unsigned long long>(subject.controller.counters().counts()[static_cast<std::size_t>(i)]));
   }
   std::printf("}}");

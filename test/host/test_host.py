@@ -121,17 +121,17 @@ def test_bad_initial_state_is_refused(library: Library) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("nominal_dt", 0.0, "options.nominal_dt: is 0; valid: a positive period [s]"),
+        ("nominal_dt", 0.0, "options.nominal_dt: is 0; valid: above 0, finite [s]"),
         ("nominal_dt", np.inf, "options.nominal_dt: is inf"),
         (
             "measurement_timeout",
             0.001,
-            "options.measurement_timeout: is 0.001; valid: a finite time above",
+            "options.measurement_timeout: is 0.001; valid: above nominal_dt, 0.001 [s]",
         ),
         ("measurement_timeout", np.nan, "options.measurement_timeout: is nan"),
-        ("max_dt_ratio", 0.5, "options.max_dt_ratio: is 0.5; valid: a finite ratio of at least 1"),
-        ("reference_timeout", -1.0, "options.reference_timeout: is -1; valid: a positive time [s]"),
-        ("effort_limit", [1.0, 0.0], "options.effort_limit: is 0; valid: positive, finite values, one per joint"),
+        ("max_dt_ratio", 0.5, "options.max_dt_ratio: is 0.5; valid: at least 1, finite [1]"),
+        ("reference_timeout", -1.0, "options.reference_timeout: is -1; valid: above 0 [s]"),
+        ("effort_limit", [1.0, 0.0], "options.effort_limit: is 0; valid: above 0, finite [N·m or N]"),
         ("effort_rate_limit", [np.nan, 1.0], "options.effort_rate_limit: is nan"),
         ("velocity_limit", [1.0, -1.0], "options.velocity_limit: is -1"),
         ("effort_limit", [], "options.effort_limit: is no vector of numbers"),

@@ -156,12 +156,12 @@ def test_an_arm_moved_by_others_does_not_run_away(library: Library) -> None:
         (
             "velocity_limit_patience",
             0.0,
-            "velocity_limit_patience: is 0; valid: a positive time [s], infinite for none",
+            "velocity_limit_patience: is 0; valid: above 0 [s]",
         ),
         ("velocity_limit_patience", np.nan, "options.velocity_limit_patience: is nan"),
-        ("velocity_stop_ratio", 0.9, "options.velocity_stop_ratio: is 0.9; valid: a finite ratio of at least 1"),
+        ("velocity_stop_ratio", 0.9, "options.velocity_stop_ratio: is 0.9; valid: at least 1, finite [1]"),
         ("velocity_stop_ratio", np.inf, "options.velocity_stop_ratio: is inf"),
-        ("stop_damping", [1.0, -1.0], "options.stop_damping: is -1; valid: finite values, not negative"),
+        ("stop_damping", [1.0, -1.0], "options.stop_damping: is -1; valid: at least 0, finite"),
         ("stop_damping", [np.nan, 1.0], "options.stop_damping: is nan"),
     ],
 )

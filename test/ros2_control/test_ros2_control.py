@@ -27,13 +27,13 @@ from thunder_controllers.host import (
     Library,
     Options,
     estimate_topics,
+    option_list,
     read_estimates,
     save_estimates,
 )
 from thunder_controllers.ros.common import qos
 from thunder_controllers.ros.common.declarations import plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
-from thunder_controllers.ros.controller.configuration import LIMITS, OPTIONS
 from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,14 +62,17 @@ def test_every_parameter_of_the_plugin_is_one_of_the_node_and_says_when_it_acts(
 
 def test_every_parameter_is_used() -> None:
     code = sources()
-    declared = [parameter.name for parameter in plugin_parameters()]
+    options = {option.name for option in option_list()}  # all are read in a loop
+    declared = [parameter.name for parameter in plugin_parameters() if parameter.name not in options]
     unused = [name for name in declared if not re.search(rf"(parameters|get_params\(\))\.{re.escape(name)}\b", code)]
     assert unused == []
 
 
-def test_options_of_the_host_are_the_same_parameters_as_of_the_node() -> None:
-    pairs = re.findall(r"options\.(\w+) = parameters\.(\w+);", source("parameters.cpp"))
-    assert {option for option, _ in pairs} == {*OPTIONS, *LIMITS} and all(option == name for option, name in pairs)
+def test_options_of_the_host_are_parameters_and_a_declaration_of_their_own_says_something_else() -> None:
+    parameters = {parameter.name: parameter for parameter in plugin_parameters()}
+    own = yaml.safe_load((PLUGIN / "parameters.yaml").read_text(encoding="utf-8"))["thunder_adaptive_controller"]
+    for option in option_list():
+        assert option.name not in own or parameters[option.name].default != option.default
 
 
 # --- names, quality of service ---------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ shells around a `ControlSession`, which holds one, and the readers and reports t
 """
 
 from thunder_controllers.host._host import (
+    BLOCKING_GUARDS,
+    FAULTS,
     LARGEST_FEEDBACK_SHARE,
     MARGIN_DELAY,
     SMALLEST_MASS,
@@ -23,6 +25,7 @@ from thunder_controllers.host._host import (
     FeedbackMargin,
     Figure,
     Function,
+    Guard,
     HealthReport,
     HealthReporter,
     JointPoint,
@@ -30,6 +33,7 @@ from thunder_controllers.host._host import (
     Library,
     Limits,
     MotionLimits,
+    OptionInfo,
     Options,
     PoseFollower,
     PosePoint,
@@ -47,10 +51,10 @@ from thunder_controllers.host._host import (
     fault_text,
     feedback_margin,
     margin_poses,
+    option_list,
     read_estimates,
     save_estimates,
 )
-from thunder_controllers.host.guard import BLOCKING_GUARDS, FAULTS, Guard
 
 __all__ = [
     "BLOCKING_GUARDS",
@@ -75,6 +79,7 @@ __all__ = [
     "Library",
     "Limits",
     "MotionLimits",
+    "OptionInfo",
     "Options",
     "PoseFollower",
     "PosePoint",
@@ -92,6 +97,7 @@ __all__ = [
     "fault_text",
     "feedback_margin",
     "margin_poses",
+    "option_list",
     "read_estimates",
     "save_estimates",
 ]

@@ -3,12 +3,186 @@ Runs one law of a compiled robot library and guards what goes in and out.
 """
 from __future__ import annotations
 import collections.abc
+import enum
 import numpy
 import numpy.typing
 import os
 import pathlib
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+class Guard(enum.IntFlag):
+    """
+    What acted in one update, as bits.
+    """
+    ADAPTATION_FROZEN: typing.ClassVar[Guard]
+    EFFORT_LIMITED: typing.ClassVar[Guard]
+    EFFORT_RATE_LIMITED: typing.ClassVar[Guard]
+    MEASUREMENT_LOST: typing.ClassVar[Guard]
+    MEASUREMENT_NON_FINITE: typing.ClassVar[Guard]
+    MEASUREMENT_STALE: typing.ClassVar[Guard]
+    MOTION_LIMITED: typing.ClassVar[Guard]
+    NOT_ACTIVE: typing.ClassVar[Guard]
+    POSITION_EXCEEDED: typing.ClassVar[Guard]
+    REFERENCE_LATE: typing.ClassVar[Guard]
+    REFERENCE_LIMITED: typing.ClassVar[Guard]
+    REFERENCE_STALE: typing.ClassVar[Guard]
+    REFERENCE_UNREACHED: typing.ClassVar[Guard]
+    RESULT_NON_FINITE: typing.ClassVar[Guard]
+    RUNAWAY: typing.ClassVar[Guard]
+    STOPPING: typing.ClassVar[Guard]
+    TIME_STEP_INVALID: typing.ClassVar[Guard]
+    VELOCITY_EXCEEDED: typing.ClassVar[Guard]
+    @classmethod
+    def __new__(cls, value):
+        ...
+    def __and__(self, other):
+        ...
+    def __format__(self, format_spec):
+        ...
+    def __invert__(self):
+        ...
+    def __or__(self, other):
+        ...
+    def __rand__(self, other):
+        ...
+    def __ror__(self, other):
+        ...
+    def __rxor__(self, other):
+        ...
+    def __xor__(self, other):
+        ...
+class OptionInfo:
+    """
+    An option of `Options` as data.
+    """
+    @property
+    def default(self) -> bool | float | tuple[float, ...]:
+        """
+        An empty tuple stands for the library's, of an option with a value per joint.
+        """
+    @property
+    def includes_lower(self) -> bool:
+        """
+        Whether `lower` itself is valid.
+        """
+    @property
+    def lower(self) -> float:
+        """
+        Smallest value.
+        """
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def text(self) -> str:
+        """
+        What it says, in sentences.
+        """
+    @property
+    def unit(self) -> str:
+        """
+        SI unit; 1 for pure numbers, empty for switches.
+        """
+    @property
+    def upper(self) -> float:
+        """
+        Largest value; infinite: infinity is valid, too.
+        """
+class Options:
+    """
+    How a controller guards its input and output; immutable.
+    
+    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
+    """
+    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+        """
+        Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
+        """
+    @property
+    def accepts_unstable_gains(self) -> bool:
+        """
+        Take gains whose velocity feedback is computed to be unstable at rest even without delay; otherwise they are refused, when the controller is configured and when they change.
+        """
+    @property
+    def approach_patience(self) -> float:
+        """
+        [s] A streamed pose at rest that the arm does not come nearer to for longer than this, and cannot, is given up for the place where the arm is. Infinite: never.
+        """
+    @property
+    def approaches_jumps(self) -> bool:
+        """
+        Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
+        """
+    @property
+    def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m or N] Largest effort of each joint; the library's if none is given.
+        """
+    @property
+    def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m/s or N/s] Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and where that has none: from zero to the effort limit in 50 periods.
+        """
+    @property
+    def gap_limit(self) -> float:
+        """
+        [s] Without a usable measurement for longer, a stop latches: the arm is braked and the controller deactivates.
+        """
+    @property
+    def gravity_compensated_by_robot(self) -> bool:
+        """
+        The robot adds its own gravity torque to the command: true on a Franka, false in MuJoCo.
+        """
+    @property
+    def max_dt_ratio(self) -> float:
+        """
+        [1] The longest period that a law is stepped with, in periods of the loop.
+        """
+    @property
+    def measurement_timeout(self) -> float:
+        """
+        [s] Measurements (updates, or their time stamps) further apart than this are a gap: the effort ramps to the safe one. Above the period of the loop.
+        """
+    @property
+    def nominal_dt(self) -> float:
+        """
+        [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
+        """
+    @property
+    def reference_timeout(self) -> float:
+        """
+        [s] A reference stream silent for longer is lost: the motion is brought to rest and held. Infinite: never.
+        """
+    @property
+    def rehearses_motions(self) -> bool:
+        """
+        Play trajectories and motions to a pose before they begin, and refuse those that leave the limits or the reach.
+        """
+    @property
+    def saturation_freezes_adaptation(self) -> bool:
+        """
+        Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on average over 10 ms.
+        """
+    @property
+    def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m·s/rad or N·s/m] Viscous friction of the brake for each joint, with as much dry friction as it is at the velocity limit; what the arm's inertia does not bear of it is left out. Zero: the joint is not braked. If none is given: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.
+        """
+    @property
+    def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [rad/s or m/s] Velocity of each joint beyond which it is too fast; the library's if none is given.
+        """
+    @property
+    def velocity_limit_patience(self) -> float:
+        """
+        [s] A joint faster than its velocity limit for longer than this, less half the time in which none is, has run away: a stop latches. Infinite: never.
+        """
+    @property
+    def velocity_stop_ratio(self) -> float:
+        """
+        [1] A joint faster than so many velocity limits in three good measurements has run away at once; 1 suits arms whose references are smooth.
+        """
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -453,109 +627,6 @@ class Figure:
     def ramp_time(self) -> float:
         """
         [s] Until the clock runs at the rate of time.
-        """
-class Options:
-    """
-    How a controller guards its input and output; immutable.
-    
-    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
-    """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, accepts_unstable_gains: bool = False) -> None:
-        """
-        Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
-        """
-    @property
-    def accepts_unstable_gains(self) -> bool:
-        """
-        Take gains whose velocity feedback is unstable at rest even without delay, see `feedback_margin`.
-        """
-    @property
-    def approach_patience(self) -> float:
-        """
-        [s] A streamed pose at rest that is out of reach is given up after this; infinite: never.
-        """
-    @property
-    def approaches_jumps(self) -> bool:
-        """
-        Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the
-        velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
-        """
-    @property
-    def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m or N] Per joint, positive, finite.
-        """
-    @property
-    def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to
-        the effort limit in 50 periods.
-        """
-    @property
-    def gap_limit(self) -> float:
-        """
-        [s] Without a good measurement for longer than this, a stop latches; finite, positive.
-        """
-    @property
-    def gravity_compensated_by_robot(self) -> bool:
-        """
-        The robot adds its own gravity torque: true on a Franka, false in MuJoCo.
-        """
-    @property
-    def max_dt_ratio(self) -> float:
-        """
-        [1] Longest valid period, in nominal periods; at least 1.
-        """
-    @property
-    def measurement_timeout(self) -> float:
-        """
-        [s] Time stamps further apart than this are stale; finite, above nominal_dt.
-        """
-    @property
-    def nominal_dt(self) -> float:
-        """
-        [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
-        """
-    @property
-    def reference_timeout(self) -> float:
-        """
-        [s] A streamed reference older than this is brought to rest and held; infinite by default.
-        """
-    @property
-    def rehearses_motions(self) -> bool:
-        """
-        Play motions before they begin, and refuse those that leave the limits or the reach.
-        """
-    @property
-    def saturation_freezes_adaptation(self) -> bool:
-        """
-        Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on average over 10 ms.
-        """
-    @property
-    def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it
-        goes as much dry friction as it is at the velocity limit. What the arm's inertia does not
-        bear of it is left out. Zero: the joint is not braked.
-        
-        None: a quarter of the library's effort limit per velocity limit; where that is infinite,
-        dry friction alone.
-        """
-    @property
-    def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [rad/s or m/s] Per joint, positive.
-        """
-    @property
-    def velocity_limit_patience(self) -> float:
-        """
-        [s] A joint faster than its velocity limit for longer than this, less half the time in which none
-        is, latches a stop; infinite: never.
-        """
-    @property
-    def velocity_stop_ratio(self) -> float:
-        """
-        [1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.
         """
 class Limits:
     """
@@ -1398,6 +1469,10 @@ def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIn
     """
     Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.
     """
+def option_list() -> tuple[OptionInfo, ...]:
+    """
+    The options that `Options` takes beside nominal_dt, in order.
+    """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
@@ -1411,6 +1486,8 @@ def save_estimates(path: str | os.PathLike[str], configuration: Configuration, s
     
     Raises LawError if it cannot be written; what was there before is left then.
     """
+BLOCKING_GUARDS: Guard
+FAULTS: Guard
 LARGEST_FEEDBACK_SHARE: float = 0.6180339887498949
 MARGIN_DELAY: int = 2
 SMALLEST_MASS: float = 1e-06

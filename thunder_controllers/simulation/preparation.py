@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Law, Library, Limits, Options
+from thunder_controllers.host import Controller, Law, Library, Limits, OptionInfo, Options, option_list
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
@@ -300,28 +300,21 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) 
 
 
 def _host_options(config: RunConfig, n: int, where: str) -> Options:
+    """The scenario's; for what it leaves out the host's own, with times that suit the rate."""
     host, default = config.host, Options()
 
-    def limit(name: str) -> FloatArray | None:
-        value = getattr(host, name)
-        return None if value is None else per_joint(value, n, f"{where}: host.{name}")
+    def value(option: OptionInfo) -> Any:
+        given = getattr(host, option.name)
+        if isinstance(option.default, tuple):
+            return None if given is None else per_joint(given, n, f"{where}: host.{option.name}")
+        return np.inf if given is None else given
 
-    return Options(
-        gravity_compensated_by_robot=host.gravity_compensated_by_robot,
-        measurement_timeout=host.measurement_timeout or max(default.measurement_timeout, 2.0 / config.rate),
-        nominal_dt=1.0 / config.rate,
-        reference_timeout=np.inf if host.reference_timeout is None else host.reference_timeout,
-        saturation_freezes_adaptation=host.saturation_freezes_adaptation,
-        effort_limit=limit("effort_limit"),
-        effort_rate_limit=limit("effort_rate_limit"),
-        velocity_limit=limit("velocity_limit"),
-        velocity_limit_patience=host.velocity_limit_patience,
-        gap_limit=host.gap_limit or max(default.gap_limit, 20.0 / config.rate),
-        approaches_jumps=host.approaches_jumps,
-        approach_patience=np.inf if host.approach_patience is None else host.approach_patience,
-        velocity_stop_ratio=host.velocity_stop_ratio,
-        accepts_unstable_gains=host.accepts_unstable_gains,
-    )
+    slow = {
+        "measurement_timeout": max(default.measurement_timeout, 2.0 / config.rate),
+        "gap_limit": max(default.gap_limit, 20.0 / config.rate),
+    }
+    said = {option.name: value(option) for option in option_list() if option.name in host.model_fields_set}
+    return Options(nominal_dt=1.0 / config.rate, **(slow | said))
 
 
 def _gain(value: float | tuple[float, ...]) -> float | FloatArray:

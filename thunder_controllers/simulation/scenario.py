@@ -13,9 +13,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, ValidationError, model_validator
+import numpy as np
+from pydantic import Field, ValidationError, create_model, model_validator
 
-from thunder_controllers.host import Options
+from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
@@ -32,7 +33,6 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
 
 GainValue = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
-LimitValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 DESCRIPTIONS = (".urdf", ".xacro")
 """Suffixes of the files that MuJoCo takes, and whose end effector is chosen when they are read."""
@@ -92,25 +92,21 @@ class StartSection(Strict):
     velocity: Literal["rest", "reference"] = "rest"
 
 
-_HOST = Options()
+def _host_field(option: OptionInfo) -> tuple[Any, Any]:
+    """A key of the section `host`, as pydantic takes it; null is infinity, or the limits of the robot's description."""
+    if isinstance(option.default, bool):
+        return Annotated[bool, Field(strict=True, description=option.text)], option.default
+    lower = {"ge" if option.includes_lower else "gt": option.lower}
+    upper = {"le": option.upper} if np.isfinite(option.upper) else {}
+    number = Annotated[float, Field(strict=True, allow_inf_nan=False, description=option.text, **lower, **upper)]
+    if isinstance(option.default, tuple):
+        return number | Annotated[tuple[number, ...], Field(min_length=1)] | None, None
+    return (number, option.default) if upper else (number | None, option.default)
 
 
-class HostSection(Strict):
-    """Options of the host, its defaults where none are given; limits replace those of the robot's description."""
-
-    gravity_compensated_by_robot: bool = _HOST.gravity_compensated_by_robot
-    measurement_timeout: Positive | None = None
-    reference_timeout: Positive | None = None
-    saturation_freezes_adaptation: bool = _HOST.saturation_freezes_adaptation
-    effort_limit: LimitValues | None = None
-    effort_rate_limit: LimitValues | None = None
-    velocity_limit: LimitValues | None = None
-    velocity_limit_patience: Positive = _HOST.velocity_limit_patience
-    gap_limit: Positive | None = None
-    approaches_jumps: bool = _HOST.approaches_jumps
-    approach_patience: Positive | None = _HOST.approach_patience
-    velocity_stop_ratio: Annotated[float, Field(strict=True, ge=1.0, allow_inf_nan=False)] = _HOST.velocity_stop_ratio
-    accepts_unstable_gains: bool = _HOST.accepts_unstable_gains
+HOST_FIELDS: dict[str, Any] = {option.name: _host_field(option) for option in option_list()}
+HostSection = create_model("HostSection", __base__=Strict, **HOST_FIELDS)
+"""Options of the host, its defaults where none are given; limits replace those of the robot's description."""
 
 
 class RunConfig(Strict):
@@ -127,7 +123,7 @@ class RunConfig(Strict):
     duration: Positive
     rate: Positive = 1000.0
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
-    host: HostSection = HostSection()
+    host: HostSection = HostSection()  # type: ignore[valid-type]
 
     @model_validator(mode="after")
     def _is_bounded(self) -> RunConfig:

@@ -149,6 +149,7 @@ struct PySnapshot : Snapshot {
   const thunder_law* law;
 };
 
+void bind_options(py::module_& module);
 void bind_library(py::module_& module);
 void bind_controller(py::module_& module);
 void bind_estimates(py::module_& module);

@@ -20,8 +20,8 @@ struct Status {
 
 Names guard_names(GuardBits guards) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
-    if ((guards >> i) & 1u) names.emplace_back(kGuardNames[i]);
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    if ((guards >> i) & 1u) names.emplace_back(kGuards[i].name);
   }
   return tuple_of(names);
 }
@@ -41,110 +41,6 @@ struct LifecycleText {
 using LifecycleName = Described<LifecycleText>;
 
 LifecycleName name_of(Lifecycle lifecycle) { return py::str(to_string(lifecycle)); }
-
-/// The numbers of an optional limit given as a Python object: one per joint, none for None.
-std::vector<double> limit_from(const OptionalArray& object, const char* name) {
-  if (object.is_none()) return {};
-  const Numbers vector = Numbers::ensure(object);
-  if (!vector || vector.ndim() != 1 || vector.size() == 0) {
-    throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
-                    "positive values, one per joint, or None");
-  }
-  return {vector.data(), vector.data() + vector.size()};
-}
-
-auto limit_getter(std::vector<double> Options::*member) {
-  return [member](const Options& options) -> std::optional<py::array_t<double>> {
-    if ((options.*member).empty()) return std::nullopt;
-    return vector_of(options.*member);
-  };
-}
-
-void bind_options(py::module_& module) {
-  py::class_<Options>(module, "Options", "How a controller guards its input and output; immutable.\n\n"
-                      "The defaults suit a 1 kHz effort interface. Limits that are None are the library's.")
-      .def(py::init([](bool gravity, double measurement_timeout, double nominal_dt, double max_dt_ratio,
-                       double reference_timeout, bool freezes, const OptionalArray& effort, const OptionalArray& rate,
-                       const OptionalArray& velocity, double limit_patience, double stop_ratio,
-                       const OptionalArray& damping, double gap_limit, bool rehearses, bool approaches, double approach_patience,
-                       bool accepts_unstable) {
-             Options options;
-             options.gravity_compensated_by_robot = gravity;
-             options.measurement_timeout = measurement_timeout;
-             options.gap_limit = gap_limit;
-             options.rehearses_motions = rehearses;
-             options.approaches_jumps = approaches;
-             options.approach_patience = approach_patience;
-             options.accepts_unstable_gains = accepts_unstable;
-             options.nominal_dt = nominal_dt;
-             options.max_dt_ratio = max_dt_ratio;
-             options.reference_timeout = reference_timeout;
-             options.saturation_freezes_adaptation = freezes;
-             options.effort_limit = limit_from(effort, "effort_limit");
-             options.effort_rate_limit = limit_from(rate, "effort_rate_limit");
-             options.velocity_limit = limit_from(velocity, "velocity_limit");
-             options.velocity_limit_patience = limit_patience;
-             options.velocity_stop_ratio = stop_ratio;
-             options.stop_damping = limit_from(damping, "stop_damping");
-             check_options(options);
-             return options;
-           }),
-           py::kw_only(), py::arg("gravity_compensated_by_robot") = Options().gravity_compensated_by_robot,
-           py::arg("measurement_timeout") = Options().measurement_timeout, py::arg("nominal_dt") = Options().nominal_dt,
-           py::arg("max_dt_ratio") = Options().max_dt_ratio, py::arg("reference_timeout") = Options().reference_timeout,
-           py::arg("saturation_freezes_adaptation") = Options().saturation_freezes_adaptation,
-           py::arg("effort_limit") = py::none(), py::arg("effort_rate_limit") = py::none(),
-           py::arg("velocity_limit") = py::none(),
-           py::arg("velocity_limit_patience") = Options().velocity_limit_patience,
-           py::arg("velocity_stop_ratio") = Options().velocity_stop_ratio, py::arg("stop_damping") = py::none(),
-           py::arg("gap_limit") = Options().gap_limit, py::arg("rehearses_motions") = Options().rehearses_motions,
-           py::arg("approaches_jumps") = Options().approaches_jumps,
-           py::arg("approach_patience") = Options().approach_patience,
-           py::arg("accepts_unstable_gains") = Options().accepts_unstable_gains,
-           "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.")
-      .def_readonly("gravity_compensated_by_robot", &Options::gravity_compensated_by_robot,
-                    "The robot adds its own gravity torque: true on a Franka, false in MuJoCo.")
-      .def_readonly("measurement_timeout", &Options::measurement_timeout,
-                    "[s] Time stamps further apart than this are stale; finite, above nominal_dt.")
-      .def_readonly("gap_limit", &Options::gap_limit,
-                    "[s] Without a good measurement for longer than this, a stop latches; finite, positive.")
-      .def_readonly("nominal_dt", &Options::nominal_dt,
-                    "[s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.")
-      .def_readonly("max_dt_ratio", &Options::max_dt_ratio,
-                    "[1] Longest valid period, in nominal periods; at least 1.")
-      .def_readonly("reference_timeout", &Options::reference_timeout,
-                    "[s] A streamed reference older than this is brought to rest and held; infinite by default.")
-      .def_readonly("rehearses_motions", &Options::rehearses_motions,
-                    "Play motions before they begin, and refuse those that leave the limits or the reach.")
-      .def_readonly("approaches_jumps", &Options::approaches_jumps,
-                    "Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the\n"
-                    "velocities of motions, relative to the stream. Otherwise each sample is taken as it is.")
-      .def_readonly("approach_patience", &Options::approach_patience,
-                    "[s] A streamed pose at rest that is out of reach is given up after this; infinite: never.")
-      .def_readonly("accepts_unstable_gains", &Options::accepts_unstable_gains,
-                    "Take gains whose velocity feedback is unstable at rest even without delay, see `feedback_margin`.")
-      .def_readonly("saturation_freezes_adaptation", &Options::saturation_freezes_adaptation,
-                    "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on "
-                    "average over 10 ms.")
-      .def_property_readonly("effort_limit", limit_getter(&Options::effort_limit),
-                             "[N·m or N] Per joint, positive, finite.")
-      .def_property_readonly("effort_rate_limit", limit_getter(&Options::effort_rate_limit),
-                             "[N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to\n"
-                             "the effort limit in 50 periods.")
-      .def_property_readonly("velocity_limit", limit_getter(&Options::velocity_limit),
-                             "[rad/s or m/s] Per joint, positive.")
-      .def_readonly("velocity_limit_patience", &Options::velocity_limit_patience,
-                    "[s] A joint faster than its velocity limit for longer than this, less half the time in which none\n"
-                    "is, latches a stop; infinite: never.")
-      .def_readonly("velocity_stop_ratio", &Options::velocity_stop_ratio,
-                    "[1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.")
-      .def_property_readonly("stop_damping", limit_getter(&Options::stop_damping),
-                             "[N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it\n"
-                             "goes as much dry friction as it is at the velocity limit. What the arm's inertia does not\n"
-                             "bear of it is left out. Zero: the joint is not braked.\n\n"
-                             "None: a quarter of the library's effort limit per velocity limit; where that is infinite,\n"
-                             "dry friction alone.");
-}
 
 void bind_limits(py::module_& module) {
   const auto values = [](std::vector<double> Limits::*member) {
@@ -379,7 +275,6 @@ void bind_lifecycle(py::class_<Controller>& bound) {
 }  // namespace
 
 void bind_controller(py::module_& module) {
-  bind_options(module);
   bind_limits(module);
   bind_feedback_margin(module);
   bind_status(module);

@@ -107,7 +107,7 @@ Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
 
 Counts counts_of(const GuardCounters& counters) {
   Counts counts;
-  for (std::size_t i = 0; i < kGuardNames.size(); ++i) counts[kGuardNames[i]] = counters.counts()[i];
+  for (std::size_t i = 0; i < kGuards.size(); ++i) counts[kGuards[i].name] = counters.counts()[i];
   return counts;
 }
 
@@ -134,6 +134,7 @@ std::filesystem::path path_from(const Path& path) {
 PYBIND11_MODULE(_host, module) {
   module.doc() = "Runs one law of a compiled robot library and guards what goes in and out.";
   pybind11::register_exception_translator(thunder::python::translate);
+  thunder::python::bind_options(module);
   thunder::python::bind_library(module);
   thunder::python::bind_motion(module);
   thunder::python::bind_controller(module);

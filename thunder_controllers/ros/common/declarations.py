@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_dynamics.errors import ThunderError
 
@@ -99,8 +101,20 @@ def node_parameters(folder: str, node: str) -> tuple[Parameter, ...]:
 
 def plugin_parameters() -> tuple[Parameter, ...]:
     """Parameters of the ros2_control plugin, all of which the controller node has too."""
-    file = PACKAGE / "ros2_control" / "plugin" / "parameters.yaml"
-    return read_parameters(file, "thunder_adaptive_controller")
+    declared = read_parameters(PACKAGE / "ros2_control" / "plugin" / "parameters.yaml", "thunder_adaptive_controller")
+    names = {parameter.name for parameter in declared}
+    return (*declared, *(_option_parameter(option) for option in option_list() if option.name not in names))
+
+
+def _option_parameter(option: OptionInfo) -> Parameter:
+    """An option of the host as a parameter; an empty array stands for the library's limits."""
+    text = f"{option.text} Takes effect when the controller is configured."
+    if isinstance(option.default, bool):
+        return Parameter(option.name, Kind.BOOL, option.default, text)
+    kind = Kind.DOUBLES if isinstance(option.default, tuple) else Kind.DOUBLE
+    upper = option.upper if option.upper < sys.float_info.max else math.inf
+    bounds: dict[str, Any] = {"lower": option.lower, "upper": upper, "positive": not option.includes_lower}
+    return Parameter(option.name, kind, option.default, text, option.unit, **bounds)
 
 
 def controller_parameters() -> tuple[Parameter, ...]:

@@ -16,6 +16,7 @@ from thunder_controllers.host import (
     Library,
     MotionLimits,
     Options,
+    option_list,
     read_estimates,
 )
 from thunder_controllers.package_uri import resolve
@@ -29,22 +30,6 @@ FloatArray = NDArray[np.float64]
 
 GAIN_PREFIX = "gains."
 """Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
-
-OPTIONS = (
-    "gravity_compensated_by_robot",
-    "measurement_timeout",
-    "reference_timeout",
-    "saturation_freezes_adaptation",
-    "velocity_limit_patience",
-    "gap_limit",
-    "rehearses_motions",
-    "approaches_jumps",
-    "approach_patience",
-    "velocity_stop_ratio",
-    "accepts_unstable_gains",
-)
-LIMITS = ("effort_limit", "effort_rate_limit", "velocity_limit")
-"""Parameters that are options of the host under the same name; an empty limit means the library's."""
 
 
 class ConfigurationError(ThunderError):
@@ -104,7 +89,8 @@ def make_session(
     if parameters["measurement_clock"]:
         what = "joint_states have stamps, no other clock is read"
         raise ConfigurationError(what, where="parameter measurement_clock", valid="an empty one; it is the plugin's")
-    options = {name: parameters[name] for name in OPTIONS} | {name: parameters[name] or None for name in LIMITS}
+    options = {option.name: parameters[option.name] for option in option_list()}
+    options = {name: None if value == () else value for name, value in options.items()}
     if gravity_compensated is not None:
         options["gravity_compensated_by_robot"] = gravity_compensated
     session = ControlSession(

@@ -40,6 +40,7 @@ AdaptiveController::CallbackReturn AdaptiveController::attempt(const char* name,
 AdaptiveController::CallbackReturn AdaptiveController::on_init() {
   const auto result = attempt("init", [this] {
     listener_ = std::make_shared<thunder_adaptive_controller::ParamListener>(get_node());
+    options_.emplace(get_node()->get_node_parameters_interface());
     // rclcpp throws at an empty name, nobody catches that, and anyone may send one; of a list, all or none is set.
     nameless_ = get_node()->add_pre_set_parameters_callback([](std::vector<rclcpp::Parameter>& parameters) {
       const auto is_nameless = [](const rclcpp::Parameter& parameter) { return parameter.get_name().empty(); };
@@ -74,7 +75,7 @@ controller_interface::InterfaceConfiguration AdaptiveController::state_interface
 
 AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&) {
   return attempt("configure", [this] {
-    auto wiring = std::make_unique<Wiring>(get_node(), listener_, get_update_rate());
+    auto wiring = std::make_unique<Wiring>(get_node(), listener_, options_->read(get_update_rate()));
     const thunder::Configuration& made = wiring->session().configuration();
     RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());

@@ -3,6 +3,7 @@
 
 #include <controller_interface/controller_interface.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   std::vector<std::string> interface_names(const char* interface) const;
 
   Listener listener_;
+  std::optional<OptionParameters> options_;
   rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr nameless_;  ///< refuses parameters without a name
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;

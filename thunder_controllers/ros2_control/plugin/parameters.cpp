@@ -5,7 +5,10 @@
 #include <ament_index_cpp/get_package_share_directory.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
@@ -118,6 +121,28 @@ NamedValues gains_among(const std::vector<rclcpp::Parameter>& parameters) {
   return gains;
 }
 
+void declare_option(rclcpp::node_interfaces::NodeParametersInterface& node, const thunder::OptionInfo& option) {
+  rcl_interfaces::msg::ParameterDescriptor descriptor;
+  descriptor.description = std::string(option.text) + " Takes effect when the controller is configured.";
+  if (*option.unit) descriptor.description += std::string(" [") + option.unit + "]";
+  const auto declare = [&](auto member) {
+    node.declare_parameter(option.name, rclcpp::ParameterValue(thunder::Options().*member), descriptor);
+  };
+  std::visit(declare, option.member);
+}
+
+/// Take a parameter that is an option; its type is the declared one.
+void set_option(const rclcpp::Parameter& parameter, thunder::Options& options) {
+  for (const thunder::OptionInfo& option : thunder::option_list()) {
+    if (parameter.get_name() != option.name) continue;
+    const auto set = [&](auto member) {
+      using Value = std::decay_t<decltype(options.*member)>;
+      options.*member = parameter.get_value<Value>();
+    };
+    std::visit(set, option.member);
+  }
+}
+
 }  // namespace
 
 thunder::Configuration configuration_of(const Parameters& parameters) {
@@ -125,23 +150,30 @@ thunder::Configuration configuration_of(const Parameters& parameters) {
                                      parameters.law, parameters.joints);
 }
 
-thunder::Options options_of(const Parameters& parameters, unsigned int update_rate) {
+OptionParameters::OptionParameters(Node node) : node_(std::move(node)) {
+  check_ = node_->add_on_set_parameters_callback([](const std::vector<rclcpp::Parameter>& parameters) {
+    rcl_interfaces::msg::SetParametersResult result;
+    result.successful = true;
+    try {
+      thunder::Options options;
+      options.nominal_dt = std::numeric_limits<double>::min();  // the period is known when the controller is configured
+      for (const rclcpp::Parameter& parameter : parameters) set_option(parameter, options);
+      thunder::check_options(options);
+    } catch (const HostError& error) {
+      result.successful = false;
+      result.reason = error.what();
+    }
+    return result;
+  });
+  for (const thunder::OptionInfo& option : thunder::option_list()) {
+    if (!node_->has_parameter(option.name)) declare_option(*node_, option);
+  }
+}
+
+thunder::Options OptionParameters::read(unsigned int update_rate) const {
   thunder::Options options;
-  options.gravity_compensated_by_robot = parameters.gravity_compensated_by_robot;
-  options.measurement_timeout = parameters.measurement_timeout;
   options.nominal_dt = 1.0 / update_rate;
-  options.reference_timeout = parameters.reference_timeout;
-  options.saturation_freezes_adaptation = parameters.saturation_freezes_adaptation;
-  options.effort_limit = parameters.effort_limit;
-  options.effort_rate_limit = parameters.effort_rate_limit;
-  options.velocity_limit = parameters.velocity_limit;
-  options.velocity_limit_patience = parameters.velocity_limit_patience;
-  options.gap_limit = parameters.gap_limit;
-  options.rehearses_motions = parameters.rehearses_motions;
-  options.approaches_jumps = parameters.approaches_jumps;
-  options.approach_patience = parameters.approach_patience;
-  options.velocity_stop_ratio = parameters.velocity_stop_ratio;
-  options.accepts_unstable_gains = parameters.accepts_unstable_gains;
+  for (const thunder::OptionInfo& option : thunder::option_list()) set_option(node_->get_parameter(option.name), options);
   return options;
 }
 

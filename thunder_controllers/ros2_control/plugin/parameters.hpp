@@ -20,9 +20,6 @@ using Listener = std::shared_ptr<thunder_adaptive_controller::ParamListener>;
 /// Throws HostError that says which parameter is wrong, and what would be valid.
 thunder::Configuration configuration_of(const Parameters& parameters);
 
-/// How the host guards its input and output; update_rate in [Hz].
-thunder::Options options_of(const Parameters& parameters, unsigned int update_rate);
-
 /// The figure of ~/start, of the kind that the law follows.
 thunder::Figure figure_of(const Parameters& parameters, bool is_cartesian);
 
@@ -34,6 +31,22 @@ std::filesystem::path estimates_path(const Parameters& parameters, const thunder
 ///
 /// Throws HostError if the file cannot be read, or belongs to another robot, law or links.
 thunder::NamedValues first_estimates(const Parameters& parameters, const thunder::Configuration& configuration);
+
+/// The options of the host as parameters, declared from its list; those that parameters.yaml declares stay as they are.
+class OptionParameters {
+ public:
+  using Node = rclcpp::node_interfaces::NodeParametersInterface::SharedPtr;
+
+  /// Declare them. A value out of bounds is refused, now and when it is set, with the reason.
+  explicit OptionParameters(Node node);
+
+  /// How the host guards its input and output; update_rate in [Hz].
+  thunder::Options read(unsigned int update_rate) const;
+
+ private:
+  Node node_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
+};
 
 /// Parameters that act at once: the gains of the law as gains.<name>, declared from the library's metadata with
 /// description, unit and bounds, and the bounds of motions, path.….

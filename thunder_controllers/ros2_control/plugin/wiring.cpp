@@ -44,19 +44,19 @@ class Watch {
 
 }  // namespace
 
-Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_rate) {
+Wiring::Wiring(const Node& node, const Listener& listener, const thunder::Options& options) {
   const Parameters parameters = listener->get_params();
   const thunder::Configuration configuration = configuration_of(parameters);
   const thunder::NamedValues estimates = first_estimates(parameters, configuration);
   parameters_ = std::make_unique<LiveParameters>(node->get_node_parameters_interface(), configuration.law_data());
-  session_ = std::make_shared<thunder::ControlSession>(configuration, options_of(parameters, update_rate),
+  session_ = std::make_shared<thunder::ControlSession>(configuration, options,
                                                        parameters_->gains(), estimates);
   parameters_->connect(session_, listener);
   inputs_ = open_inputs(*node, session_, listener, faults_);
   excitation_ = std::make_shared<thunder::Excitation>(configuration);
   tracking_ = std::make_shared<thunder::TrackingError>(configuration);
   tracking_error_limit_ = parameters.tracking_error_limit;
-  period_ = 1.0 / update_rate;
+  period_ = options.nominal_dt;
   const auto outputs = std::make_shared<Outputs>(*node, configuration, parameters.base_frame);
   const std::chrono::duration<double> period(1.0 / parameters.publish_rate);
   const auto watch = std::make_shared<Watch>(session_, listener, faults_, node->get_logger());

@@ -21,8 +21,8 @@ class Wiring {
  public:
   using Node = std::shared_ptr<rclcpp_lifecycle::LifecycleNode>;
 
-  /// Throws HostError if it cannot be configured; nothing is left behind then. update_rate in [Hz].
-  Wiring(const Node& node, const Listener& listener, unsigned int update_rate);
+  /// Throws HostError if it cannot be configured; nothing is left behind then.
+  Wiring(const Node& node, const Listener& listener, const thunder::Options& options);
 
   thunder::ControlSession& session() noexcept { return *session_; }
   Faults& faults() noexcept { return *faults_; }

@@ -17,10 +17,10 @@ constexpr double kMilliseconds = 1e-6;
 constexpr double kMillisecondsOfSecond = 1e3;
 constexpr double kLeastRate = 0.99;  // of the nominal one, of a loop that keeps its period
 
-/// Guards that may act in normal operation.
-constexpr GuardBits kNoFault = kAdaptationFrozen | kStopping | kNotActive;
-/// Those that may do so while an activation or a stop changes what holds the arm.
-constexpr GuardBits kOfTransitions = kEffortRateLimited;
+/// Guards that act in normal operation, and those that do so while an activation or a stop changes what holds the arm.
+constexpr GuardBits kSilent = guards_that([](const GuardInfo& guard) { return guard.report == GuardReport::never; });
+constexpr GuardBits kSilentInTransitions =
+    guards_that([](const GuardInfo& guard) { return guard.report == GuardReport::between_transitions; });
 
 void add(TextPairs& values, const char* name, double value) { values.emplace_back(name, format(value)); }
 
@@ -57,16 +57,16 @@ Counters counters_of(const Condition& condition) {
   Counters counters = condition.counters;
   if (!condition.snapshot) return counters;
   counters.emplace_back("reference lost", condition.snapshot->lost_references);
-  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
-    counters.emplace_back(std::string(kGuard) + kGuardNames[i], condition.snapshot->counters.counts()[i]);
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    counters.emplace_back(std::string(kGuard) + kGuards[i].name, condition.snapshot->counters.counts()[i]);
   }
   return counters;
 }
 
 /// Whether one of the names is that of a guard of the set.
 bool names_guard(const std::string& name, GuardBits guards) {
-  for (std::size_t i = 0; i < kGuardNames.size(); ++i) {
-    if ((guards >> i & 1u) != 0 && name == std::string(kGuard) + kGuardNames[i]) return true;
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    if ((guards >> i & 1u) != 0 && name == std::string(kGuard) + kGuards[i].name) return true;
   }
   return false;
 }
@@ -139,7 +139,7 @@ void judge(const Condition& condition, const Snapshot& before, const std::vector
     if (rate && *rate < least) shown.push_back("loop rate " + format(*rate, 3) + " Hz, below " + format(least, 3));
   }
   const bool is_transition = !goes_on(now, before) || (now.guards & kStopping) != 0;
-  const GuardBits harmless = kNoFault | (is_transition ? kOfTransitions : 0u);
+  const GuardBits harmless = kSilent | (is_transition ? kSilentInTransitions : 0u);
   bool is_blocked = false;
   for (const std::string& name : news) {
     if (names_guard(name, harmless)) continue;

@@ -9,49 +9,91 @@ namespace thunder {
 /// A set of guards that acted in one update, as a bit mask.
 using GuardBits = std::uint32_t;
 
-/// What each bit says. The order is part of the interface; new guards go to the end.
-enum Guard : GuardBits {
-  kMeasurementNonFinite = 1u << 0,  ///< q, qd or t is infinite or NaN: safe effort.
-  kMeasurementStale = 1u << 1,      ///< t did not advance, or by more than the timeout: safe effort.
-  kTimeStepInvalid = 1u << 2,       ///< dt is outside (0, max_dt_ratio·nominal_dt]: safe effort.
-  kReferenceStale = 1u << 3,        ///< No reference for longer than the timeout: it comes to rest and is held.
-  kResultNonFinite = 1u << 4,       ///< The law gave something infinite or NaN: safe effort.
-  kEffortRateLimited = 1u << 5,     ///< The change of at least one effort was cut.
-  kEffortLimited = 1u << 6,         ///< At least one effort was cut.
-  kVelocityExceeded = 1u << 7,      ///< A joint is faster than its limit; for too long, it has run away.
-  kAdaptationFrozen = 1u << 8,      ///< Adapted states were kept, by request or because of a Shortfall.
-  kStopping = 1u << 9,              ///< A stop was begun: safe effort.
-  kNotActive = 1u << 10,            ///< Not active: safe effort.
-  kRunaway = 1u << 11,              ///< A joint was too fast for too long, or never came to rest: a fault.
-  kMotionLimited = 1u << 12,        ///< An effort towards a limit of position or velocity was cut, see SoftStops.
-  kPositionExceeded = 1u << 13,     ///< A joint has left its range: a fault.
-  kMeasurementLost = 1u << 14,      ///< No good measurement for too long, or the arm is elsewhere after it: a fault.
-  kReferenceLimited = 1u << 15,     ///< A reference was cut to the joint limits, or jumped and is approached.
-  kReferenceUnreached = 1u << 16,   ///< The reference is not approached any more: the place is held instead.
-  kReferenceLate = 1u << 17,        ///< A stream is late by some of its periods: what moved comes to rest.
+/// What a guard does to the step.
+enum class GuardEffect : std::uint8_t {
+  passes,  ///< The law is stepped.
+  blocks,  ///< The law is not stepped: the effort is the safe one and the state stays.
+  faults,  ///< As blocks, and latches a stop until the next activation. Found while active and not stopping.
 };
 
-inline constexpr int kGuardCount = 18;
+/// When a health report says that a guard acted: as an error if it blocks, as a warning otherwise.
+enum class GuardReport : std::uint8_t { always, between_transitions, never };
 
-/// Faults are found while active and not stopping. They latch: kStopping until the next activation.
-inline constexpr GuardBits kFaults = kRunaway | kPositionExceeded | kMeasurementLost;
+/// The one list of guards, a row each: GUARD(constant, name, effect, report, text). The order gives the bits, which are
+/// part of the interface; new guards go to the end. The text of a fault is for people.
+#define THUNDER_GUARDS(GUARD)                                                                                         \
+  GUARD(kMeasurementNonFinite, measurement_non_finite, blocks, always, "q, qd or t is infinite or NaN: safe effort.") \
+  GUARD(kMeasurementStale, measurement_stale, blocks, always,                                                         \
+        "t did not advance, or by more than Options.measurement_timeout: safe effort.")                               \
+  GUARD(kTimeStepInvalid, time_step_invalid, blocks, always,                                                          \
+        "dt is outside (0, max_dt_ratio·nominal_dt]: safe effort.")                                                   \
+  GUARD(kReferenceStale, reference_stale, passes, always,                                                             \
+        "No reference for longer than Options.reference_timeout: it comes to rest and is held.")                      \
+  GUARD(kResultNonFinite, result_non_finite, blocks, always,                                                          \
+        "The law gave something infinite or NaN: safe effort, the state is kept.")                                    \
+  GUARD(kEffortRateLimited, effort_rate_limited, passes, between_transitions,                                         \
+        "The change of at least one effort was cut.")                                                                 \
+  GUARD(kEffortLimited, effort_limited, passes, always, "At least one effort was cut.")                               \
+  GUARD(kVelocityExceeded, velocity_exceeded, passes, always,                                                         \
+        "A joint is faster than its limit; for too long, it has run away.")                                           \
+  GUARD(kAdaptationFrozen, adaptation_frozen, passes, never,                                                          \
+        "Adapted states were kept, by request or because limits kept effort from the robot.")                         \
+  GUARD(kStopping, stopping, blocks, never, "A stop was begun: safe effort.")                                         \
+  GUARD(kNotActive, not_active, blocks, never, "The controller is not active: safe effort.")                          \
+  GUARD(kRunaway, runaway, faults, always,                                                                            \
+        "the arm ran away: joints beyond their velocity limits for too long, or without rest")                        \
+  GUARD(kMotionLimited, motion_limited, passes, always,                                                               \
+        "An effort towards a limit of position or velocity was cut by a soft stop.")                                  \
+  GUARD(kPositionExceeded, position_exceeded, faults, always, "a joint has left its range")                           \
+  GUARD(kMeasurementLost, measurement_lost, faults, always,                                                           \
+        "measurements were missing for too long, or the arm is elsewhere after it")                                   \
+  GUARD(kReferenceLimited, reference_limited, passes, always,                                                         \
+        "A reference was cut to the joint limits, or jumped and is approached.")                                      \
+  GUARD(kReferenceUnreached, reference_unreached, passes, always,                                                     \
+        "The reference is not approached any more: the place is held instead.")                                       \
+  GUARD(kReferenceLate, reference_late, passes, always,                                                               \
+        "A stream is late by more than four of its periods: what moved comes to rest until the next sample.")
 
-/// Guards that keep the law from being stepped; the effort is then the safe one and the state stays.
+/// A guard as data: its row.
+struct GuardInfo {
+  const char* name;  ///< in snake case
+  GuardEffect effect;
+  GuardReport report;
+  const char* text;
+};
+
+#define THUNDER_ROW(constant, name, effect, report, text) \
+  GuardInfo{#name, GuardEffect::effect, GuardReport::report, text},
+inline constexpr std::array kGuards = {THUNDER_GUARDS(THUNDER_ROW)};
+#undef THUNDER_ROW
+
+#define THUNDER_PLACE(constant, name, effect, report, text) constant##Place,
+enum GuardPlace : std::uint8_t { THUNDER_GUARDS(THUNDER_PLACE) };
+#undef THUNDER_PLACE
+
+#define THUNDER_BIT(constant, name, effect, report, text) constant = 1u << constant##Place,
+enum Guard : GuardBits { THUNDER_GUARDS(THUNDER_BIT) };
+#undef THUNDER_BIT
+
+/// The bits of the guards that `is_meant` says.
+template <typename Predicate>
+constexpr GuardBits guards_that(Predicate is_meant) {
+  GuardBits bits = 0;
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    if (is_meant(kGuards[i])) bits |= 1u << i;
+  }
+  return bits;
+}
+
+inline constexpr GuardBits kFaults = guards_that([](const GuardInfo& g) { return g.effect == GuardEffect::faults; });
 inline constexpr GuardBits kBlockingGuards =
-    kMeasurementNonFinite | kMeasurementStale | kTimeStepInvalid | kResultNonFinite | kStopping | kNotActive | kFaults;
-
-/// Names by bit, in snake case.
-inline constexpr std::array<const char*, kGuardCount> kGuardNames = {
-    "measurement_non_finite", "measurement_stale", "time_step_invalid",  "reference_stale",   "result_non_finite",
-    "effort_rate_limited",    "effort_limited",    "velocity_exceeded",  "adaptation_frozen", "stopping",
-    "not_active",             "runaway",           "motion_limited",     "position_exceeded", "measurement_lost",
-    "reference_limited",      "reference_unreached", "reference_late"};
+    guards_that([](const GuardInfo& guard) { return guard.effect != GuardEffect::passes; });
 
 /// What a fault means, for people; null if there is none.
 inline const char* fault_text(GuardBits guards) noexcept {
-  if ((guards & kPositionExceeded) != 0) return "a joint has left its range";
-  if ((guards & kRunaway) != 0) return "the arm ran away: joints beyond their velocity limits for too long, or without rest";
-  if ((guards & kMeasurementLost) != 0) return "measurements were missing for too long, or the arm is elsewhere after it";
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    if ((guards & kFaults) >> i & 1u) return kGuards[i].text;
+  }
   return nullptr;
 }
 
@@ -62,10 +104,10 @@ class GuardCounters {
     for (std::size_t i = 0; guards != 0; ++i, guards >>= 1) counts_[i] += guards & 1u;
   }
   void clear() noexcept { counts_.fill(0); }
-  const std::array<std::uint64_t, kGuardCount>& counts() const noexcept { return counts_; }
+  const std::array<std::uint64_t, kGuards.size()>& counts() const noexcept { return counts_; }
 
  private:
-  std::array<std::uint64_t, kGuardCount> counts_{};
+  std::array<std::uint64_t, kGuards.size()> counts_{};
 };
 
 }  // namespace thunder
