@@ -3,8 +3,9 @@
 #   make setup    the virtual environment with the package in it, editable
 #   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
-#   make check    lint, types and the fast tests, in less than a minute
-#   make test     lint, types and all tests
+#   make check    lint, types and the fast tests
+#   make test     lint, types and all tests but those of test-all
+#   make test-all what takes longer: wheel, colcon, site, notebooks, sanitizers … one after the other, each in its own time
 #   make bench    speed beside Pinocchio; results/bench/bench.json; BENCH_ARGS=--short: whether it runs
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults,
 #                 SOAK_STOPS stops, SOAK_REFERENCES random references and SOAK_STREAMS streams that are possible, five robots
@@ -108,6 +109,19 @@ ifeq ($(strip $(PYTEST_ARGS)),)
 else
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 endif
+
+# Parts of test/conftest.py: each has PART_SECONDS, says how long it took, and fails for itself. Status 5 is a part that
+# cannot run on this machine, and has said why.
+PARTS := $(addprefix test-,wheel sanitizers notebooks site colcon benchmark fuzz sros2 collection)
+PART_SECONDS ?= 600
+
+.PHONY: test-all $(PARTS)
+test-all: $(PARTS)
+
+$(PARTS): test-%: $(TEST_STAMP)
+	@begun=$$(date +%s); timeout --kill-after=10 $(PART_SECONDS) $(RUN) -m pytest -q -n 1 --dist loadgroup --part $*; \
+	    status=$$?; [ $$status -ne 5 ] || status=0; \
+	    echo "$*: $$(($$(date +%s) - begun)) s of $(PART_SECONDS), status $$status"; exit $$status
 
 $(DOCS_STAMP): $(STAMP)
 	@echo "Installing what the documentation needs into $(VENV)"

@@ -9,7 +9,27 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT))
+
+from parts import PARTS  # noqa: E402
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--part, of `PARTS`."""
+    parser.addoption("--part", choices=sorted(PARTS), help="run this part of `make test-all`, and nothing else")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what belongs to a part that was not asked for."""
+    asked = config.getoption("part")
+    part_of = {ROOT / file: part for part, files in PARTS.items() for file in files}
+    named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
+    kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        kept[part_of.get(item.path) == asked or (not asked and item.path in named)].append(item)
+    config.hook.pytest_deselected(items=kept[False])
+    items[:] = kept[True]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -53,8 +54,16 @@ def test_continuous_integration_runs_every_target() -> None:
     assert phony is not None
     rest = set(phony[1].split()) - {"help", "setup", "check", "lint", "lint-files", "clean", "clean-venv"}
     script = (ROOT / ".ci/run").read_text()
-    assert rest == {"test", *re.findall(r"^briefly \d+ ([\w-]+)", script, re.MULTILINE)}
+    assert rest == {"test", *re.findall(r"^timed \d+ ([\w-]+)", script, re.MULTILINE)}
     assert re.search(r"^make test$", script, re.MULTILINE)
+
+
+def test_the_parts_of_test_all_are_those_of_the_tests_and_of_continuous_integration() -> None:
+    made = re.search(r"addprefix test-,(.*)\)", (ROOT / "Makefile").read_text())
+    run = re.search(r"^for part in (.*); do$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert made is not None and run is not None
+    assert set(made[1].split()) == set(run[1].split()) == set(PARTS)
+    assert all((ROOT / "test" / file).is_file() for files in PARTS.values() for file in files)
 
 
 def test_the_hooks_of_pre_commit_are_valid_and_pinned() -> None:

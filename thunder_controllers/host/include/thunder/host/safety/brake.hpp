@@ -22,9 +22,9 @@ namespace thunder {
 /// above M/h, so it takes at most a tenth of any mode's speed per period, however light a link is: stable with a delay
 /// of 15 periods. For each joint D is d + f/|q̇|, but no more than τ_max/|q̇|.
 ///
-/// Where a rotor is unknown, M/h is little for a light link on a strong geared motor. So inertia is added to that of
-/// such a joint, e-fold in 40 periods, up to where M/h would no longer matter; to a quarter where the joint turns back.
-/// A joint that the brake makes oscillate so ends with the inertia that is described.
+/// Where a rotor is unknown, M is too small for a light link on a strong geared motor, and M/h bounds the friction too
+/// much. The brake therefore adds inertia to such a joint, e-fold in 40 periods, until M/h bounds nothing any more. Each
+/// time the joint turns back, a quarter of the added inertia remains: a joint that oscillates under the brake loses it.
 ///
 /// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit. A joint faster than half of its
 /// velocity limit loses it with the same time constant: what braked it is not what holds it, and would push it on.

@@ -23,16 +23,17 @@ class Brake;
 /// with the bias τ_b that holds the arm (gravity). v_a is the velocity from which the joint still comes to rest at the
 /// stop, decelerating with a = ½ (τ_max − |τ_b|)/M_ii once the effort has swung from one limit to the other in
 /// T = 2 τ_max/τ̇_max, at least 4/k. With m = 1/(M⁻¹)_ii and k = 1/(5 periods), D is m k at the stop and rises to no less
-/// than the brake's damping ten margins away, where an inertia without its rotor should not bound what
-/// the law may ask for; K is m k²/2, but between τ_max/0.1 and τ_max/w.
+/// than the brake's damping ten margins away: so far from the stop, an inertia that lacks its rotor must not limit the
+/// law. K is m k²/2, but between τ_max/0.1 and τ_max/w.
 ///
 /// The effort along a velocity v is at most τ_b + min(τ_max x/(0.35 v_max), √(2 τ̇_max m' x)), x = 0.95 v_max − v: what
 /// still falls to τ_b at its rate limit before x is used up. m' is m (but 0.3 of what follows, if that is more) at the
 /// velocity limit, and at rest large enough to leave the whole effort to the law. For x < 0 the bound brakes likewise.
 ///
-/// Where the rotor is known K has no least value. While a Brake stops such a joint, m is all there is: D = m k everywhere,
-/// m' = m with the slope m k. What is more than the inertia bears would keep a light joint spinning. So it is, but for K,
-/// for x < 0 of a joint that the Brake finds spinning.
+/// Where the rotor is known, the inertia m is known, and K has no least value. While a Brake stops such a joint, D is m k
+/// everywhere, and m' is m with the slope m k: an effort beyond what the inertia bears would keep a light joint spinning.
+/// A joint whose rotor is unknown and which the Brake finds spinning has the same D and the same bound for x < 0, but
+/// keeps the least K.
 ///
 /// What is needed, by 2.5 million updates of ten arms in `test/cpp/host_adversary.cpp`, none of which leaves its envelope:
 /// 63 breaches without the least K, 52 without the 0.3 of m'. The same bounds for all that a Brake stops, spinning or
