@@ -8,7 +8,7 @@ import numpy.typing
 import os
 import pathlib
 import typing
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'read_estimates', 'save_estimates']
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -467,7 +467,7 @@ class Options:
     @property
     def accepts_unstable_gains(self) -> bool:
         """
-        Take gains whose velocity feedback is unstable at rest even without delay, see `feedback_margin`.
+        Take gains whose velocity feedback is unstable at rest even without delay, see `RestingLaw`.
         """
     @property
     def approach_patience(self) -> float:
@@ -599,25 +599,6 @@ class Limits:
     def velocity(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [rad/s or m/s]
-        """
-class FeedbackMargin:
-    """
-    The velocity feedback of a law at rest, where it is fastest.
-    """
-    @property
-    def joint(self) -> int:
-        """
-        Index of the joint that does most of it.
-        """
-    @property
-    def q(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        [rad or m] The pose.
-        """
-    @property
-    def share(self) -> float:
-        """
-        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
         """
 class Status:
     """
@@ -846,7 +827,7 @@ class Controller:
     def notes(self) -> list[str]:
         """
         What configure has noticed, a sentence each: those of `Limits`, and where gains, rate
-        and bounds of the estimates leave no margin, see `feedback_margin`.
+        and bounds of the estimates leave no margin, see `RestingLaw`.
         """
     @property
     def options(self) -> Options:
@@ -880,6 +861,54 @@ class Controller:
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         The whole flat telemetry.
+        """
+class FeedbackMargin:
+    """
+    The velocity feedback of a law at rest, where it is fastest.
+    """
+    @property
+    def joint(self) -> int:
+        """
+        Index of the joint that does most of it.
+        """
+    @property
+    def q(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m] The pose.
+        """
+    @property
+    def share(self) -> float:
+        """
+        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
+        """
+class RestingLaw:
+    """
+    A law that holds a pose, its states at their initial values; the posture of a redundant arm (gain
+    q_home) is the pose.
+    """
+    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> None:
+        """
+        Raises as `Controller.configure` does.
+        """
+    def feedback(self, q: numpy.typing.ArrayLike) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Differentiate the step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each; τ⁻ is the effort of the
+        step before. Raises LawError where it is not finite.
+        """
+    def find_fastest(self) -> FeedbackMargin | None:
+        """
+        Look at 20 `margin_poses`, and from the fastest of them on, joint by joint, for a faster one.
+        
+        With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid,
+        without friction. None if the step is finite at no pose.
+        """
+    def gain(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Copy a gain, flat. Raises NameNotFoundError.
+        """
+    def set_gain(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Change a gain. Raises as `Controller.set_gain` does.
         """
 class Configuration:
     """
@@ -1387,16 +1416,10 @@ def fault_text(guards: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
     Say what a fault means, for people; None if there is none.
     """
-def feedback_margin(library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> FeedbackMargin | None:
+def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20, first: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """
-    Look at 20 `margin_poses`, each held at rest (q_home is the pose).
-    
-    With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
-    friction. None if the step is finite at no pose. Raises as `Controller.configure` does.
-    """
-def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20) -> numpy.typing.NDArray[numpy.float64]:
-    """
-    Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.
+    Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on
+    of a sequence that is always the same. Raises LawError unless count is positive and first is not negative.
     """
 def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
