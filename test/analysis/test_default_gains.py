@@ -8,9 +8,9 @@ import pytest
 import yaml
 from evaluation import load_robot, robot_file
 
-from thunder_controllers.analysis.margin import find_margins, sample_poses
+from thunder_controllers.analysis.margin import find_margins
 from thunder_controllers.analysis.sampled_loop import Timing
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -42,7 +42,7 @@ def scaled_panda(folder: Path, scale: float) -> RobotModel:
 def assert_stable(model: RobotModel, law: str, delay: float, **options: str) -> None:
     """With half the margin to spare."""
     library = Library(build(model, laws=[(law, options)], python=False) / f"lib{model.name}.so")
-    margins = find_margins(library, law, {}, sample_poses(library, POSES, seed=3), Timing(rate=1000.0, delay=delay))
+    margins = find_margins(library, law, {}, margin_poses(library, POSES), Timing(rate=1000.0, delay=delay))
     assert margins.is_stable and margins.margin > 2.0
 
 

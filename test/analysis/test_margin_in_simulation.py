@@ -12,9 +12,9 @@ from evaluation import load_robot
 from numpy.typing import NDArray
 from plant_arms import urdf_of
 
-from thunder_controllers.analysis.margin import find_margins, largest_factor, sample_poses
+from thunder_controllers.analysis.margin import find_margins, largest_factor
 from thunder_controllers.analysis.sampled_loop import Timing
-from thunder_controllers.host import Controller, Guard, Library, Options
+from thunder_controllers.host import Controller, Guard, Library, Options, margin_poses
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.build import build
@@ -82,7 +82,7 @@ class Simulation:
 
 def assert_agreement(robot: str, law: str, timing: Timing, gains: Mapping[str, Any], seed: int) -> None:
     library = library_of(robot)
-    poses = sample_poses(library, 1, seed)
+    poses = margin_poses(library, 1, first=20 + seed)
     gains = {"K_d": np.geomspace(30.0, 2.0, library.n_joints), **gains}
     margins = find_margins(library, law, gains, poses, timing)
     simulation = Simulation(robot, law, gains, poses[0], timing)

@@ -1,4 +1,4 @@
-"""What the host says of a law's velocity feedback when it is configured, against the analysis in Python."""
+"""What the host says of a law's velocity feedback when it is configured, and what the sampled loop does with it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,7 @@ from evaluation import load_robot
 from numpy.typing import ArrayLike, NDArray
 from pendulum2 import compile_pendulum2
 
-from thunder_controllers.analysis.feedback import RestingLaw
-from thunder_controllers.analysis.margin import STABLE, fastest_pose, find_margins, sample_poses
+from thunder_controllers.analysis.margin import STABLE, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import (
     LARGEST_FEEDBACK_SHARE,
@@ -22,10 +22,11 @@ from thunder_controllers.host import (
     Configuration,
     Controller,
     ControlSession,
+    FeedbackMargin,
     Library,
     Limits,
     Options,
-    feedback_margin,
+    RestingLaw,
     margin_poses,
 )
 from thunder_dynamics.build import build
@@ -74,11 +75,10 @@ def share_of(library: Library, q: FloatArray, damping: FloatArray) -> float:
     return float(np.linalg.eigvals(np.linalg.solve(M, damping)).real.max() * PERIOD)
 
 
-def analysed_share(library: Library, law: str, gains: Gains, q: FloatArray) -> float:
-    """The same number by the analysis in Python."""
-    resting = RestingLaw(library, law, gains, PERIOD)
-    resting.rest_at(q)
-    return share_of(library, q, -resting.feedback().velocity)
+def fastest(library: Library, law: str, gains: Gains | None = None, **more: Any) -> FeedbackMargin:
+    margin = RestingLaw(library, law=law, gains=gains or {}, **more).find_fastest()
+    assert margin is not None
+    return margin
 
 
 def default(library: Library, law: str, gain: str) -> FloatArray:
@@ -94,37 +94,48 @@ def number(pattern: str, note: str) -> float:
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_the_share_is_that_of_the_analysis(library: Library, law: str) -> None:
-    margin = feedback_margin(library, law=law)
-    assert margin is not None
-    assert margin.share == pytest.approx(analysed_share(library, law, {}, margin.q), rel=1e-4)
+def test_the_feedback_is_that_of_a_controller(library: Library, law: str) -> None:
+    """By differences of its first update after an activation at rest, with limits that do not act."""
+    q, n, step = margin_poses(library, 1)[0], library.n_joints, 1e-5
+    posture = {"q_home": q} if law == "cartesian_backstepping" else {}
+    limits = {"effort_limit": np.full(n, 1e9), "effort_rate_limit": np.full(n, 1e12)}
+    controller, held, rest = Controller(), library.evaluate("G", q).ravel(), np.zeros(n)
+    controller.configure(library, law=law, gains=posture, options=Options(nominal_dt=PERIOD, **limits))
+
+    def effort(change: FloatArray, qd: FloatArray, applied: FloatArray) -> FloatArray:
+        result = np.empty(n)
+        controller.reset_state()
+        controller.activate(q, held_effort=held + applied)
+        controller.update(0.0, q + change, qd, PERIOD, result)
+        controller.deactivate()
+        return result
+
+    for place, slope in enumerate(RestingLaw(library, law=law).feedback(q)):
+        changes = [[rest] * place + [change] + [rest] * (2 - place) for change in step * np.eye(n)]
+        columns = [effort(*some) - effort(*(-one for one in some)) for some in changes]
+        np.testing.assert_allclose(slope, np.transpose(columns) / (2.0 * step), rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_no_pose_of_many_has_a_faster_feedback(library: Library, law: str) -> None:
-    margin = feedback_margin(library, law=law)
-    assert margin is not None
-    resting, fastest = RestingLaw(library, law, {}, PERIOD), 0.0
-    for q in sample_poses(library, 100, seed=1):
-        resting.rest_at(q)
-        fastest = max(fastest, share_of(library, q, -resting.feedback().velocity))
-    assert margin.share >= 0.99 * fastest
+def test_the_share_is_an_eigenvalue_and_no_pose_of_many_has_a_larger_one(library: Library, law: str) -> None:
+    margin, resting = fastest(library, law), RestingLaw(library, law=law)
+    shares = [share_of(library, q, -resting.feedback(q)[1]) for q in [margin.q, *margin_poses(library, 100, first=20)]]
+    assert margin.share == pytest.approx(shares[0], rel=1e-9)
+    assert margin.share >= 0.99 * max(shares)
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_the_joint_is_the_one_whose_gain_matters_most(library: Library, law: str) -> None:
-    margin = feedback_margin(library, law=law)
-    assert margin is not None
-    K_d = default(library, law, "K_d")
-    shares = [analysed_share(library, law, {"K_d": K_d * lower}, margin.q) for lower in 1.0 - 0.01 * np.eye(len(K_d))]
+    margin, K_d, shares = fastest(library, law), default(library, law, "K_d"), []
+    for lower in 1.0 - 0.01 * np.eye(len(K_d)):
+        lowered = RestingLaw(library, law=law, gains={"K_d": K_d * lower})
+        shares.append(share_of(library, margin.q, -lowered.feedback(margin.q)[1]))
     assert margin.joint == int(np.argmin(shares))
 
 
 def test_the_share_grows_with_the_period(library: Library) -> None:
-    at_1_kHz = feedback_margin(library, law="slotine_li")
-    options = Options(nominal_dt=0.004, measurement_timeout=0.02)
-    at_250_Hz = feedback_margin(library, law="slotine_li", options=options)
-    assert at_1_kHz is not None and at_250_Hz is not None
+    at_1_kHz = fastest(library, "slotine_li")
+    at_250_Hz = fastest(library, "slotine_li", options=Options(nominal_dt=0.004, measurement_timeout=0.02))
     assert at_250_Hz.share == pytest.approx(4.0 * at_1_kHz.share, rel=1e-9)
 
 
@@ -139,8 +150,7 @@ def test_the_default_gains_of_the_panda_are_slow_enough(library: Library) -> Non
 def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
     law = "cartesian_backstepping"
     K_d = 10.0 * default(library, law, "K_d")
-    margin = feedback_margin(library, law=law, gains={"K_d": K_d})
-    assert margin is not None
+    margin = fastest(library, law, {"K_d": K_d})
     (note,) = notes(library, law, {"K_d": K_d})
     assert note.startswith("the velocity feedback leaves no margin at 1000 Hz: it takes ")
     assert number(r"takes (\S+) times", note) == pytest.approx(margin.share, rel=0.005)
@@ -149,8 +159,7 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
     assert " ".join(f"{value:.3g}" for value in margin.q) in note
     factor = number(r"by a factor of (\S+) or more", note)
     assert factor == pytest.approx(margin.share / LARGEST_FEEDBACK_SHARE, rel=0.005)
-    lowered = feedback_margin(library, law=law, gains={"K_d": K_d / factor})
-    assert lowered is not None
+    lowered = fastest(library, law, {"K_d": K_d / factor})
     assert lowered.share == pytest.approx(LARGEST_FEEDBACK_SHARE, rel=0.02)  # Λ acts on the velocity too
 
 
@@ -159,8 +168,7 @@ def test_gains_that_no_loop_of_this_rate_bears_are_refused(library: Library) -> 
     law, controller = "cartesian_backstepping", Controller()
     at_200_Hz = {"nominal_dt": 0.005, "measurement_timeout": 0.02}
     K_d, options = default(library, law, "K_d"), Options(**at_200_Hz)
-    margin = feedback_margin(library, law=law, gains={"K_d": K_d}, options=options)
-    assert margin is not None
+    margin = fastest(library, law, {"K_d": K_d}, options=options)
     bearable, unbearable = (share * STABLE_FEEDBACK_SHARE / margin.share * K_d for share in (0.9, 1.2))
     with pytest.raises(LawError, match="which is unstable without any delay; valid: at most 2: damping gains lower by"):
         controller.configure(library, law=law, gains={"K_d": unbearable}, options=options)
@@ -223,12 +231,10 @@ def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: L
     for wanted, is_stable in ((0.97, True), (1.01, False)):
         scale = 1.0
         for _ in range(4):
-            margin = feedback_margin(library, law=law, gains={"K_d": scale * K_d})
-            assert margin is not None
+            margin = fastest(library, law, {"K_d": scale * K_d})
             scale *= wanted * LARGEST_FEEDBACK_SHARE / margin.share
-        resting = RestingLaw(library, law, {"K_d": scale * K_d}, PERIOD)
-        resting.rest_at(margin.q)
-        loop = arm_at(library, margin.q, Timing(delay=2.0 * PERIOD)).closed(resting.feedback())
+        feedback = RestingLaw(library, law=law, gains={"K_d": scale * K_d}).feedback(margin.q)
+        loop = arm_at(library, margin.q, Timing(delay=2.0 * PERIOD)).closed(*feedback)
         radius = np.abs(np.linalg.eigvals(loop)).max()
         assert bool(radius <= STABLE) == is_stable, (wanted, radius)
 
@@ -238,11 +244,10 @@ def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> N
     """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""
     laws = ["slotine_li", "partially_known", "gravity_compensation"]
     library = Library(build(load_robot(robot), laws, python=False) / f"lib{robot}.so")
-    common, timing = sample_poses(library, 20, seed=None), Timing(delay=MARGIN_DELAY * PERIOD)
-    np.testing.assert_array_equal(common, margin_poses(library))
+    timing = Timing(delay=MARGIN_DELAY * PERIOD)
     for law in laws:
         K_d = default(library, law, "K_d")
-        poses = np.vstack([common, fastest_pose(library, law, {}, 1.0 / PERIOD)])
+        poses = np.vstack([margin_poses(library), fastest(library, law).q])
         factor = find_margins(library, law, {}, poses, timing).margin
         for share, is_noted in ((0.97, False), (1.03, True)):
             found = notes(library, law, {"K_d": share * factor * K_d})
@@ -270,8 +275,7 @@ def test_bounds_of_the_estimates_count_where_the_inertia_acts_on_the_velocity(pl
     upper = default(planar3r, "slotine_li", "pi_upper")
     at_bounds = estimate.copy()
     at_bounds[MOMENTS] = upper[MOMENTS]
-    margin = feedback_margin(planar3r, law="slotine_li", gains=gains, initial_state={"pi_hat": at_bounds})
-    assert margin is not None
+    margin = fastest(planar3r, "slotine_li", gains, initial_state={"pi_hat": at_bounds})
     assert number(r"takes (\S+) times", note) == pytest.approx(margin.share, rel=0.005)
 
     def rows(qdd_r: FloatArray) -> FloatArray:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_controllers.analysis.feedback import RestingLaw
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
-from thunder_controllers.host import Library, Options, feedback_margin, margin_poses
-from thunder_dynamics.errors import LawError
+from thunder_controllers.host import Library, Options, RestingLaw
 
 FloatArray = NDArray[np.float64]
 
@@ -39,93 +37,39 @@ inertia, a late step.
 LOWERING = 0.9
 """Factor by which suggested gains are lowered, one element at a time."""
 
-INSIDE = 0.05
-"""Share of a joint's range at either end where no pose is sampled: there the host's soft stops may act."""
-
-
-@dataclass(frozen=True)
-class PoseMargin:
-    """The loop about one pose.
-
-    Attributes:
-        q: The pose, shape (n,) [rad or m].
-        spectral_radius: Largest modulus of the eigenvalues over one period; stable below 1.
-        damping: Least damping ratio of its modes; negative where one grows.
-        margin: Largest stable factor of all that is scaled. 0: none is; infinite: all that the bounds allow.
-        element_margins: The same of each element alone, by gain, flat.
-    """
-
-    q: FloatArray
-    spectral_radius: float
-    damping: float
-    margin: float
-    element_margins: Mapping[str, FloatArray]
-
-    @property
-    def is_stable(self) -> bool:
-        """Whether nothing grows."""
-        return self.spectral_radius <= STABLE
-
 
 @dataclass(frozen=True)
 class Margins:
-    """The loop about several poses.
+    """The loop about several poses; a margin is the largest stable factor, 0: none is, infinite: all that bounds allow.
 
     Attributes:
-        poses: Each by itself, at least one.
+        poses: Where, shape (k, n) [rad or m].
+        spectral_radii: Largest modulus of the eigenvalues over one period, shape (k,); stable below 1.
+        damping: Least damping ratio of the modes, shape (k,); negative where one grows.
+        pose_margins: Of all that is scaled, shape (k,).
         gains: What is scaled, as it is, by name, flat.
-        suggested: Lowered, element by element, until the margin is `WANTED_MARGIN` at all poses; None if that does not
+        element_margins: Of each element alone, at all poses, by gain, flat.
+        suggested: The gains, lowered element by element until the margin is `WANTED_MARGIN`; None if that does not
             help, or a pose has no margin at all.
     """
 
-    poses: tuple[PoseMargin, ...]
+    poses: FloatArray
+    spectral_radii: FloatArray
+    damping: FloatArray
+    pose_margins: FloatArray
     gains: Mapping[str, FloatArray]
+    element_margins: Mapping[str, FloatArray]
     suggested: Mapping[str, FloatArray] | None
 
     @property
     def is_stable(self) -> bool:
         """Whether nothing grows at any pose."""
-        return all(pose.is_stable for pose in self.poses)
+        return bool((self.spectral_radii <= STABLE).all())
 
     @property
     def margin(self) -> float:
         """The least of all poses."""
-        return min(pose.margin for pose in self.poses)
-
-    @property
-    def element_margins(self) -> dict[str, FloatArray]:
-        """The least of all poses, of each element alone."""
-        return {name: np.min([pose.element_margins[name] for pose in self.poses], axis=0) for name in self.gains}
-
-
-def sample_poses(library: Library, count: int, seed: int | None) -> FloatArray:
-    """Choose poses evenly within the joint limits, shape (count, n); a joint without limits turns by ±π.
-
-    Without a seed they are those that the host looks at when it is configured; with one they are drawn at random.
-
-    Raises:
-        LawError: if `count` is not positive or `seed` is negative.
-    """
-    if count < 1 or (seed or 0) < 0:
-        raise LawError(f"{count} poses, seed {seed}", where="poses", valid="at least one, and no negative seed")
-    if seed is None:
-        return margin_poses(library, count)
-    lower = np.where(np.isfinite(library.position_lower), library.position_lower, -np.pi)
-    upper = np.where(np.isfinite(library.position_upper), library.position_upper, np.pi)
-    share = np.random.default_rng(seed).uniform(INSIDE, 1.0 - INSIDE, (count, library.n_joints))
-    return np.array(lower + share * (upper - lower))
-
-
-def fastest_pose(library: Library, law: str, gains: Mapping[str, ArrayLike], rate: float) -> FloatArray:
-    """Where the host finds the fastest velocity feedback when it is configured, shape (1, n); (0, n) if nowhere.
-
-    Raises:
-        NameNotFoundError: if there is no such law or gain.
-        LawError: if a gain is out of bounds.
-    """
-    options = Options(nominal_dt=1.0 / rate, measurement_timeout=2.0 / rate)
-    found = feedback_margin(library, law=law, gains=gains, options=options)
-    return np.reshape([] if found is None else found.q, (-1, library.n_joints))
+        return float(self.pose_margins.min())
 
 
 def find_margins(
@@ -142,65 +86,78 @@ def find_margins(
         library: The compiled robot.
         law: Name of the law.
         gains: By name; others have their defaults.
-        poses: Where, shape (count, n) [rad or m].
+        poses: Where, shape (k, n) [rad or m].
         timing: Of the loop.
         scaled: Names of the gains that are scaled, different ones.
 
     Raises:
         NameNotFoundError: if there is no such law or gain.
-        LawError: if a gain is out of bounds, or the law does not hold a pose.
+        LawError: if a gain is out of bounds, or a step at a pose is not finite.
         ModelError: if the mass matrix cannot be inverted at a pose.
     """
-    loops = _Loops(RestingLaw(library, law, gains, 1.0 / timing.rate), scaled, library, poses, timing)
-    found = tuple(_pose_margin(loops, pose) for pose in range(len(poses)))
-    factors = _wanted_factors(loops) if all(pose.margin > 0.0 for pose in found) else None
-    suggested = None if factors is None else loops.by_name(factors * loops.values)
-    return Margins(found, loops.by_name(loops.values), suggested)
+    loops = _Loops(library, law, gains, poses, timing, scaled)
+    size, each = loops.values.size, range(len(poses))
+    poles = [loops.poles(pose, np.ones(size)) for pose in each]
+    margins = np.array([loops.largest([pose], np.ones(size, dtype=bool)) for pose in each])
+    factors = _wanted_factors(loops) if margins.all() else None
+    return Margins(
+        poses.copy(),
+        np.array([np.abs(found).max() for found in poles]),
+        np.array([_damping(found) for found in poles]),
+        margins,
+        loops.by_name(loops.values),
+        loops.by_name(np.array([loops.largest(each, one) for one in np.eye(size, dtype=bool)])),
+        None if factors is None else loops.by_name(factors * loops.values),
+    )
 
 
 class _Loops:
     """The law and its arm, about each of several poses; `factors` scale the elements of the gains, flat."""
 
     def __init__(
-        self, law: RestingLaw, scaled: Sequence[str], library: Library, poses: FloatArray, timing: Timing
+        self,
+        library: Library,
+        law: str,
+        gains: Mapping[str, ArrayLike],
+        poses: FloatArray,
+        timing: Timing,
+        scaled: Sequence[str],
     ) -> None:
-        self._law = law
-        self._entries = [law.gain_entry(name) for name in scaled]
-        self._upper = np.concatenate([np.ravel(entry.upper, order="F") for entry in self._entries])
+        options = Options(nominal_dt=1.0 / timing.rate, measurement_timeout=2.0 / timing.rate)
+        self._law = RestingLaw(library, law=law, gains=gains, options=options)
+        self._names = scaled
         self._arms = [arm_at(library, q, timing) for q in poses]
-        self.values = np.concatenate([law.gain(name) for name in scaled])
+        self.values = np.concatenate([self._law.gain(name) for name in scaled])
+        upper = {entry.name: np.ravel(entry.upper, order="F") for entry in library.law(law).gains}
+        self._upper = np.concatenate([upper[name] for name in scaled])
         self.poses = poses
 
     def by_name(self, values: FloatArray) -> dict[str, FloatArray]:
         """Values of all elements, by gain."""
-        ends = np.cumsum([entry.size for entry in self._entries])
-        return {entry.name: part for entry, part in zip(self._entries, np.split(values, ends[:-1]), strict=True)}
+        ends = np.cumsum([self._law.gain(name).size for name in self._names])
+        return dict(zip(self._names, np.split(values, ends[:-1]), strict=True))
 
     def poles(self, pose: int, factors: FloatArray) -> NDArray[np.complex128]:
         """Eigenvalues over one period."""
         for name, values in self.by_name(np.minimum(factors * self.values, self._upper)).items():
             self._law.set_gain(name, values)
-        self._law.rest_at(self.poses[pose])
-        return np.linalg.eigvals(self._arms[pose].closed(self._law.feedback())).astype(complex)
+        return np.linalg.eigvals(self._arms[pose].closed(*self._law.feedback(self.poses[pose]))).astype(complex)
 
     def spectral_radius(self, pose: int, factors: FloatArray) -> float:
         """Growth over one period of what grows most."""
         return float(np.abs(self.poles(pose, factors)).max())
 
-    def largest(self, pose: int, scaled: NDArray[np.bool_]) -> float:
-        """The largest stable factor of some elements; infinite where only their bounds end it."""
+    def largest(self, poses: Sequence[int], scaled: NDArray[np.bool_]) -> float:
+        """The largest factor of some elements that is stable at all of the poses; infinite where only bounds end it."""
         acting = scaled & (self.values > 0.0)
         most = float(np.min(self._upper[acting] / self.values[acting], initial=LARGEST_FACTOR))
-        factor = largest_factor(lambda f: self.spectral_radius(pose, np.where(scaled, f, 1.0)) <= STABLE, most)
+
+        def is_stable(factor: float) -> bool:
+            factors = np.where(scaled, factor, 1.0)
+            return all(self.spectral_radius(pose, factors) <= STABLE for pose in poses)
+
+        factor = largest_factor(is_stable, most)
         return np.inf if factor >= most else factor
-
-
-def _pose_margin(loops: _Loops, pose: int) -> PoseMargin:
-    size = loops.values.size
-    poles = loops.poles(pose, np.ones(size))
-    margin = loops.largest(pose, np.ones(size, dtype=bool))
-    alone = loops.by_name(np.array([loops.largest(pose, one) for one in np.eye(size, dtype=bool)]))
-    return PoseMargin(loops.poses[pose].copy(), float(np.abs(poles).max()), _damping(poles), margin, alone)
 
 
 def _wanted_factors(loops: _Loops) -> FloatArray | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.analysis.feedback import DIFFERENCE, Feedback
 from thunder_controllers.host import Library
 from thunder_dynamics.errors import LawError, MissingLibraryError, ModelError
 
@@ -23,6 +22,9 @@ LONGEST_DELAY = 100.0
 
 LARGEST_CONDITION = 1e12
 """Of a mass matrix; that of an arm is some 1e3 to 1e5."""
+
+DIFFERENCE = 1e-5
+"""Of the central differences of gravity [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ class SampledArm:
         self._older = after @ over(late)[1]
         self._filter = 1.0 - np.exp(-2.0 * np.pi * timing.velocity_filter * period)
 
-    def closed(self, feedback: Feedback) -> FloatArray:
-        """State matrix of the loop over one period.
+    def closed(self, position: FloatArray, velocity: FloatArray, effort: FloatArray) -> FloatArray:
+        """State matrix of the loop over one period, with the feedback that `RestingLaw` finds.
 
         The state is q, q̇, the efforts of drives with a lag, the filtered q̇ and the efforts on their way.
         """
@@ -108,7 +110,7 @@ class SampledArm:
         q, qd = moving[:n], moving[n : 2 * n]
         filtered, *efforts = np.split(rest, 1 + kept)
         measured = self._filter * qd + (1.0 - self._filter) * filtered
-        newest = feedback.position @ q + feedback.velocity @ measured + feedback.effort @ efforts[0]
+        newest = position @ q + velocity @ measured + effort @ efforts[0]
         commanded = [newest, *efforts]
         moved = self._transition @ moving
         moved += self._newer @ commanded[self._delay] + self._older @ commanded[self._delay + 1]

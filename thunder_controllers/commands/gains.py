@@ -18,9 +18,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from thunder_controllers.analysis.gain_file import read_gains, write_gains
-from thunder_controllers.analysis.margin import WANTED_MARGIN, Margins, fastest_pose, find_margins, sample_poses
+from thunder_controllers.analysis.margin import STABLE, WANTED_MARGIN, Margins, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing
-from thunder_controllers.host import MARGIN_DELAY, Library
+from thunder_controllers.host import MARGIN_DELAY, Library, Options, RestingLaw, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -46,7 +46,7 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
     "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
 )
 @click.option("--poses", type=int, default=20, show_default=True, help="How many, within the joint limits.")
-@click.option("--seed", type=int, help="Random poses instead of those that the host looks at.")
+@click.option("--seed", type=click.IntRange(0), help="Other poses than those that the host looks at.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the suggested gains, as --gains takes them.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of tables; a number that is infinite is null."
@@ -79,9 +79,11 @@ def gains(
         values |= _gain(text) if "=" in text else read_gains(Path(text))
     library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))
-    looked_at = sample_poses(library, poses, seed)
+    looked_at = margin_poses(library, poses, 0 if seed is None else poses * (1 + seed))
     if seed is None:
-        looked_at = np.vstack([looked_at, fastest_pose(library, request[0], values, rate)])
+        options = Options(nominal_dt=1.0 / rate, measurement_timeout=2.0 / rate)
+        fastest = RestingLaw(library, law=request[0], gains=values, options=options).find_fastest()
+        looked_at = np.vstack([looked_at, *([] if fastest is None else [fastest.q])])
     margins = find_margins(library, request[0], values, looked_at, timing, names)
     if as_json:
         click.echo(json.dumps(_document(margins)))
@@ -122,13 +124,14 @@ def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
 def _show(margins: Margins) -> None:
     what = escape(_names(margins))
     poses = _table(["pose", "spectral radius", "damping", "margin"])
-    for pose in margins.poses:
-        where = " ".join(f"{value:.2f}" for value in pose.q)
-        poses.add_row(where, f"{pose.spectral_radius:.6f}", f"{pose.damping:.3f}", _factor(pose.margin))
+    numbers = zip(margins.poses, margins.spectral_radii, margins.damping, margins.pose_margins, strict=True)
+    for q, radius, damping, margin in numbers:
+        where = " ".join(f"{value:.2f}" for value in q)
+        poses.add_row(where, f"{radius:.6f}", f"{damping:.3f}", _factor(margin))
     rich.print(poses)
     for name in margins.gains:
         rich.print(_elements(margins, name))
-    unstable = sum(not pose.is_stable for pose in margins.poses)
+    unstable = np.count_nonzero(margins.spectral_radii > STABLE)
     state = f"Unstable at {unstable} of {len(margins.poses)} poses" if unstable else "Stable"
     rich.print(f"{state}; the least margin of {what} is {_factor(margins.margin)}.")
     if margins.suggested is None:
@@ -165,14 +168,10 @@ def _document(margins: Margins) -> dict[str, Any]:
         "gains": _lists(margins.gains),
         "suggested": None if margins.suggested is None else _lists(margins.suggested),
         "poses": [
-            {
-                "q": pose.q.tolist(),
-                "spectral_radius": pose.spectral_radius,
-                "damping": pose.damping,
-                "margin": _finite(pose.margin),
-                "element_margins": _lists(pose.element_margins),
-            }
-            for pose in margins.poses
+            {"q": q.tolist(), "spectral_radius": radius, "damping": damping, "margin": _finite(margin)}
+            for q, radius, damping, margin in zip(
+                margins.poses, margins.spectral_radii, margins.damping, margins.pose_margins, strict=True
+            )
         ],
     }
 

@@ -9,6 +9,7 @@ import numpy.typing
 import os
 import pathlib
 import typing
+<<<<<<< HEAD
 __all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
@@ -183,6 +184,9 @@ class Options:
         """
         [1] A joint faster than so many velocity limits in three good measurements has run away at once; 1 suits arms whose references are smooth.
         """
+=======
+__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'read_estimates', 'save_estimates']
+>>>>>>> b6d40ce
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -628,6 +632,112 @@ class Figure:
         """
         [s] Until the clock runs at the rate of time.
         """
+<<<<<<< HEAD
+=======
+class Options:
+    """
+    How a controller guards its input and output; immutable.
+    
+    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
+    """
+    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, accepts_unstable_gains: bool = False) -> None:
+        """
+        Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
+        """
+    @property
+    def accepts_unstable_gains(self) -> bool:
+        """
+        Take gains whose velocity feedback is unstable at rest even without delay, see `RestingLaw`.
+        """
+    @property
+    def approach_patience(self) -> float:
+        """
+        [s] A streamed pose at rest that is out of reach is given up after this; infinite: never.
+        """
+    @property
+    def approaches_jumps(self) -> bool:
+        """
+        Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the
+        velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
+        """
+    @property
+    def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m or N] Per joint, positive, finite.
+        """
+    @property
+    def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to
+        the effort limit in 50 periods.
+        """
+    @property
+    def gap_limit(self) -> float:
+        """
+        [s] Without a good measurement for longer than this, a stop latches; finite, positive.
+        """
+    @property
+    def gravity_compensated_by_robot(self) -> bool:
+        """
+        The robot adds its own gravity torque: true on a Franka, false in MuJoCo.
+        """
+    @property
+    def max_dt_ratio(self) -> float:
+        """
+        [1] Longest valid period, in nominal periods; at least 1.
+        """
+    @property
+    def measurement_timeout(self) -> float:
+        """
+        [s] Time stamps further apart than this are stale; finite, above nominal_dt.
+        """
+    @property
+    def nominal_dt(self) -> float:
+        """
+        [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
+        """
+    @property
+    def reference_timeout(self) -> float:
+        """
+        [s] A streamed reference older than this is brought to rest and held; infinite by default.
+        """
+    @property
+    def rehearses_motions(self) -> bool:
+        """
+        Play motions before they begin, and refuse those that leave the limits or the reach.
+        """
+    @property
+    def saturation_freezes_adaptation(self) -> bool:
+        """
+        Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on average over 10 ms.
+        """
+    @property
+    def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it
+        goes as much dry friction as it is at the velocity limit. What the arm's inertia does not
+        bear of it is left out. Zero: the joint is not braked.
+        
+        None: a quarter of the library's effort limit per velocity limit; where that is infinite,
+        dry friction alone.
+        """
+    @property
+    def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [rad/s or m/s] Per joint, positive.
+        """
+    @property
+    def velocity_limit_patience(self) -> float:
+        """
+        [s] A joint faster than its velocity limit for longer than this, less half the time in which none
+        is, latches a stop; infinite: never.
+        """
+    @property
+    def velocity_stop_ratio(self) -> float:
+        """
+        [1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.
+        """
+>>>>>>> b6d40ce
 class Limits:
     """
     The limits that a controller keeps, shape (n,) each: the options' or the library's.
@@ -670,25 +780,6 @@ class Limits:
     def velocity(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [rad/s or m/s]
-        """
-class FeedbackMargin:
-    """
-    The velocity feedback of a law at rest, where it is fastest.
-    """
-    @property
-    def joint(self) -> int:
-        """
-        Index of the joint that does most of it.
-        """
-    @property
-    def q(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        [rad or m] The pose.
-        """
-    @property
-    def share(self) -> float:
-        """
-        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
         """
 class Status:
     """
@@ -917,7 +1008,7 @@ class Controller:
     def notes(self) -> list[str]:
         """
         What configure has noticed, a sentence each: those of `Limits`, and where gains, rate
-        and bounds of the estimates leave no margin, see `feedback_margin`.
+        and bounds of the estimates leave no margin, see `RestingLaw`.
         """
     @property
     def options(self) -> Options:
@@ -951,6 +1042,54 @@ class Controller:
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         The whole flat telemetry.
+        """
+class FeedbackMargin:
+    """
+    The velocity feedback of a law at rest, where it is fastest.
+    """
+    @property
+    def joint(self) -> int:
+        """
+        Index of the joint that does most of it.
+        """
+    @property
+    def q(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad or m] The pose.
+        """
+    @property
+    def share(self) -> float:
+        """
+        [1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.
+        """
+class RestingLaw:
+    """
+    A law that holds a pose, its states at their initial values; the posture of a redundant arm (gain
+    q_home) is the pose.
+    """
+    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> None:
+        """
+        Raises as `Controller.configure` does.
+        """
+    def feedback(self, q: numpy.typing.ArrayLike) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Differentiate the step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each; τ⁻ is the effort of the
+        step before. Raises LawError where it is not finite.
+        """
+    def find_fastest(self) -> FeedbackMargin | None:
+        """
+        Look at 20 `margin_poses`, and from the fastest of them on, joint by joint, for a faster one.
+        
+        With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid,
+        without friction. None if the step is finite at no pose.
+        """
+    def gain(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Copy a gain, flat. Raises NameNotFoundError.
+        """
+    def set_gain(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Change a gain. Raises as `Controller.set_gain` does.
         """
 class Configuration:
     """
@@ -1458,16 +1597,10 @@ def fault_text(guards: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
     Say what a fault means, for people; None if there is none.
     """
-def feedback_margin(library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> FeedbackMargin | None:
+def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20, first: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """
-    Look at 20 `margin_poses`, each held at rest (q_home is the pose).
-    
-    With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without
-    friction. None if the step is finite at no pose. Raises as `Controller.configure` does.
-    """
-def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20) -> numpy.typing.NDArray[numpy.float64]:
-    """
-    Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.
+    Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on
+    of a sequence that is always the same. Raises LawError unless count is positive and first is not negative.
     """
 def option_list() -> tuple[OptionInfo, ...]:
     """

@@ -4,7 +4,6 @@
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
-#include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder::python {
 namespace {
@@ -97,41 +96,6 @@ void configure(Controller& controller, const PyLibrary& library, const std::stri
   const thunder_law& found = library.get()->law(law);
   controller.configure(library.get(), law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
                        named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
-}
-
-std::optional<FeedbackMargin> margin_of(const PyLibrary& library, const std::string& law, const NamedArrays& gains,
-                                        const NamedArrays& initial_state, const Options& options) {
-  const thunder_law& found = library.get()->law(law);
-  return feedback_margin(library.get(), law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
-                         named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
-}
-
-py::array_t<double> poses_of(const PyLibrary& library, int count) {
-  py::array_t<double> result({count, library.get()->n_joints()});
-  auto rows = result.mutable_unchecked<2>();
-  const auto poses = margin_poses(*library.get(), count, {});
-  for (int i = 0; i < count; ++i) {
-    for (py::ssize_t j = 0; j < rows.shape(1); ++j) rows(i, j) = poses[i][j];
-  }
-  return result;
-}
-
-void bind_feedback_margin(py::module_& module) {
-  py::class_<FeedbackMargin>(module, "FeedbackMargin", "The velocity feedback of a law at rest, where it is fastest.")
-      .def_readonly("share", &FeedbackMargin::share,
-                    "[1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.")
-      .def_readonly("joint", &FeedbackMargin::joint, "Index of the joint that does most of it.")
-      .def_property_readonly("q", [](const FeedbackMargin& m) { return vector_of(m.q); }, "[rad or m] The pose.");
-  module.attr("LARGEST_FEEDBACK_SHARE") = kLargestFeedbackShare;
-  module.attr("MARGIN_DELAY") = kMarginDelay;
-  module.def("margin_poses", &poses_of, py::arg("library"), py::arg("count") = 20,
-             "Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m], always the same.");
-  module.def("feedback_margin", &margin_of, py::arg("library"), py::kw_only(), py::arg("law"),
-             py::arg("gains") = py::dict(), py::arg("initial_state") = py::dict(),
-             py::arg_v("options", Options(), "Options()"),
-             "Look at 20 `margin_poses`, each held at rest (q_home is the pose).\n\n"
-             "With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid, without\n"
-             "friction. None if the step is finite at no pose. Raises as `Controller.configure` does.");
 }
 
 void activate(Controller& controller, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& held_effort) {
@@ -260,7 +224,7 @@ void bind_lifecycle(py::class_<Controller>& bound) {
       .def_property_readonly("options", [](const Controller& c) { return c.options(); }, "As configured.")
       .def_property_readonly("notes", &Controller::notes,
                              "What configure has noticed, a sentence each: those of `Limits`, and where gains, rate\n"
-                             "and bounds of the estimates leave no margin, see `feedback_margin`.")
+                             "and bounds of the estimates leave no margin, see `RestingLaw`.")
       .def_property_readonly("lifecycle", [](const Controller& c) { return name_of(c.lifecycle()); }, "See the class.")
       .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); },
                              "[ns] Duration of the last update inside C++.")
@@ -276,7 +240,6 @@ void bind_lifecycle(py::class_<Controller>& bound) {
 
 void bind_controller(py::module_& module) {
   bind_limits(module);
-  bind_feedback_margin(module);
   bind_status(module);
   py::class_<Controller> bound(
       module, "Controller",

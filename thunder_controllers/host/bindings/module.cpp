@@ -138,6 +138,7 @@ PYBIND11_MODULE(_host, module) {
   thunder::python::bind_library(module);
   thunder::python::bind_motion(module);
   thunder::python::bind_controller(module);
+  thunder::python::bind_feedback_margin(module);
   thunder::python::bind_session(module);
   thunder::python::bind_reports(module);
   thunder::python::bind_reading(module);

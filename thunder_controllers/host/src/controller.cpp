@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/feedback_margin.hpp"
 #include "thunder/host/library/signals.hpp"
-#include "thunder/host/safety/feedback_margin.hpp"
 
 namespace thunder {
 namespace {

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from thunder_controllers.host import MARGIN_DELAY
 from thunder_controllers.simulation.plants.model import joint_friction
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import LawError, NameNotFoundError, listed
 from thunder_dynamics.model import RobotModel
-
-KNOWN_DELAY = 2
-"""Periods of delay and lag that the host itself looks at the gains with."""
 
 GRAVITY_TOLERANCE = 1e-3
 """Largest difference of gravity that is no more than rounding in a file [m/s²]."""
@@ -30,11 +28,11 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     """
     notes = [] if "friction" in options else _friction(plant, model, law, options)
     delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
-    if delay + lag > KNOWN_DELAY * plant.period:
+    if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
         notes.append(
             f"the plant's efforts act {(delay + lag) / plant.period:g} periods late (plant.torque_delay and "
-            f"plant.torque_lag), the margin of the gains is looked at with {KNOWN_DELAY}: thunder gains "
+            f"plant.torque_lag), the margin of the gains is looked at with {MARGIN_DELAY}: thunder gains "
             f"--delay {delay:g}{option} finds gains that bear it"
         )
     known, true = np.array(model.gravity), np.array(plant.options.gravity)

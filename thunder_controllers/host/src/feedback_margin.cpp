@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/safety/feedback_margin.hpp"
+#include "thunder/host/feedback_margin.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
@@ -11,10 +11,6 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
 #include "thunder/host/law/gain_port.hpp"
-#include "thunder/host/law/runner.hpp"
-#include "thunder/host/library/evaluator.hpp"
-#include "thunder/host/reference/port.hpp"
-#include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
 namespace {
@@ -25,7 +21,7 @@ constexpr int kSweeps = 4;            // over all joints, at most
 constexpr double kProgress = 1e-3;    // of the share, without which a search is over
 constexpr double kAddsEnergy = 1e-3;  // of the fastest feedback: what rounding may make of none
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
-constexpr double kDifference = 1e-5;  // [rad/s or m/s] of central differences
+constexpr double kDifference = 1e-5;  // [rad or m, per second, N·m or N] of central differences
 constexpr const char* kPosture = "q_home";
 constexpr std::size_t kMoments[] = {4, 7, 9};  // of a link's parameters: Ixx, Iyy, Izz
 
@@ -49,129 +45,6 @@ std::vector<double> pose_within(const Limits& limits, int index) {
   return q;
 }
 
-/// A law that holds a pose.
-class RestingLaw {
- public:
-  RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, const NamedValues& gains,
-             const NamedValues& initial_state, const Options& options)
-      : RestingLaw(library, law, changed_gains(library->law(law), default_values(library->law(law).gains), gains),
-                   initial_state, options) {}
-
-  RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, std::vector<double> gains,
-             const NamedValues& initial_state, const Options& options)
-      : limits_(limits_of(options, library->data())),
-        dt_(options.nominal_dt),
-        gains_(std::move(gains)),
-        posture_(entry_if_any(library->law(law).gains, kPosture)),
-        law_(library, library->law(law), initial_state),
-        reference_(library, library->law(law), options, limits_),
-        inertia_(library, "M", library->n_joints() * library->n_joints()),
-        qd_(limits_.effort.size(), 0.0),
-        applied_effort_(qd_),
-        measurements_(default_values(library->law(law).measurements)) {
-    if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
-  }
-
-  std::vector<double> pose(int index) const { return pose_within(limits_, index); }
-
-  /// Look at some poses, and from the fastest on, joint by joint, for the place that makes the feedback faster still:
-  /// random poses miss a straight arm. None if it can be computed at no pose.
-  std::optional<FeedbackMargin> find_fastest() {
-    FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
-    for (int i = 0; i < kPoses; ++i) look(pose(i), fastest);
-    if (fastest.q.empty()) return std::nullopt;
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      const double before = fastest.share;
-      for (std::size_t joint = 0; joint < fastest.q.size(); ++joint) sweep_joint(joint, fastest);
-      if (fastest.share <= (1.0 + kProgress) * before) break;
-    }
-    return fastest;
-  }
-
-  /// The slowest feedback that was looked at, where it makes speeds grow.
-  const std::optional<FeedbackMargin>& adding() const noexcept { return adding_; }
-
-  /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
-  bool adapt() {
-    const std::vector<double> q = pose(0);
-    if (!hold(q) || !step(q)) return false;
-    law_.commit(false);
-    return true;
-  }
-
- private:
-  void sweep_joint(std::size_t joint, FeedbackMargin& fastest) {
-    std::vector<double> q = fastest.q;
-    for (int place = 0; place <= kPlaces; ++place) {
-      q[joint] = position_at(limits_, joint, static_cast<double>(place) / kPlaces);
-      look(q, fastest);
-    }
-  }
-
-  /// Take a pose whose feedback is faster than that of the others, or adds more energy.
-  void look(const std::vector<double>& q, FeedbackMargin& fastest) {
-    const auto n = static_cast<Eigen::Index>(q.size());
-    if (!inertia_.evaluate(q.data()) || !differentiate(q)) return;
-    const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
-    if (factor.info() != Eigen::Success) return;
-    const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(damping_));
-    if (found.info() != Eigen::Success || !found.eigenvalues().allFinite()) return;
-    Eigen::Index fast = 0, slow = 0;
-    const double share = dt_ * found.eigenvalues().real().maxCoeff(&fast);
-    const double least = dt_ * found.eigenvalues().real().minCoeff(&slow);
-    if (share > fastest.share) fastest = {share, joint_of(found.eigenvectors().col(fast), 1.0), q};
-    if (least < std::min(-kAddsEnergy * std::abs(share), adding_ ? adding_->share : 0.0)) {
-      adding_ = {least, joint_of(found.eigenvectors().col(slow), -1.0), q};
-    }
-  }
-
-  /// The joint that does most of a mode.
-  int joint_of(const Eigen::VectorXcd& v, double sign) const {
-    Eigen::Index joint = 0;
-    (sign * v.conjugate().cwiseProduct(damping_ * v).real()).maxCoeff(&joint);
-    return static_cast<int>(joint);
-  }
-
-  bool hold(const std::vector<double>& q) {
-    if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
-    law_.reset(true);
-    return reference_.restart(q.data());
-  }
-
-  bool step(const std::vector<double>& q) {
-    return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), reference_.values().data(),
-                      gains_.data(), dt_});
-  }
-
-  bool differentiate(const std::vector<double>& q) {
-    if (!hold(q)) return false;
-    const auto n = static_cast<Eigen::Index>(q.size());
-    damping_.setZero(n, n);
-    for (Eigen::Index joint = 0; joint < n; ++joint) {
-      for (const double sign : {-1.0, 1.0}) {
-        qd_[static_cast<std::size_t>(joint)] = sign * kDifference;
-        if (!step(q)) return false;
-        damping_.col(joint) -= sign / (2.0 * kDifference) * Eigen::Map<const Eigen::VectorXd>(law_.effort(), n);
-      }
-      qd_[static_cast<std::size_t>(joint)] = 0.0;
-    }
-    return true;
-  }
-
-  Limits limits_;
-  double dt_;
-  std::vector<double> gains_;
-  const thunder_entry* posture_;
-  LawRunner law_;
-  ReferencePort reference_;
-  PositionFunction inertia_;
-  std::vector<double> qd_;
-  std::vector<double> applied_effort_;
-  std::vector<double> measurements_;
-  Eigen::MatrixXd damping_;
-  std::optional<FeedbackMargin> adding_;
-};
-
 /// The initial state, but for the estimates: moments of inertia are at the state's upper bounds, where it has any. Not
 /// the mass: gravity shows what is wrong with it, and nothing shows a moment at rest.
 std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
@@ -190,12 +63,16 @@ std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const 
   return changed;
 }
 
+std::vector<double> all_gains(const thunder_law& law, const NamedValues& gains) {
+  return changed_gains(law, default_values(law.gains), gains);
+}
+
 std::optional<FeedbackMargin> margin_at_bounds(const std::shared_ptr<const Library>& library, const std::string& law,
                                                const NamedValues& gains, const NamedValues& initial_state,
                                                const Options& options) {
   const std::optional<NamedValues> largest = with_largest_estimates(library->law(law), initial_state);
   if (!largest) return std::nullopt;
-  RestingLaw resting(library, law, gains, *largest, options);
+  RestingLaw resting(library, law, all_gains(library->law(law), gains), *largest, options);
   return resting.adapt() ? resting.find_fastest() : std::nullopt;
 }
 
@@ -225,17 +102,126 @@ void require_stable(const FeedbackMargin& margin, const Library& library, const 
 
 }  // namespace
 
-std::vector<std::vector<double>> margin_poses(const Library& library, int count, const Options& options) {
+std::vector<std::vector<double>> margin_poses(const Library& library, int count, int first, const Options& options) {
+  if (count < 1 || first < 0) {
+    throw HostError(ErrorKind::law, std::to_string(count) + " poses from number " + std::to_string(first), "poses",
+                    "at least one, from number 0 or later");
+  }
   const Limits limits = limits_of(options, library.data());
   std::vector<std::vector<double>> poses;
-  for (int i = 0; i < count; ++i) poses.push_back(pose_within(limits, i));
+  for (int i = 0; i < count; ++i) poses.push_back(pose_within(limits, first + i));
   return poses;
 }
 
-std::optional<FeedbackMargin> feedback_margin(const std::shared_ptr<const Library>& library, const std::string& law,
-                                              const NamedValues& gains, const NamedValues& initial_state,
-                                              const Options& options) {
-  return RestingLaw(library, law, gains, initial_state, options).find_fastest();
+RestingLaw::RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, std::vector<double> gains,
+                       const NamedValues& initial_state, const Options& options)
+    : limits_(limits_of(options, library->data())),
+      dt_(options.nominal_dt),
+      gains_(std::move(gains)),
+      posture_(entry_if_any(library->law(law).gains, kPosture)),
+      law_(library, library->law(law), initial_state),
+      reference_(library, library->law(law), options, limits_),
+      inertia_(library, "M", library->n_joints() * library->n_joints()),
+      gravity_(library, "G", library->n_joints()),
+      qd_(limits_.effort.size(), 0.0),
+      applied_effort_(qd_),
+      measurements_(default_values(library->law(law).measurements)) {
+  if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
+}
+
+void RestingLaw::set_gains(const NamedValues& gains) { gains_ = changed_gains(law(), gains_, gains); }
+
+std::optional<Feedback> RestingLaw::feedback(const std::vector<double>& q) {
+  Feedback found;
+  std::vector<double> moved = q;
+  if (!hold(q) || !differentiate(moved, moved, found.position) || !differentiate(moved, qd_, found.velocity) ||
+      !differentiate(moved, applied_effort_, found.effort)) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<FeedbackMargin> RestingLaw::find_fastest() {
+  FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
+  for (int i = 0; i < kPoses; ++i) look(pose_within(limits_, i), fastest);
+  if (fastest.q.empty()) return std::nullopt;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    const double before = fastest.share;
+    for (std::size_t joint = 0; joint < fastest.q.size(); ++joint) sweep_joint(joint, fastest);
+    if (fastest.share <= (1.0 + kProgress) * before) break;
+  }
+  return fastest;
+}
+
+bool RestingLaw::adapt() {
+  const std::vector<double> q = pose_within(limits_, 0);
+  if (!hold(q) || !step(q)) return false;
+  law_.commit(false);
+  return true;
+}
+
+void RestingLaw::sweep_joint(std::size_t joint, FeedbackMargin& fastest) {
+  std::vector<double> q = fastest.q;
+  for (int place = 0; place <= kPlaces; ++place) {
+    q[joint] = position_at(limits_, joint, static_cast<double>(place) / kPlaces);
+    look(q, fastest);
+  }
+}
+
+/// Take a pose whose feedback is faster than that of the others, or adds more energy.
+void RestingLaw::look(const std::vector<double>& q, FeedbackMargin& fastest) {
+  const auto n = static_cast<Eigen::Index>(q.size());
+  std::vector<double> held = q;
+  if (!inertia_.evaluate(q.data()) || !hold(q) || !differentiate(held, qd_, velocity_)) return;
+  const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
+  if (factor.info() != Eigen::Success) return;
+  const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(-velocity_));
+  if (found.info() != Eigen::Success || !found.eigenvalues().allFinite()) return;
+  Eigen::Index fast = 0, slow = 0;
+  const double share = dt_ * found.eigenvalues().real().maxCoeff(&fast);
+  const double least = dt_ * found.eigenvalues().real().minCoeff(&slow);
+  if (share > fastest.share) fastest = {share, joint_of(found.eigenvectors().col(fast), 1.0), q};
+  if (least < std::min(-kAddsEnergy * std::abs(share), adding_ ? adding_->share : 0.0)) {
+    adding_ = {least, joint_of(found.eigenvectors().col(slow), -1.0), q};
+  }
+}
+
+/// The joint that does most of a mode.
+int RestingLaw::joint_of(const Eigen::VectorXcd& v, double sign) const {
+  Eigen::Index joint = 0;
+  (-sign * v.conjugate().cwiseProduct(velocity_ * v).real()).maxCoeff(&joint);
+  return static_cast<int>(joint);
+}
+
+bool RestingLaw::hold(const std::vector<double>& q) {
+  if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
+  law_.reset(true);
+  if (!gravity_.evaluate(q.data()) || !reference_.restart(q.data())) return false;
+  std::copy_n(gravity_.result(), applied_effort_.size(), applied_effort_.begin());
+  return true;
+}
+
+bool RestingLaw::step(const std::vector<double>& q) {
+  return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), reference_.values().data(),
+                    gains_.data(), dt_});
+}
+
+/// ∂τ of the step at q by one of its inputs, which is changed and then as before.
+bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& input, Eigen::MatrixXd& slope) {
+  const auto n = static_cast<Eigen::Index>(q.size());
+  slope.setZero(n, n);
+  for (Eigen::Index joint = 0; joint < n; ++joint) {
+    double& value = input[static_cast<std::size_t>(joint)];
+    const double before = value;
+    for (const double sign : {-1.0, 1.0}) {
+      value = before + sign * kDifference;
+      const bool is_finite = step(q);
+      value = before;
+      if (!is_finite) return false;
+      slope.col(joint) += sign / (2.0 * kDifference) * Eigen::Map<const Eigen::VectorXd>(law_.effort(), n);
+    }
+  }
+  return true;
 }
 
 void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,
@@ -247,7 +233,7 @@ void check_feedback(const std::shared_ptr<const Library>& library, const std::st
 std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
                                         const NamedValues& gains, const NamedValues& initial_state,
                                         const Options& options) {
-  RestingLaw resting(library, law, gains, initial_state, options);
+  RestingLaw resting(library, law, all_gains(library->law(law), gains), initial_state, options);
   const std::optional<FeedbackMargin> first = resting.find_fastest();
   if (!first) return {};
   if (!options.accepts_unstable_gains) require_stable(*first, *library, law);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stability of a compiled law at rest: what its step makes of small errors, and whether a sampled loop bears it.
+#pragma once
+
+#include <Eigen/Core>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thunder/host/law/runner.hpp"
+#include "thunder/host/library/evaluator.hpp"
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/library/signals.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/reference/port.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+
+/// The velocity feedback of a law at rest, where it is fastest.
+struct FeedbackMargin {
+  /// [1] Of a speed, what the feedback takes away in a period: the largest real part of an eigenvalue of M⁻¹D times the
+  /// nominal period, D = −∂τ/∂q̇ of the compiled step. The arm is rigid, without friction.
+  double share = 0.0;
+  int joint = 0;          ///< the one that does most of it: largest part of vᵀDv, v the eigenvector
+  std::vector<double> q;  ///< [rad or m] the pose
+};
+
+/// What a step makes of small errors: δτ = position δq + velocity δq̇ + effort δτ⁻, (n, n) each; τ⁻ is the effort of the
+/// step before. [N·m/rad, N·m·s/rad, 1, or their likes for sliding joints]
+struct Feedback {
+  Eigen::MatrixXd position, velocity, effort;
+};
+
+/// [periods] The delay that a loop should bear, and that the notes are about.
+inline constexpr int kMarginDelay = 2;
+
+/// What a sampled loop bears of it with that delay, 0.62: v ← v − share · (v of two periods ago) is stable up to
+/// 2 sin(π/10).
+inline constexpr double kLargestFeedbackShare = 0.61803398874989485;
+
+/// What a sampled loop bears of it without any delay: v ← (1 − share) v.
+inline constexpr double kStableFeedbackShare = 2.0;
+
+/// Poses evenly spread within the joint limits (±π without), [rad or m]: from number `first` on of a sequence that is
+/// always the same. Throws HostError(law) unless `count` is positive and `first` is not negative.
+std::vector<std::vector<double>> margin_poses(const Library& library, int count, int first, const Options& options);
+
+/// A law that holds a pose with the effort that gravity asks for, its states at their initial values: the reference is the
+/// pose, and so is the posture of a redundant arm (gain q_home).
+class RestingLaw {
+ public:
+  /// `gains`: all of them, as in the law's signal. Throws HostError as Controller::configure does.
+  RestingLaw(const std::shared_ptr<const Library>& library, const std::string& law, std::vector<double> gains,
+             const NamedValues& initial_state, const Options& options);
+
+  const thunder_law& law() const noexcept { return law_.law(); }
+  std::size_t n_joints() const noexcept { return qd_.size(); }
+  const std::vector<double>& gains() const noexcept { return gains_; }
+  /// Throws as changed_gains does; no gain is changed then.
+  void set_gains(const NamedValues& gains);
+
+  /// Differentiate the step at a pose [rad or m]. None if it is not finite there.
+  std::optional<Feedback> feedback(const std::vector<double>& q);
+
+  /// Look at the first 20 of `margin_poses` and, from the fastest of them on, joint by joint, for a faster one: random
+  /// poses miss a straight arm. None if the step is finite at no pose. Takes some 20 ms.
+  std::optional<FeedbackMargin> find_fastest();
+  /// The slowest feedback that was looked at, where it makes speeds grow.
+  const std::optional<FeedbackMargin>& adding() const noexcept { return adding_; }
+
+  /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
+  bool adapt();
+
+ private:
+  void sweep_joint(std::size_t joint, FeedbackMargin& fastest);
+  void look(const std::vector<double>& q, FeedbackMargin& fastest);
+  int joint_of(const Eigen::VectorXcd& v, double sign) const;
+  bool hold(const std::vector<double>& q);
+  bool step(const std::vector<double>& q);
+  bool differentiate(std::vector<double>& q, std::vector<double>& input, Eigen::MatrixXd& slope);
+
+  Limits limits_;
+  double dt_;
+  std::vector<double> gains_;
+  const thunder_entry* posture_;
+  LawRunner law_;
+  ReferencePort reference_;
+  PositionFunction inertia_, gravity_;
+  std::vector<double> qd_;
+  std::vector<double> applied_effort_;
+  std::vector<double> measurements_;
+  Eigen::MatrixXd velocity_;  ///< ∂τ/∂q̇ at the pose that was looked at last
+  std::optional<FeedbackMargin> adding_;
+};
+
+/// What a person should know of the margin before the arm moves: a sentence if the feedback makes speeds grow, or leaves
+/// no margin as it starts. If it leaves one, a sentence if none is left once moments of inertia of the estimates are at
+/// their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on the velocity in
+/// some laws.
+///
+/// Throws as RestingLaw does, and as check_feedback unless `accepts_unstable_gains`.
+std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
+                                        const NamedValues& gains, const NamedValues& initial_state,
+                                        const Options& options);
+
+/// Throws HostError(law) for gains that no loop of this rate bears: a share above kStableFeedbackShare. `gains`: all of
+/// them, as in the law's signal.
+void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,
+                    const std::vector<double>& gains, const NamedValues& initial_state, const Options& options);
+
+}  // namespace thunder
