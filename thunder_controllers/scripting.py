@@ -64,7 +64,7 @@ class Result:
     trace: Trace
     timing: Timing
     metrics: Mapping[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     config: RunConfig
     _run: RunResult
     _scenario: Scenario

@@ -55,6 +55,7 @@ from thunder_controllers.host._host import (
     read_estimates,
     save_estimates,
 )
+from thunder_controllers.host.note import Note
 
 __all__ = [
     "BLOCKING_GUARDS",
@@ -79,6 +80,7 @@ __all__ = [
     "Library",
     "Limits",
     "MotionLimits",
+    "Note",
     "OptionInfo",
     "Options",
     "PoseFollower",

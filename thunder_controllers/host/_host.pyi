@@ -8,9 +8,9 @@ import numpy
 import numpy.typing
 import os
 import pathlib
+import thunder_controllers.host.note
 import typing
-<<<<<<< HEAD
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'feedback_margin', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -184,9 +184,6 @@ class Options:
         """
         [1] A joint faster than so many velocity limits in three good measurements has run away at once; 1 suits arms whose references are smooth.
         """
-=======
-__all__: list[str] = ['Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FeedbackMargin', 'Figure', 'Function', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'read_estimates', 'save_estimates']
->>>>>>> b6d40ce
 class Entry:
     """
     One named, shaped, unit-bearing block of a flat vector.
@@ -632,112 +629,6 @@ class Figure:
         """
         [s] Until the clock runs at the rate of time.
         """
-<<<<<<< HEAD
-=======
-class Options:
-    """
-    How a controller guards its input and output; immutable.
-    
-    The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
-    """
-    def __init__(self, *, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, stop_damping: numpy.typing.ArrayLike | None = None, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, accepts_unstable_gains: bool = False) -> None:
-        """
-        Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
-        """
-    @property
-    def accepts_unstable_gains(self) -> bool:
-        """
-        Take gains whose velocity feedback is unstable at rest even without delay, see `RestingLaw`.
-        """
-    @property
-    def approach_patience(self) -> float:
-        """
-        [s] A streamed pose at rest that is out of reach is given up after this; infinite: never.
-        """
-    @property
-    def approaches_jumps(self) -> bool:
-        """
-        Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the
-        velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
-        """
-    @property
-    def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m or N] Per joint, positive, finite.
-        """
-    @property
-    def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m/s or N/s] Per joint, positive, finite; None where the library has none: from zero to
-        the effort limit in 50 periods.
-        """
-    @property
-    def gap_limit(self) -> float:
-        """
-        [s] Without a good measurement for longer than this, a stop latches; finite, positive.
-        """
-    @property
-    def gravity_compensated_by_robot(self) -> bool:
-        """
-        The robot adds its own gravity torque: true on a Franka, false in MuJoCo.
-        """
-    @property
-    def max_dt_ratio(self) -> float:
-        """
-        [1] Longest valid period, in nominal periods; at least 1.
-        """
-    @property
-    def measurement_timeout(self) -> float:
-        """
-        [s] Time stamps further apart than this are stale; finite, above nominal_dt.
-        """
-    @property
-    def nominal_dt(self) -> float:
-        """
-        [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
-        """
-    @property
-    def reference_timeout(self) -> float:
-        """
-        [s] A streamed reference older than this is brought to rest and held; infinite by default.
-        """
-    @property
-    def rehearses_motions(self) -> bool:
-        """
-        Play motions before they begin, and refuse those that leave the limits or the reach.
-        """
-    @property
-    def saturation_freezes_adaptation(self) -> bool:
-        """
-        Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, on average over 10 ms.
-        """
-    @property
-    def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [N·m·s/rad or N·s/m] Viscous friction of the brake, per joint, not negative; with it
-        goes as much dry friction as it is at the velocity limit. What the arm's inertia does not
-        bear of it is left out. Zero: the joint is not braked.
-        
-        None: a quarter of the library's effort limit per velocity limit; where that is infinite,
-        dry friction alone.
-        """
-    @property
-    def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """
-        [rad/s or m/s] Per joint, positive.
-        """
-    @property
-    def velocity_limit_patience(self) -> float:
-        """
-        [s] A joint faster than its velocity limit for longer than this, less half the time in which none
-        is, latches a stop; infinite: never.
-        """
-    @property
-    def velocity_stop_ratio(self) -> float:
-        """
-        [1] A joint faster than so many velocity limits in three good measurements latches a stop; at least 1.
-        """
->>>>>>> b6d40ce
 class Limits:
     """
     The limits that a controller keeps, shape (n,) each: the options' or the library's.
@@ -762,7 +653,7 @@ class Limits:
         [N·m/s or N/s] Finite.
         """
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[thunder_controllers.host.note.Note]:
         """
         What the robot's description leaves open and what was done about it, a sentence each.
         """
@@ -1005,7 +896,7 @@ class Controller:
         See the class.
         """
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[thunder_controllers.host.note.Note]:
         """
         What configure has noticed, a sentence each: those of `Limits`, and where gains, rate
         and bounds of the estimates leave no margin, see `RestingLaw`.
@@ -1386,7 +1277,7 @@ class ControlSession:
         Those that are kept.
         """
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[thunder_controllers.host.note.Note]:
         """
         See `Controller.notes`.
         """

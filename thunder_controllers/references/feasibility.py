@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Law, Library, Limits, PoseFollower
+from thunder_controllers.host import Law, Library, Limits, Note, PoseFollower
 from thunder_controllers.references.trajectories import TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
@@ -29,7 +29,7 @@ GUESSES = 60
 
 def check_reference(
     library: Library, law: Law, limits: Limits, samples: FloatArray, period: float, q: FloatArray, where: str
-) -> list[str]:
+) -> list[Note]:
     """Check the whole reference of a run.
 
     Args:
@@ -137,7 +137,7 @@ def _check_speeds(
 
 def _judge_way(
     follower: PoseFollower, limits: Limits, samples: FloatArray, t: FloatArray, left: FloatArray, where: str
-) -> list[str]:
+) -> list[Note]:
     """A note where a pose was not reached, an error where it is not from other postures either."""
     sizes = _sizes(left)
     missed = np.flatnonzero(sizes > PoseFollower.REACHED)
@@ -150,19 +150,21 @@ def _judge_way(
     if not _is_reachable(follower, limits, samples[worst]):
         valid = "poses within reach and joint limits"
         raise ScenarioError(f"the reference is out of reach {when}", where=where, valid=valid)
-    return [f"the reference is out of reach of the posture that the arm starts in, {when}; others reach it"]
+    text = f"the reference is out of reach of the posture that the arm starts in, {when}; others reach it"
+    return [Note("reference_out_of_reach", text)]
 
 
 def _judge_velocities(
     library: Library, limits: Limits, t: FloatArray, left: FloatArray, velocities: FloatArray
-) -> list[str]:
+) -> list[Note]:
     """A note where a joint would be too fast at a pose that was reached."""
     reached = _sizes(left)[:, None] <= PoseFollower.REACHED
     share = np.where(reached, np.abs(velocities), 0.0) / limits.velocity
     k, joint = map(int, np.unravel_index(int(np.argmax(share)), share.shape))
     if share[k, joint] <= PoseFollower.SLACK:
         return []
-    return [
+    text = (
         f"following the reference with the smallest joint velocities, {library.joint_names[joint]} needs "
         f"{abs(velocities[k, joint]):.3g} at t = {t[k]:.4g} s; its limit is {limits.velocity[joint]:.3g}"
-    ]
+    )
+    return [Note("reference_too_fast", text)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Guard, Library, Limits
+from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
@@ -52,7 +52,7 @@ class RunResult:
     timing: Timing
     frames: Frames
     metrics: dict[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     library_hash: str
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Controller, Law, Library, Limits, OptionInfo, Options, option_list
+from thunder_controllers.host import Controller, Law, Library, Limits, Note, OptionInfo, Options, option_list
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
@@ -66,7 +66,7 @@ class Setup:
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
     model: RobotModel
     robot: Path
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
@@ -124,7 +124,7 @@ def prepare(
     plant = _plant(scenario, config, model, description or read_description(scenario, config))
     options = _check_sizes(config, model, where)
     check = partial(_check_fit, model, config, where)
-    notes: list[str] = []
+    notes: list[Note] = []
     if library is None:
         library = compile_law(model, config.law, check)
         notes += find_untold(plant, model, config.law.name, config.law.options)

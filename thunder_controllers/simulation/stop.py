@@ -15,14 +15,11 @@ from thunder_controllers.simulation.scenario import Run, RunConfig, law_text, va
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import listed
 
-FEEDBACK, BOUNDS = "the velocity feedback leaves no margin", "the bounds of the estimates leave no margin"
-"""Beginnings of the host's notes about gains."""
-
 SLOWER = "a larger gamma lets them grow more slowly, nearer bounds (pi_upper) less far"
 """What mends estimates that leave no margin."""
 
-UNTOLD = ("the plant's gravity", "the plant's efforts")
-"""Beginnings of notes about what the law was not told and may run away from."""
+UNTOLD = ("plant_gravity", "plant_delay")
+"""Codes of notes about what the law was not told and may run away from."""
 
 LEADS = 0.5
 """How long before it was found a fault may have begun [s]: the default of `Options.velocity_limit_patience`."""
@@ -53,11 +50,11 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
     if guard == "measurement_lost":
         return None
     for note in setup.notes:
-        if note.startswith(FEEDBACK):
+        if note.code == "feedback_margin":
             return f"{note.partition(':')[0]}; `{gains_command(setup.robot, run.config)}` shows which gain is too high"
-        if note.startswith(BOUNDS) and run.adaptation:
+        if note.code == "bounds_margin" and run.adaptation:
             return f"{note.partition(':')[0]}; {SLOWER}"
-        if note.startswith(UNTOLD):
+        if note.code in UNTOLD:
             return note
     carried = [f"{p.mass:g} kg at {p.link}" for p in run.config.plant.payloads if p.time <= t < (p.until or np.inf)]
     if carried and not (run.adaptation and setup.adapted_links):

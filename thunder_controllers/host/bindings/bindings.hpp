@@ -53,10 +53,15 @@ struct PathText {
   static constexpr auto name = py::detail::const_name("str | os.PathLike[str]");
 };
 
+struct NotesText {
+  static constexpr auto name = py::detail::const_name("list[thunder_controllers.host.note.Note]");
+};
+
 using ArrayLike = Described<ArrayText>;
 using OptionalArray = Described<OptionalArrayText>;
 using NamedArrays = Described<NamedArraysText>;
 using Path = Described<PathText>;
+using Notes = Described<NotesText>;
 
 /// A contiguous float64 array that is taken as it is.
 using Vector = py::array_t<double, py::array::c_style>;
@@ -109,6 +114,9 @@ std::array<double, N> array_from(const py::handle& object, const char* where) {
   std::copy(values.begin(), values.end(), result.begin());
   return result;
 }
+
+/// As Python has them: strings with a code.
+Notes notes_of(const std::vector<Note>& notes);
 
 /// How often each guard acted, by name.
 Counts counts_of(const GuardCounters& counters);

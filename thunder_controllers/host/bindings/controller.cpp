@@ -57,7 +57,7 @@ void bind_limits(py::module_& module) {
       .def_property_readonly("acceleration", values(&Limits::acceleration), "[rad/s² or m/s²]")
       .def_property_readonly("effort", values(&Limits::effort), "[N·m or N] Finite.")
       .def_property_readonly("effort_rate", values(&Limits::effort_rate), "[N·m/s or N/s] Finite.")
-      .def_readonly("notes", &Limits::notes,
+      .def_property_readonly("notes", [](const Limits& limits) { return notes_of(limits.notes); },
                     "What the robot's description leaves open and what was done about it, a sentence each.");
 }
 
@@ -222,7 +222,7 @@ void bind_lifecycle(py::class_<Controller>& bound) {
                              "Whether a stop has reached the safe effort and the joints rest: commanding may end.")
       .def_property_readonly("law", [](const Controller& c) { return c.law().name; }, "Name of what runs.")
       .def_property_readonly("options", [](const Controller& c) { return c.options(); }, "As configured.")
-      .def_property_readonly("notes", &Controller::notes,
+      .def_property_readonly("notes", [](const Controller& c) { return notes_of(c.notes()); },
                              "What configure has noticed, a sentence each: those of `Limits`, and where gains, rate\n"
                              "and bounds of the estimates leave no margin, see `RestingLaw`.")
       .def_property_readonly("lifecycle", [](const Controller& c) { return name_of(c.lifecycle()); }, "See the class.")

@@ -105,6 +105,13 @@ Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
   return vector;
 }
 
+Notes notes_of(const std::vector<Note>& notes) {
+  const py::object note = py::module_::import("thunder_controllers.host.note").attr("Note");
+  py::list list;
+  for (const Note& one : notes) list.append(note(one.code, one.text));
+  return Notes(py::object(std::move(list)));
+}
+
 Counts counts_of(const GuardCounters& counters) {
   Counts counts;
   for (std::size_t i = 0; i < kGuards.size(); ++i) counts[kGuards[i].name] = counters.counts()[i];

@@ -181,7 +181,7 @@ void bind_updates(py::class_<ControlSession>& bound) {
       .def_property_readonly("fault", &ControlSession::fault,
                              "The fault found since activation, for people: the arm is stopped. None if there is none.")
       .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.")
-      .def_property_readonly("notes", &ControlSession::notes, "See `Controller.notes`.");
+      .def_property_readonly("notes", [](const ControlSession& s) { return notes_of(s.notes()); }, "See `Controller.notes`.");
 }
 
 void bind_references(py::class_<ControlSession>& bound) {

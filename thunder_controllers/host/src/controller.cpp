@@ -44,20 +44,20 @@ void check_range(const double* values, const double* lower, const double* upper,
 }
 
 /// That a law adapts slowly by default, as drives may have more inertia than the robot file says; empty if it does not.
-std::string adaptation_note(const Library& library, const std::string& law, const NamedValues& gains) {
+std::optional<Note> adaptation_note(const Library& library, const std::string& law, const NamedValues& gains) {
   const thunder_entry* limit = entry_if_any(library.law(law).gains, kAdaptationLimit);
-  if (!limit || limit->defaults[0] > kSlowAdaptation) return {};
+  if (!limit || limit->defaults[0] > kSlowAdaptation) return std::nullopt;
   if (const auto given = gains.find(kAdaptationLimit); given != gains.end() && given->second[0] != limit->defaults[0]) {
-    return {};
+    return std::nullopt;
   }
   const thunder_library& data = library.data();
   std::string joints;
   for (int i = 0; i < data.n_joints; ++i) {
     if (std::isnan(data.rotor_inertia[i])) joints += (joints.empty() ? "" : ", ") + std::string(data.joint_names[i]);
   }
-  return "the adaptation is slow (" + std::string(kAdaptationLimit) + " " + format(limit->defaults[0]) +
+  return Note{"slow_adaptation", "the adaptation is slow (" + std::string(kAdaptationLimit) + " " + format(limit->defaults[0]) +
          "), as the robot file does not say which rotors turn with " + joints +
-         ": state them there (rotor), even roughly, or that there are none (without_rotors)";
+         ": state them there (rotor), even roughly, or that there are none (without_rotors)"};
 }
 
 }  // namespace
@@ -91,9 +91,8 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       applied_effort(safe_effort),
       braked_effort(safe_effort),
       wanted_effort(safe_effort) {
-  const auto more = feedback_notes(library, law_name, gain_values, initial, options);
-  notes.insert(notes.end(), more.begin(), more.end());
-  if (const std::string slow = adaptation_note(*library, law_name, gain_values); !slow.empty()) notes.push_back(slow);
+  if (const auto margin = feedback_note(library, law_name, gain_values, initial, options)) notes.push_back(*margin);
+  if (const auto slow = adaptation_note(*library, law_name, gain_values)) notes.push_back(*slow);
 }
 
 Controller::Parts& Controller::parts(const char* what) const {

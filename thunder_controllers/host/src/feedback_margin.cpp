@@ -230,30 +230,32 @@ void check_feedback(const std::shared_ptr<const Library>& library, const std::st
   if (fastest) require_stable(*fastest, *library, law);
 }
 
-std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
-                                        const NamedValues& gains, const NamedValues& initial_state,
-                                        const Options& options) {
+std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library, const std::string& law,
+                                  const NamedValues& gains, const NamedValues& initial_state, const Options& options) {
   RestingLaw resting(library, law, all_gains(library->law(law), gains), initial_state, options);
   const std::optional<FeedbackMargin> first = resting.find_fastest();
-  if (!first) return {};
+  if (!first) return std::nullopt;
   if (!options.accepts_unstable_gains) require_stable(*first, *library, law);
   if (resting.adding()) {
-    return {"the velocity feedback adds energy: it adds " + share_at(*resting.adding(), *library, " ") +
-            "; friction that a law compensates without being there does that, or the sign of a damping gain"};
+    return Note{"feedback_adds_energy",
+                "the velocity feedback adds energy: it adds " + share_at(*resting.adding(), *library, " ") +
+                    "; friction that a law compensates without being there does that, or the sign of a damping gain"};
   }
   const std::string rate = format(1.0 / options.nominal_dt) + " Hz";
   if (first->share > kLargestFeedbackShare) {
-    return {"the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +
-            "; lower it (damping gains) by a factor of " + three_digits(first->share / kLargestFeedbackShare) +
-            " or more; `thunder gains ROBOT --law " + law + " --rate " + format(1.0 / options.nominal_dt) +
-            "` shows it"};
+    return Note{"feedback_margin",
+                "the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +
+                    "; lower it (damping gains) by a factor of " +
+                    three_digits(first->share / kLargestFeedbackShare) + " or more; `thunder gains ROBOT --law " + law +
+                    " --rate " + format(1.0 / options.nominal_dt) + "` shows it"};
   }
   const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
-  if (!last || !(last->share > kLargestFeedbackShare)) return {};
+  if (!last || !(last->share > kLargestFeedbackShare)) return std::nullopt;
   const double nearer = (last->share - first->share) / (kLargestFeedbackShare - first->share);
-  return {"the bounds of the estimates leave no margin at " + rate + ": with moments of inertia there, the " +
-          "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) " +
-          "nearer to the estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
+  return Note{"bounds_margin",
+              "the bounds of the estimates leave no margin at " + rate + ": with moments of inertia there, the " +
+                  "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) nearer to the " +
+                  "estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
 }
 
 }  // namespace thunder

@@ -79,8 +79,8 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     const thunder::Configuration& made = wiring->session().configuration();
     RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());
-    for (const std::string& note : wiring->session().notes()) {
-      RCLCPP_WARN(get_node()->get_logger(), "%s", note.c_str());
+    for (const thunder::Note& note : wiring->session().notes()) {
+      RCLCPP_WARN(get_node()->get_logger(), "%s", note.text.c_str());
     }
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);

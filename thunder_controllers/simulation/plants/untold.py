@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.host import MARGIN_DELAY
+from thunder_controllers.host import MARGIN_DELAY, Note
 from thunder_controllers.simulation.plants.model import joint_friction
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import LawError, NameNotFoundError, listed
@@ -17,7 +17,7 @@ GRAVITY_TOLERANCE = 1e-3
 """Largest difference of gravity that is no more than rounding in a file [m/s²]."""
 
 
-def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
+def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
     """Say what of friction, delay and gravity is not in the plant as the law knows it, a line each.
 
     Args:
@@ -30,28 +30,28 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
     if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
-        notes.append(
+        text = (
             f"the plant's efforts act {(delay + lag) / plant.period:g} periods late (plant.torque_delay and "
             f"plant.torque_lag), the margin of the gains is looked at with {MARGIN_DELAY}: thunder gains "
             f"--delay {delay:g}{option} finds gains that bear it"
         )
+        notes.append(Note("plant_delay", text))
     known, true = np.array(model.gravity), np.array(plant.options.gravity)
     if np.abs(known - true).max() > GRAVITY_TOLERANCE:
-        notes.append(
+        text = (
             f"the plant's gravity is {true.tolist()} m/s², that of the controller's robot {known.tolist()}: "
             "plant.gravity, or that of the robot file, mends it"
         )
+        notes.append(Note("plant_gravity", text))
     return notes
 
 
-def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[str]:
+def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
     true, known = plant.true_friction(), joint_friction(model)
     pushed = [name for name, more in zip(plant.joints, (known > true).T, strict=True) if more.any()]
     if pushed and _takes(model, law, {**options, "friction": "model"}):
-        return [
-            f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes; "
-            "law.options: {friction: none} leaves it out"
-        ]
+        text = f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes"
+        return [Note("plant_friction_less", f"{text}; law.options: {{friction: none}} leaves it out")]
     rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
     if not rubbing:
         return []
@@ -60,9 +60,11 @@ def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, A
     if _takes(model, law, {**options, "friction": "model"}):
         if np.allclose(known, true):
             return []
-        return [f"{what} that is not in the controller's robot file, whose friction {law} compensates"]
+        text = f"{what} that is not in the controller's robot file, whose friction {law} compensates"
+        return [Note("plant_friction", text)]
     if _takes(model, law, {**options, "friction": "adapted"}):
-        return [f"{what} that {law} was not told of: law.options: {{friction: adapted}} lets it estimate that"]
+        text = f"{what} that {law} was not told of: law.options: {{friction: adapted}} lets it estimate that"
+        return [Note("plant_friction", text)]
     return []
 
 

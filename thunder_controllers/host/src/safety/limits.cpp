@@ -22,8 +22,8 @@ std::vector<std::string> without(const std::vector<double>& limit, const thunder
   return names;
 }
 
-void note(const std::vector<std::string>& joints, const std::string& text, Limits& limits) {
-  if (!joints.empty()) limits.notes.push_back(text + ": " + join(joints));
+void note(const char* code, const std::vector<std::string>& joints, const std::string& text, Limits& limits) {
+  if (!joints.empty()) limits.notes.push_back({code, text + ": " + join(joints)});
 }
 
 }  // namespace
@@ -49,14 +49,14 @@ Limits limits_of(const Options& options, const thunder_library& library) {
   }
   const std::vector<std::string> rates = without(limits.effort_rate, library);
   const double ramp = kDefaultRampPeriods * options.nominal_dt;
-  note(rates, "no effort rate limit is given; from zero to the effort limit it takes " + format(ramp) + " s", limits);
+  note("no_effort_rate_limit", rates, "no effort rate limit is given; from zero to the effort limit it takes " + format(ramp) + " s", limits);
   for (std::size_t i = 0; i < limits.effort_rate.size(); ++i) {
     if (!std::isfinite(limits.effort_rate[i])) limits.effort_rate[i] = limits.effort[i] / ramp;
   }
-  note(without(limits.velocity, library), "no velocity limit is given, so no speed is too high", limits);
+  note("no_velocity_limit", without(limits.velocity, library), "no velocity limit is given, so no speed is too high", limits);
   std::vector<double> range = limits.position_upper;
   for (std::size_t i = 0; i < range.size(); ++i) range[i] -= limits.position_lower[i];
-  note(without(range, library), "no position limits are given, so no position is out of range", limits);
+  note("no_position_limit", without(range, library), "no position limits are given, so no position is out of range", limits);
   return limits;
 }
 

@@ -145,8 +145,8 @@ class Controller {
   const Options& options() const { return parts("options").options; }
   const std::shared_ptr<const Library>& library() const { return parts("library").library; }
   const Limits& limits() const { return parts("limits").limits; }
-  /// What configure has noticed, for people: notes of the limits, and see feedback_notes.
-  const std::vector<std::string>& notes() const { return parts("notes").notes; }
+  /// What configure has noticed, for people: notes of the limits, and see feedback_note.
+  const std::vector<Note>& notes() const { return parts("notes").notes; }
 
  private:
   /// Everything whose size depends on library and law; made anew by each configure.
@@ -168,7 +168,7 @@ class Controller {
     Shortfall shortfall;
     Brake brake;
     PositionFunction gravity;
-    std::vector<std::string> notes;
+    std::vector<Note> notes;
     NamedValues initial_state;
     double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it

@@ -13,6 +13,7 @@
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/note.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/port.hpp"
 #include "thunder/host/safety/limits.hpp"
@@ -96,15 +97,14 @@ class RestingLaw {
   std::optional<FeedbackMargin> adding_;
 };
 
-/// What a person should know of the margin before the arm moves: a sentence if the feedback makes speeds grow, or leaves
-/// no margin as it starts. If it leaves one, a sentence if none is left once moments of inertia of the estimates are at
+/// What a person should know of the margin before the arm moves: a note if the feedback makes speeds grow, or leaves
+/// no margin as it starts. If it leaves one, a note if none is left once moments of inertia of the estimates are at
 /// their upper bounds: those of the state, or where a step of the law brings them from there. M̂ acts on the velocity in
 /// some laws.
 ///
 /// Throws as RestingLaw does, and as check_feedback unless `accepts_unstable_gains`.
-std::vector<std::string> feedback_notes(const std::shared_ptr<const Library>& library, const std::string& law,
-                                        const NamedValues& gains, const NamedValues& initial_state,
-                                        const Options& options);
+std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library, const std::string& law,
+                                  const NamedValues& gains, const NamedValues& initial_state, const Options& options);
 
 /// Throws HostError(law) for gains that no loop of this rate bears: a share above kStableFeedbackShare. `gains`: all of
 /// them, as in the law's signal.

@@ -40,7 +40,7 @@ class ControlSession {
   const Configuration& configuration() const noexcept { return configuration_; }
   const Options& options() const { return host_.options(); }
   const Limits& limits() const { return host_.limits(); }
-  const std::vector<std::string>& notes() const { return host_.notes(); }
+  const std::vector<Note>& notes() const { return host_.notes(); }
 
   // --- updating thread ----------------------------------------------------------------------------------------------
 

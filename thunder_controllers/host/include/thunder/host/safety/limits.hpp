@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "thunder/host/library/library.hpp"
+#include "thunder/host/note.hpp"
 #include "thunder/host/options.hpp"
 
 namespace thunder {
@@ -20,7 +21,7 @@ struct Limits {
   std::vector<double> effort;                          ///< [N·m or N]
   std::vector<double> effort_rate;                     ///< [N·m/s or N/s]
   /// What the robot's description leaves open and what was done about it, a sentence each: for people.
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 /// Periods of the loop in which the effort may go from zero to its limit where no rate limit is given.
