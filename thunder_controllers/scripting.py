@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from thunder_controllers.host import Note
 from thunder_controllers.references.table import Sampled, table_of
 from thunder_controllers.references.trajectories import Reference
 from thunder_controllers.references.users import Checked, reference_entries

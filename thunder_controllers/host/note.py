@@ -9,6 +9,7 @@ class Note(str):
     code: str
 
     def __new__(cls, code: str, text: str) -> Note:
+        """Make one of a code in snake case and a sentence."""
         note = super().__new__(cls, text)
         note.code = code
         return note

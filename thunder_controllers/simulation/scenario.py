@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import Field, ValidationError, create_model, model_validator
@@ -104,8 +104,11 @@ def _host_field(option: OptionInfo) -> tuple[Any, Any]:
     return (number, option.default) if upper else (number | None, option.default)
 
 
-HOST_FIELDS: dict[str, Any] = {option.name: _host_field(option) for option in option_list()}
-HostSection = create_model("HostSection", __base__=Strict, **HOST_FIELDS)
+_FIELDS: dict[str, Any] = {option.name: _host_field(option) for option in option_list()}
+if TYPE_CHECKING:
+    HostSection = Any
+else:
+    HostSection = create_model("HostSection", __base__=Strict, **_FIELDS)
 """Options of the host, its defaults where none are given; limits replace those of the robot's description."""
 
 
@@ -123,7 +126,7 @@ class RunConfig(Strict):
     duration: Positive
     rate: Positive = 1000.0
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
-    host: HostSection = HostSection()  # type: ignore[valid-type]
+    host: HostSection = HostSection()
 
     @model_validator(mode="after")
     def _is_bounded(self) -> RunConfig:
