@@ -1,4 +1,4 @@
-"""Write docs/ros-interface.md, and the parameters in docs/ros2-control.md, from the data that nodes declare them from.
+"""Write docs/ros-interface.md, and tables in docs/ros2-control.md and docs/simulation.md, from what programs read, too.
 
 python docs/generate_interface.py            # writes the pages
 python docs/generate_interface.py --check    # exit status 1 if a page is not what would be written
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from thunder_controllers.host import option_list
 from thunder_controllers.ros.common import qos
 from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
@@ -30,7 +31,7 @@ from thunder_dynamics.law import Law
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ros-interface.md"
 PLUGIN_PAGE = ROOT / "docs" / "ros2-control.md"
-BEGIN, END = "<!-- parameters, by docs/generate_interface.py -->", "<!-- end of parameters -->"
+SCENARIO_PAGE = ROOT / "docs" / "simulation.md"
 EXAMPLE_ROBOT = ROOT / "config" / "robots" / "panda.yaml"
 
 HEAD = """# Nodes, topics, services, parameters
@@ -212,18 +213,36 @@ def _qos_section() -> str:
     return "## Quality of service\n\n" + table(("profile", "reliability", "durability", "depth"), rows)
 
 
-def plugin_page() -> str:
-    """Put the parameters of the plugin between their marks in its page."""
-    head, _, rest = PLUGIN_PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return "\n\n".join([head + BEGIN, _parameters(plugin_parameters()), END + rest.partition(END)[2]])
+def option_table() -> str:
+    """Tabulate the options of the host, as scenarios have them."""
+    rows = []
+    for option in option_list():
+        default = {(): "", math.inf: "null"}.get(option.default, str(option.default).lower())
+        rows.append((f"`{option.name}`", default, f"{option.text} [{option.unit}]" if option.unit else option.text))
+    return table(("key", "default", "meaning"), rows)
+
+
+def between_marks(page: Path, what: str, text: str) -> str:
+    """Put a text between its marks in a page."""
+    begin, end = f"<!-- {what}, by docs/generate_interface.py -->", f"<!-- end of {what} -->"
+    head, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    return "\n\n".join([head + begin, text, end + rest.partition(end)[2]])
+
+
+def pages() -> dict[Path, str]:
+    """What each page says."""
+    return {
+        PAGE: page(),
+        PLUGIN_PAGE: between_marks(PLUGIN_PAGE, "parameters", _parameters(plugin_parameters())),
+        SCENARIO_PAGE: between_marks(SCENARIO_PAGE, "options", option_table()),
+    }
 
 
 def main() -> int:
     """Write the pages, or check them; the exit status."""
-    pages = {PAGE: page(), PLUGIN_PAGE: plugin_page()}
     if "--check" in sys.argv[1:]:
-        return int(any(file.read_text(encoding="utf-8") != text for file, text in pages.items()))
-    for file, text in pages.items():
+        return int(any(file.read_text(encoding="utf-8") != text for file, text in pages().items()))
+    for file, text in pages().items():
         file.write_text(text, encoding="utf-8")
     return 0
 
