@@ -1,42 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // No update allocates or frees, whatever path it takes. Usage: host_allocations <libpendulum2.so>
-#include <atomic>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "allocations.hpp"
 #include "check.hpp"
 #include "thunder/host/session.hpp"
-
-// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void __libc_free(void*);
-
-static std::atomic<long> g_calls{0};
-
-void* malloc(std::size_t size) {
-  ++g_calls;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++g_calls;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* pointer, std::size_t size) {
-  ++g_calls;
-  return __libc_realloc(pointer, size);
-}
-void free(void* pointer) {
-  ++g_calls;
-  __libc_free(pointer);
-}
-}
 
 namespace {
 

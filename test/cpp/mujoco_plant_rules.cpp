@@ -2,7 +2,6 @@
 //
 // What the plant of MujocoSystem promises beside its trajectory.
 // Usage: mujoco_plant_rules <model> <model of a joint `hinge` without effort limit> <joint> ...
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -10,43 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "check.hpp"
 #include "effort_claims.hpp"
 #include "plant/parameters.hpp"
 #include "plant/plant.hpp"
 #include "plant/error.hpp"
-
-// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-
-static std::atomic<long> g_calls{0};
-
-void* malloc(std::size_t size) {
-  ++g_calls;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++g_calls;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* pointer, std::size_t size) {
-  ++g_calls;
-  return __libc_realloc(pointer, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++g_calls;
-  return __libc_memalign(alignment, size);
-}
-void free(void* pointer) {
-  ++g_calls;
-  __libc_free(pointer);
-}
-}
 
 namespace {
 

@@ -23,32 +23,7 @@
 #include <thread>
 #include <vector>
 
-// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void __libc_free(void*);
-
-static thread_local long g_calls = 0;
-
-void* malloc(std::size_t size) {
-  ++g_calls;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++g_calls;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* pointer, std::size_t size) {
-  ++g_calls;
-  return __libc_realloc(pointer, size);
-}
-void free(void* pointer) {
-  ++g_calls;
-  __libc_free(pointer);
-}
-}
+#include "allocations.hpp"
 
 namespace {
 
