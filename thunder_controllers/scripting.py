@@ -25,7 +25,7 @@ from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
-from thunder_controllers.view.live import View
+from thunder_controllers.view.browser import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model

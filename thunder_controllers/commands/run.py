@@ -44,7 +44,7 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
-@click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
+@click.option("--view", is_flag=True, help="Watch the runs on a page of a browser.")
 @xacro_folder_option
 @verbose_option
 @_with_exports
@@ -66,7 +66,7 @@ def run(
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
     from thunder_controllers.view.arm import arms_of
-    from thunder_controllers.view.live import View
+    from thunder_controllers.view.browser import View
 
     loaded = load_scenario(scenario, seed, xacro_folders)
     folder = out or Path("results") / loaded.name
