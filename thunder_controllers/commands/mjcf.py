@@ -65,7 +65,7 @@ def write_model(
     """Write the robot that the simulation node would simulate as a MuJoCo model file.
 
     Args:
-        robot: URDF or xacro file, package:// URI, or name of a description that comes with the package.
+        robot: URDF or xacro file, or name of a description that comes with the package.
         out: The .xml or .mjb file.
         reading: `locked_joints`, and of xacro files `xacro_args`, `xacro_folders`, `packages`.
         q_start: Joint positions, separated by spaces [rad or m]; empty: zero, or the middle of a range without zero.
@@ -87,7 +87,7 @@ def write_model(
     if not timestep > 0.0:
         raise ScenarioError(f"a time step of {timestep:g} s", where="timestep", valid="a positive one")
     options = RobotOptions(
-        urdf=str(locate(robot, lambda: shipped(DESCRIPTIONS), "description")),
+        urdf=locate(robot, lambda: shipped(DESCRIPTIONS), "description"),
         reading=reading,
         joints=(),
         period=timestep,

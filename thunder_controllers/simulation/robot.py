@@ -12,7 +12,6 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import strip_geometry
@@ -33,7 +32,7 @@ class RobotOptions:
     """What the simulated robot is.
 
     Args:
-        urdf: Path or package:// URI of a URDF or xacro file.
+        urdf: The URDF or xacro file.
         reading: Its options, as `urdf_text` takes them.
         joints: Names in the order of messages; empty: the order of the description.
         period: Of states and commands [s].
@@ -44,7 +43,7 @@ class RobotOptions:
         has_brakes: Hold the arm before the first command and after `engage_brakes`.
     """
 
-    urdf: str
+    urdf: Path
     reading: Mapping[str, Any]
     joints: tuple[str, ...]
     period: float
@@ -66,9 +65,9 @@ class SimulatedRobot:
     """
 
     def __init__(self, options: RobotOptions) -> None:
-        urdf = urdf_text(resolve_file(options.urdf), options.reading)
-        self.joints = options.joints or joint_names(urdf, options.urdf)
-        rotors = described_rotors(urdf, options.urdf)
+        urdf, where = urdf_text(options.urdf, options.reading), str(options.urdf)
+        self.joints = options.joints or joint_names(urdf, where)
+        rotors = described_rotors(urdf, where)
         self.options = options
         self.plant = MujocoPlant(
             urdf,
@@ -78,7 +77,7 @@ class SimulatedRobot:
             seed=options.seed,
             gravity_compensated=options.gravity_compensation,
             rotors=[rotors.get(joint, 0.0) for joint in self.joints],
-            where=options.urdf,
+            where=where,
         )
         self.n = self.plant.n
         self.q_start = self._start_position()
