@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia", "checksums", "entries"),
+    ("spatial", "inertia", "checksums", "entries", "fields"),
     ("joints",),
     ("model",),
     ("locking",),

@@ -275,7 +275,8 @@ def test_a_bad_scenario_names_file_line_key_and_what_is_valid(tmp_path: Path, ca
 def test_a_robot_may_be_named_and_a_file_beside_the_scenario_comes_first(tmp_path: Path) -> None:
     text = TEXT.replace("robot: robot.yaml", "robot: planar3r")
     config = _load(tmp_path, text).runs[0].config
-    assert Path(config.robot) == share("config/robots/planar3r.yaml") and config.plant.urdf == str(tmp_path / "robot.urdf")
+    assert Path(config.robot) == share("config/robots/planar3r.yaml")
+    assert config.plant.urdf == str(tmp_path / "robot.urdf")
     (tmp_path / "planar3r").touch()
     assert _load(tmp_path, text).runs[0].config.robot == str(tmp_path / "planar3r")
 
