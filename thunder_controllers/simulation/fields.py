@@ -1,6 +1,6 @@
 """Fields of a scenario's sections: numbers in a range, vectors, one value for all joints or one each.
 
-Every section is a frozen pydantic model (`Strict`): unknown keys, wrong types, non-finite numbers and values out of range raise.
+Every section is `Strict`: unknown keys, wrong types, non-finite numbers and values out of range raise.
 """
 
 from __future__ import annotations

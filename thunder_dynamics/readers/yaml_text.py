@@ -15,20 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from yaml.composer import Composer
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import BaseResolver
-from yaml.scanner import Scanner
 
 from thunder_dynamics.errors import RobotFileError
-
-MAX_DEPTH = 20
-"""Levels of nesting; the schema needs five."""
-
-MAX_VALUES = 100_000
-"""Values, before and after aliases are expanded; a robot of 30 joints has about a thousand."""
+from thunder_dynamics.readers import limits
 
 KeyPath = tuple[str | int, ...]
 
@@ -66,8 +56,9 @@ def parse_yaml(text: str, source: str) -> YamlDocument:
     Raises:
         RobotFileError: with file and line, for anything else, and for what the module's docstring calls an error.
     """
-    loader = _Composer(text, source)
-    root = loader.compose_root()
+    with _located(source):
+        loader = _Composer(text, source)
+        root = loader.get_single_node()
     if not isinstance(root, MappingNode):
         line = 1 if root is None else root.start_mark.line + 1
         raise RobotFileError("the top level is no mapping", where=f"{source}:{line}", valid="keys and values")
@@ -76,32 +67,22 @@ def parse_yaml(text: str, source: str) -> YamlDocument:
     return YamlDocument(data, converter.lines, frozenset(loader.anchored), source)
 
 
-class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
-    """PyYAML up to the node graph; a constructor, which could make objects, is left out."""
+class _Composer(yaml.BaseLoader):
+    """PyYAML up to the node graph; what it would construct of that, texts, lists and mappings, is not asked for."""
 
     def __init__(self, text: str, source: str) -> None:
+        super().__init__(text)
         self.source = source
         self.anchored: set[str] = set()
         self.depth = self.count = 0
-        with _located(source):
-            Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        BaseResolver.__init__(self)
-
-    def compose_root(self) -> Node | None:
-        with _located(self.source):
-            node: Node | None = self.get_single_node()
-            return node
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
         self.count += 1
-        if self.count > MAX_VALUES:
+        if self.count > limits.VALUES:
             where = f"{self.source}:{event.start_mark.line + 1}"
-            raise RobotFileError("too many values", where=where, valid=f"at most {MAX_VALUES}")
+            raise RobotFileError("too many values", where=where, valid=f"at most {limits.VALUES}")
         node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.
@@ -122,11 +103,11 @@ def _located(source: str) -> Iterator[None]:
         what = " ".join(str(error).split())
         raise RobotFileError(what, where=source, valid="YAML 1.2") from error
     except RecursionError as error:
-        raise RobotFileError("the nesting is too deep", where=source, valid=f"{MAX_DEPTH} levels") from error
+        raise RobotFileError("the nesting is too deep", where=source, valid=f"{limits.DEPTH} levels") from error
 
 
 class _Converter:
-    """Nodes → data, within `MAX_DEPTH` and `MAX_VALUES`."""
+    """Nodes → data, within `limits.DEPTH` and `limits.VALUES`."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -134,10 +115,10 @@ class _Converter:
 
     def convert(self, node: Node, path: KeyPath) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
-        if len(path) > MAX_DEPTH:
-            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{MAX_DEPTH} levels")
-        if len(self.lines) > MAX_VALUES:
-            self._fail(node, path[:3], "aliases expand to too many values", f"at most {MAX_VALUES}")
+        if len(path) > limits.DEPTH:
+            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{limits.DEPTH} levels")
+        if len(self.lines) > limits.VALUES:
+            self._fail(node, path[:3], "aliases expand to too many values", f"at most {limits.VALUES}")
         if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in _KINDS:
             valid = "no tag (no objects are made from a robot file)"
             self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
