@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
-from thunder_controllers.simulation.plants.mujoco_model import strip_geometry
+from thunder_controllers.simulation.plants.mujoco_model import read_spec
 from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf import fix_joints
@@ -236,9 +235,4 @@ def described_rotors(urdf: str, where: str) -> dict[str, float]:
 
 def joint_names(urdf: str, where: str) -> tuple[str, ...]:
     """Names of the moving joints in the order of the description."""
-    try:
-        spec = mujoco.MjSpec.from_string(strip_geometry(urdf, where, keep_collisions=False))
-    except ValueError as error:
-        what = f"MuJoCo cannot read it: {' '.join(str(error).split())}"
-        raise ScenarioError(what, where=where, valid="a URDF") from error
-    return tuple(joint.name for joint in spec.joints)
+    return tuple(joint.name for joint in read_spec(urdf, where).joints)
