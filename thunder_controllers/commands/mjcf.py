@@ -15,9 +15,9 @@ from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions, SimulatedRobot
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import DimensionError, ScenarioError
-from thunder_dynamics.fields import complaint
 from thunder_dynamics.readers import locate
 from thunder_dynamics.readers.command_options import XACRO, parse_number, reading_options
+from thunder_dynamics.readers.fields import complaint
 
 DESCRIPTIONS = "urdf"
 """Folder of the descriptions that come with the package."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from thunder_dynamics.errors import ScenarioError
-from thunder_dynamics.fields import Strict as Strict
+from thunder_dynamics.readers.fields import Strict as Strict
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]

@@ -22,9 +22,9 @@ from thunder_controllers.simulation.fields import Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
-from thunder_dynamics.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml

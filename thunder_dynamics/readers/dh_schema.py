@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from thunder_dynamics.fields import Strict
 from thunder_dynamics.model import GRAVITY
+from thunder_dynamics.readers.fields import Strict
 from thunder_dynamics.readers.source import Finite
 
 Flag = Annotated[int, Field(ge=0, le=1)]

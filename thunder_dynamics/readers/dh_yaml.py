@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from thunder_dynamics.errors import ModelError, RobotFileError
-from thunder_dynamics.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
 from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
-from thunder_dynamics.readers import limits
+from thunder_dynamics.readers.limits import FILE_BYTES, MEMORY, OPEN_FILES, SECONDS
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
 from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, packages_above
@@ -86,10 +86,10 @@ def _run_child(
         "package_option": option("packages", "={name: folder}"),
         "argument_option": option("xacro_args", "={name: value}"),
         "limits": {
-            "bytes": limits.FILE_BYTES,
-            "seconds": math.ceil(limits.SECONDS) + 1,
-            "memory": limits.MEMORY,
-            "open_files": limits.OPEN_FILES,
+            "bytes": FILE_BYTES,
+            "seconds": math.ceil(SECONDS) + 1,
+            "memory": MEMORY,
+            "open_files": OPEN_FILES,
         },
         "sys_path": sys.path,
     }
@@ -103,11 +103,11 @@ def _run_child(
                 input=json.dumps(request).encode(),
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                timeout=limits.SECONDS,
+                timeout=SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            what = f"its expansion takes longer than {limits.SECONDS:g} s"
+            what = f"its expansion takes longer than {SECONDS:g} s"
             raise RobotFileError(what, where=str(path), valid="a file that ends") from None
         said.seek(0)
         last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]

@@ -35,17 +35,17 @@ _UNSAFE_ATTRIBUTES = {"format", "format_map", "mro"} | {n for kind in _FRAMES fo
 _UNSAFE_FUNCTIONS = ("type", "vars")
 
 
-def _share(prefix: str, package: str) -> Path | None:
-    """The share folder of a package in one prefix of the ament index."""
-    marker = Path(prefix, "share/ament_index/resource_index/packages", package)
-    is_there = prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file()
-    return Path(prefix, "share", package).absolute() if is_there else None
+def installed(package: str) -> Iterator[Path]:
+    """Share folders of a package in the ament index, that of the first prefix first; opens no marker."""
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    for prefix in filter(None, prefixes if re.fullmatch(r"[A-Za-z0-9][\w-]*", package) else []):
+        if Path(prefix, "share/ament_index/resource_index/packages", package).is_file():
+            yield Path(prefix, "share", package).absolute()
 
 
 def is_installed(folder: Path) -> bool:
     """Whether the ament index names this share folder: whoever set AMENT_PREFIX_PATH trusts what lies there."""
-    places = (_share(prefix, folder.name) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
-    return any(share is not None and share.resolve() == folder.resolve() for share in places)
+    return any(share.resolve() == folder.resolve() for share in installed(folder.name))
 
 
 def package_folders(folder: Path) -> tuple[Path, ...]:
@@ -143,18 +143,13 @@ class _Guard:
             _refuse(f"{path} is no file or too large", f"a file of at most {self.limits['bytes'] >> 10} KiB")
 
     def find(self, package: str) -> str:
-        """The folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
-        share = Path(self.packages[package]) if package in self.packages else self._installed(package)
+        """The folder of a package, which counts as named then."""
+        share = Path(self.packages[package]) if package in self.packages else next(installed(package), None)
+        if share is None:
+            valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
+            _refuse(f"no package '{package}'", valid)
         self.folders += package_folders(share)
         return str(share)
-
-    def _installed(self, package: str) -> Path:
-        for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-            share = _share(prefix, package)
-            if share is not None:
-                return share
-        valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
-        _refuse(f"no package '{package}'", valid)
 
 
 def _is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:

@@ -18,7 +18,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from thunder_dynamics.errors import RobotFileError
-from thunder_dynamics.readers import limits
+from thunder_dynamics.readers.limits import DEPTH, VALUES
 
 KeyPath = tuple[str | int, ...]
 
@@ -80,9 +80,9 @@ class _Composer(yaml.BaseLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
         self.count += 1
-        if self.count > limits.VALUES:
+        if self.count > VALUES:
             where = f"{self.source}:{event.start_mark.line + 1}"
-            raise RobotFileError("too many values", where=where, valid=f"at most {limits.VALUES}")
+            raise RobotFileError("too many values", where=where, valid=f"at most {VALUES}")
         node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.
@@ -103,11 +103,11 @@ def _located(source: str) -> Iterator[None]:
         what = " ".join(str(error).split())
         raise RobotFileError(what, where=source, valid="YAML 1.2") from error
     except RecursionError as error:
-        raise RobotFileError("the nesting is too deep", where=source, valid=f"{limits.DEPTH} levels") from error
+        raise RobotFileError("the nesting is too deep", where=source, valid=f"{DEPTH} levels") from error
 
 
 class _Converter:
-    """Nodes → data, within `limits.DEPTH` and `limits.VALUES`."""
+    """Nodes → data, within `DEPTH` and `VALUES`."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -115,10 +115,10 @@ class _Converter:
 
     def convert(self, node: Node, path: KeyPath) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
-        if len(path) > limits.DEPTH:
-            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{limits.DEPTH} levels")
-        if len(self.lines) > limits.VALUES:
-            self._fail(node, path[:3], "aliases expand to too many values", f"at most {limits.VALUES}")
+        if len(path) > DEPTH:
+            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{DEPTH} levels")
+        if len(self.lines) > VALUES:
+            self._fail(node, path[:3], "aliases expand to too many values", f"at most {VALUES}")
         if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in _KINDS:
             valid = "no tag (no objects are made from a robot file)"
             self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from robot_yaml import message_of, write
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
-from thunder_dynamics.readers import limits, load_model
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.limits import FILE_BYTES
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
 
@@ -157,7 +158,7 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"version: 0.2\nname: \xe9\n")
     with pytest.raises(RobotFileError, match=r"latin\.yaml:2: the file is no UTF-8 text"):
         load_model(tmp_path / "latin.yaml")
-    (tmp_path / "big.yaml").write_bytes(b"#" * (limits.FILE_BYTES + 1))
+    (tmp_path / "big.yaml").write_bytes(b"#" * (FILE_BYTES + 1))
     with pytest.raises(RobotFileError, match="it is larger than 4096 KiB"):
         load_model(tmp_path / "big.yaml")
 

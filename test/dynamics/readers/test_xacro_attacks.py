@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from thunder_dynamics.errors import RobotFileError
-from thunder_dynamics.readers import limits, load_model
+from thunder_dynamics.readers import load_model, xacro
 from thunder_dynamics.readers.xacro import expand_xacro
 
 pytestmark = pytest.mark.slow
@@ -158,8 +158,8 @@ def prepare(package: Path) -> None:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_refused_with_one_error_in_time(package: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    limit = 3.0 if "TIME" in ATTACKS[name][1] else limits.SECONDS
-    monkeypatch.setattr(limits, "SECONDS", limit)
+    limit = 3.0 if "TIME" in ATTACKS[name][1] else xacro.SECONDS
+    monkeypatch.setattr(xacro, "SECONDS", limit)
     prepare(package)
     mark = package / "mark"
     body, reason = (text.replace("PARENT", str(package.parent)).replace("MARK", str(mark)) for text in ATTACKS[name])
