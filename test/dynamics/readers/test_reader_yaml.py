@@ -10,53 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from robot_yaml import message_of, write
+from robot_yaml import BODY, ELASTIC, GOOD, changed, message_of, write
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, reader_suffixes
 from thunder_dynamics.readers.dh_yaml import dh_placement
-
-BODY = (
-    "mass: 2.0, CoM_x: 0.1, CoM_y: 0.2, CoM_z: 0.3, "
-    "Ixx: 0.02, Ixy: 0.001, Ixz: 0.002, Iyy: 0.03, Iyz: 0.003, Izz: 0.025"
-)
-
-GOOD = f"""\
-version: 0.2
-PI_2: &PI_2 1.5707963267948966
-num_joints: 2
-Dl_order: 1
-type_joints: ['R', 'P']
-kinematics:
-  DH: [0.1, *PI_2, 0.3, 0.4,
-       0.5, 0.6, 0.7, 0.8]
-gravity: {{value: [0, 0, -9.81]}}
-Base_to_L0: {{tr: [1, 2, 3], ypr: [0.1, 0.2, 0.3]}}
-Ln_to_EE: {{tr: [0, 0, 0.5], ypr: [0, 0, *PI_2]}}
-dynamics:
-  link1:
-    inertial: {{{BODY}}}
-    friction: {{Dl: [0.5, 0.1], symb: [0, 0]}}
-  link2:
-    inertial: {{{BODY}}}
-    friction: {{Dl: [0.6]}}
-"""
-
-ELASTIC = """\
-ELASTIC_MODEL: true
-elastic:
-  K_order: 1
-  D_order: 0
-  Dm_order: 1
-  joints:
-    joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
-"""
-
-
-def changed(old: str, new: str, text: str = GOOD) -> str:
-    assert old in text
-    return text.replace(old, new, 1)
 
 
 def line_of(text: str, part: str) -> int:
@@ -212,11 +171,8 @@ BAD = {
     "unanchored constant": ("PI_2: &PI_2 1.57", "X: 1\nPI_2: &PI_2 1.57", "X", "unknown key 'X'", "num_joints"),
     "duplicate key": ("Dl_order: 1", "Dl_order: 1\nnum_joints: 3", "num_joints", "duplicate key", "once"),
     "missing key": ("type_joints: ['R', 'P']", "# nothing", "type_joints", "missing key 'type_joints'", "a value"),
-    "missing mass": ("{mass: 2.0, ", "{", "dynamics.link1.inertial.mass", "missing key 'mass'", "a value"),
     "short DH": ("0.6, 0.7, 0.8", "0.6, 0.7", "kinematics.DH", "7 entries", "8 entries"),
-    "long DH": ("0.6, 0.7, 0.8", "0.6, 0.7, 0.8, 0.9", "kinematics.DH", "9 entries", "8 entries"),
     "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "[0, -9.81]", "at least 3 items"),
-    "short types": ("['R', 'P']", "['R']", "type_joints", "1 entries", "2 entries"),
     "rotor below zero": (
         "Dl: [0.6]}",
         "Dl: [0.6]}\n    rotor: {inertia: -1}",
@@ -235,17 +191,12 @@ BAD = {
     "short mask": ("symb: [0, 0]", "symb: []", "dynamics.link1.friction.symb", "0 entries", "2 entries"),
     "mask of DH": ("kinematics:\n", "kinematics:\n  symb: [1]\n", "kinematics.symb", "1 entries", "8 entries"),
     "nan": ("mass: 2.0", "mass: .nan", "dynamics.link1.inertial.mass", "nan", "finite"),
-    "inf": ("0.5, 0.6", ".inf, 0.6", "kinematics.DH[4]", "inf", "finite number"),
     "huge": ("mass: 2.0", "mass: 1e300", "dynamics.link1.inertial.mass", "1e+300", "less than or equal"),
     "text for number": ("mass: 2.0", "mass: two", "dynamics.link1.inertial.mass", "'two'", "a valid number"),
-    "truth for number": ("mass: 2.0", "mass: true", "dynamics.link1.inertial.mass", "True", "a valid number"),
-    "sexagesimal": ("mass: 2.0", "mass: 1:30", "dynamics.link1.inertial.mass", "'1:30'", "a valid number"),
     "list for mapping": ("{value: [0, 0, -9.81]}", "[0, 0, -9.81]", "gravity", "[0, 0, -9.81]", "keys and values"),
     "joint type": ("'P'", "'Q'", "type_joints[1]", "'Q'", "'R', 'P', 'R_SEA' or 'P_SEA'"),
-    "negative mass": ("mass: 2.0", "mass: -2.0", "dynamics.link1.inertial.mass", "-2.0", "greater than or equal to 0"),
     "flag": ("symb: [0, 0]", "symb: [0, 2]", "dynamics.link1.friction.symb[1]", "2", "less than or equal to 1"),
     "no joints": ("num_joints: 2", "num_joints: 0", "num_joints", "0", "greater than or equal to 1"),
-    "fraction": ("num_joints: 2", "num_joints: 2.5", "num_joints", "2.5", "a valid integer"),
     "bad link name": ("link2:", "'li\"nk; 2':", "dynamics", "link name", "a match of"),
 }
 
@@ -304,23 +255,12 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "path", "what"),
-    [
-        ("velocity: [1, 0]", "thunder.limits.velocity[1]", "the limit is 0; valid: greater than zero"),
-        ("effort: [-1, 1]", "thunder.limits.effort[0]", "the limit is -1"),
-        ("effort: [1]", "thunder.limits.effort", "1 entries; valid: 2 entries"),
-        ("position_lower: [2, 0], position_upper: [1, 1]", "thunder.limits.position_lower[0]", "above upper limit"),
-        ("torque: [1, 1]", "thunder.limits.torque", "valid: position_lower, position_upper, velocity, acceleration"),
-    ],
-)
-def test_bad_limits_are_named(tmp_path: Path, limits: str, path: str, what: str) -> None:
-    message = message_of(tmp_path, GOOD + f"thunder: {{limits: {{{limits}}}}}\n")
-    assert f": {path}: " in message and what in message
-
-
-@pytest.mark.parametrize(
     ("extension", "what"),
     [
+        ("limits: {velocity: [1, 0]}", "thunder.limits.velocity[1]: the limit is 0; valid: greater than zero"),
+        ("limits: {effort: [1]}", "thunder.limits.effort: 1 entries; valid: 2 entries"),
+        ("limits: {position_lower: [2, 0], position_upper: [1, 1]}", "thunder.limits.position_lower[0]: lower limit 2"),
+        ("limits: {torque: [1, 1]}", "thunder.limits.torque: unknown key 'torque'; valid: position_lower, position_up"),
         ("joint_names: [a, a]", "two joints are called 'a'"),
         ("joint_names: [a, 'b\"; system(\"x']", "joint name 'b\"; system(\"x'"),
         ("link_names: [a]", "1 entries; valid: 2 entries"),
