@@ -62,7 +62,7 @@ def run(
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
     """
     from thunder_controllers.report.page import write_report
-    from thunder_controllers.report.summary import result_rows, short_rows, verdict
+    from thunder_controllers.report.summary import estimate_table, result_rows, short_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
     from thunder_controllers.view.arm import arms_of
@@ -81,6 +81,8 @@ def run(
             click.echo(f"note: {note}")
         runs, traces = result.metrics["runs"], {one.name: one.trace.until_fault() for one in result.runs}
         print_table(result_rows(runs) if verbose else short_rows(runs, traces))
+        for link in runs[result.runs[-1].name]["estimates"] if verbose else ():
+            print_table(estimate_table(link, traces, runs))
         sentence, failures = verdict(runs)
         if sentence:
             click.echo(sentence)

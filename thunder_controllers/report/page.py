@@ -142,7 +142,7 @@ def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -
         what, link = _of_link(name)
         body += _section(what, figure, link)
         if link:
-            body.append(html_table(estimate_table(link, _adapting(link, traces), runs)))
+            body.append(html_table(estimate_table(link, traces, runs)))
     body += [
         "<h2>Numbers</h2>",
         html_table(result_rows(runs)),
@@ -165,7 +165,7 @@ def make_plots(
         "guards": plots.timeline(traces, runs),
         "components": plots.components(traces),
         "efforts": plots.efforts(traces),
-        **{f"{ESTIMATES}_{link}": plots.estimates(link, _adapting(link, traces), runs) for link in links},
+        **{f"{ESTIMATES}_{link}": plots.estimates(link, traces, runs) for link in links},
         "step_times": plots.step_times(timings),
     }
 
@@ -173,10 +173,6 @@ def make_plots(
 def _of_link(name: str) -> tuple[str, str]:
     """Split the name of a plot into the section that it belongs to and the link that it is of, if it is of one."""
     return (ESTIMATES, name[len(ESTIMATES) + 1 :]) if name.startswith(ESTIMATES) else (name, "")
-
-
-def _adapting(link: str, traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    return {name: trace for name, trace in traces.items() if link in trace.adapted_links}
 
 
 def _section(name: str, figure: go.Figure, of: str = "") -> list[str]:
