@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import read_spec
-from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
-from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.urdf import fix_joints
+from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
-from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
@@ -32,7 +30,7 @@ class RobotOptions:
 
     Args:
         urdf: The URDF or xacro file.
-        reading: Its options, as `urdf_text` takes them.
+        reading: Options of its reader, as `urdf_text` takes them.
         joints: Names in the order of messages; empty: the order of the description.
         period: Of states and commands [s].
         plant: Departures from the description, and integration.
@@ -192,33 +190,6 @@ class SimulatedRobot:
         """Hold with the effort that the changed arm needs."""
         if self.is_held:
             self.plant.brake()
-
-
-def urdf_text(path: Path, reading: Mapping[str, Any]) -> str:
-    """Read a URDF, or expand a xacro file, and fix the joints that are locked.
-
-    Args:
-        path: Of the file.
-        reading: `locked_joints`, as in `UrdfOptions`, and of a xacro file `xacro_args`, `xacro_folders`, `packages`;
-            those that are empty count as not given.
-
-    Raises:
-        RobotFileError: if it cannot be read, or options are given for a file that is no xacro.
-        NameNotFoundError: for a joint to lock that there is not.
-    """
-    given = {name: value for name, value in reading.items() if value}
-    locked = given.pop("locked_joints", None)
-    text = _expanded(path, given)
-    return text if locked is None else fix_joints(text, str(path), locked)
-
-
-def _expanded(path: Path, given: Mapping[str, Any]) -> str:
-    if path.suffix == ".xacro":
-        return expand_xacro(path, **given)
-    if given:
-        what = f"{', '.join(map(option, given))} for a file that is no xacro"
-        raise RobotFileError(what, where=str(path), valid="a .xacro file, or none")
-    return read_text(path)
 
 
 def described_rotors(urdf: str, where: str) -> dict[str, float]:

@@ -30,7 +30,7 @@ BUILT_IN = {
     "yaml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "yml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "urdf": "thunder_dynamics.readers.urdf:read_urdf",
-    "xacro": "thunder_dynamics.readers.urdf:read_xacro",
+    "xacro": "thunder_dynamics.readers.urdf:read_urdf",
 }
 """Our own readers, by suffix: they work from a source tree that was never installed, too."""
 
