@@ -75,7 +75,7 @@ def run(
         with show_progress() as progress:
             result = run_scenario(loaded, folder, progress, watch)
             arms = arms_of(result.runs)
-            report = write_report(result, loaded.description, arms)
+            report = write_report(result, loaded.description)
             _export(result, arms, progress, **exports)
         for note in dict.fromkeys(note for one in result.runs for note in one.notes):
             click.echo(f"note: {note}")

@@ -9,7 +9,7 @@ of two equal keys and forget the lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,6 @@ from thunder_dynamics.readers.limits import DEPTH, VALUES
 KeyPath = tuple[str | int, ...]
 
 _TAG = "tag:yaml.org,2002:"
-_KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class _Converter:
             self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{DEPTH} levels")
         if len(self.lines) > VALUES:
             self._fail(node, path[:3], "aliases expand to too many values", f"at most {VALUES}")
-        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in _KINDS:
+        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in {*_SCALARS, "seq", "map"}:
             valid = "no tag (no objects are made from a robot file)"
             self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
         if isinstance(node, MappingNode):
@@ -144,7 +143,7 @@ class _Converter:
     def _scalar(self, node: Node, path: KeyPath) -> Any:
         kind, text = node.tag[len(_TAG) :], node.value
         try:
-            return _SCALARS[kind](text)
+            return _SCALARS[kind][1](text)
         except (KeyError, ValueError, OverflowError):
             self._fail(node, path, f"{text[:40]!r} is no {kind}", f"a value of kind {kind}, or no tag")
 
@@ -162,19 +161,18 @@ def _integer(text: str) -> int | float:
     return int(text) if len(text) < 19 else float(text)
 
 
-_SCALARS: dict[str, Any] = {
-    "null": lambda text: None,
-    "bool": lambda text: {"true": True, "false": False}[text.lower()],
-    "int": _integer,
-    "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
-    "str": str,
+_SCALARS: dict[str, tuple[str | None, Callable[[str], Any]]] = {
+    "null": (r"~|null|Null|NULL|", lambda text: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: {"true": True, "false": False}[text.lower()]),
+    "int": (r"[-+]?[0-9]+", _integer),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
+    ),
+    "str": (None, str),
 }
+"""What texts without quotes are of a kind, the first that fits, and what is made of them."""
 
-for _kind, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
-    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
-):
-    _Composer.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), _first)
+for _kind, (_pattern, _) in _SCALARS.items():
+    if _pattern is not None:
+        _Composer.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), None)
