@@ -42,7 +42,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "analysis": {"host"},
     "redundancy": set(),
     "identification": {"references", "host"},
-    "simulation": {"identification", "references", "host", "package_uri", "resources"},
+    "simulation": {"identification", "references", "host", "resources"},
     "view": {"simulation", "references", "host"},
     "report": {"view", "simulation", "identification", "host"},
     "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},

@@ -12,7 +12,7 @@ from pathlib import Path
 from thunder_controllers import resources
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers.command_options import named_values
-from thunder_dynamics.readers.xacro_child import is_inside, package_folders
+from thunder_dynamics.readers.xacro_child import installed, is_inside, package_folders
 
 SCHEME = "package://"
 
@@ -37,7 +37,9 @@ def resolve(text: str) -> Path:
     match = _URI.fullmatch(text)
     if match is None or ".." in Path(match[2]).parts:
         raise PackageUriError("incomplete or climbing URI", where=text, valid="package://<package>/<path>")
-    folder = _share_folder(match[1], text)
+    folder = resources.share_folder() if match[1] == resources.PACKAGE else next(installed(match[1]), None)
+    if folder is None:
+        raise PackageUriError(f"no package '{match[1]}'", where=text, valid="one of the ament index, AMENT_PREFIX_PATH")
     if not is_inside(folder / match[2], package_folders(folder)):
         raise PackageUriError("a link leads out of the package", where=text, valid=f"a file of {folder}")
     return folder / match[2]
@@ -63,20 +65,3 @@ def resolve_packages(texts: Iterable[str], where: str) -> dict[str, str]:
         PackageUriError: as `resolve` raises.
     """
     return {name: str(resolve(folder)) for name, folder in named_values(texts, where).items()}
-
-
-def _share_folder(package: str, uri: str) -> Path:
-    if package == resources.PACKAGE:
-        return resources.share_folder()
-    try:
-        from ament_index_python import PackageNotFoundError, get_package_share_directory
-    except ImportError:
-        raise PackageUriError(
-            "ament_index_python is not installed", where=uri, valid=f"a path, or {SCHEME}{resources.PACKAGE}/…"
-        ) from None
-    try:
-        return Path(get_package_share_directory(package))
-    except (PackageNotFoundError, OSError, ValueError):  # OSError: no AMENT_PREFIX_PATH
-        raise PackageUriError(
-            f"no package '{package}'", where=uri, valid="a package in the ament index (AMENT_PREFIX_PATH)"
-        ) from None

@@ -19,18 +19,16 @@ from thunder_controllers.references.table import Sampled, table_of
 from thunder_controllers.references.trajectories import Reference
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
-from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import prepare
 from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
-from thunder_controllers.view.live import View
+from thunder_controllers.view.browser import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.shipped import locate
+from thunder_dynamics.readers import load_model, locate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,17 +75,11 @@ class Result:
         return None if found is None else f"stopped at {stop_text(found)}"
 
     def __repr__(self) -> str:
-        last = np.linalg.norm(self._parts(), axis=2).mean(axis=1) * 1e3
-        joints = " or ".join(f"m{unit}" for unit in dict.fromkeys(self.trace.joint_units))
-        units = ("mm", "mrad") if self.trace.is_cartesian else (joints,)
-        errors = ", ".join(f"{value:.3g} {unit}" for value, unit in zip(last, units, strict=True))
-        end = self.fault or f"error at the end {errors}"
+        end = self.fault
+        if end is None:
+            errors = (f"{1e3 * error['final']:.3g} m{error['unit']}" for error in self.metrics["errors"].values())
+            end = f"error at the end {', '.join(errors)}"
         return f"<{self.config.law.name} on {Path(self.config.robot).stem}, {self.metrics['duration']:g} s: {end}>"
-
-    def _parts(self) -> FloatArray:
-        """Errors of the last seconds, of position and orientation apart: (2, N, 3), or of joints, (1, N, n)."""
-        rows = self.trace.error[self.trace.t >= self.trace.t[-1] - FINAL_SECONDS]
-        return np.array(np.split(rows, 2, axis=1) if self.trace.is_cartesian else [rows])
 
     def to_pandas(self) -> pd.DataFrame:
         """The table of `Trace.columns`, as `panda_joint1.position`, `error.x`, `panda_link7.estimate.m`, by time [s].

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from documentation import ROOT, blocks
 
 from thunder_controllers.commands.start import begin_scenario, new
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.errors import ScenarioError, ThunderError
-from thunder_dynamics.readers.xacro import expand_xacro
 
 XACRO = share("urdf/panda.urdf.xacro")
 
@@ -101,13 +99,6 @@ def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> Non
     elbow = document["reference"]["centre"][3]
     assert -3.0718 < elbow - document["reference"]["amplitude"][3] < elbow < -0.0698
     assert load_scenario(tmp_path / "arm/scenario.yaml").runs[1].config.ee_link == "my_flange"
-
-
-def test_the_page_shows_what_is_written_for_a_panda(tmp_path: Path) -> None:
-    (tmp_path / "my_arm.urdf").write_text(expand_xacro(XACRO))
-    written = yaml.safe_load(begin_scenario(tmp_path / "my_arm", str(tmp_path / "my_arm.urdf"), {}).read_text())
-    shown = [block.text for block in blocks(ROOT / "docs/add-a-robot.md") if block.language == "yaml"]
-    assert yaml.safe_load(shown[0]) == written
 
 
 @pytest.mark.parametrize(

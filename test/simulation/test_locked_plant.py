@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 import pytest
 import yaml
+from click.testing import CliRunner
 from plant_arms import ARM, ARM_JOINTS
 
-from thunder_controllers.commands.mjcf import write_model
+from thunder_controllers.commands.mjcf import mjcf
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
@@ -148,6 +149,9 @@ def test_an_arm_with_a_gripper_is_held_and_its_truth_is_what_the_controller_know
 
 def test_a_model_file_holds_locked_joints(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text(WITH_GRIPPER)
-    out = write_model(tmp_path / "arm.urdf", tmp_path / "arm.xml", reading={"locked_joints": LOCKS})
-    model = mujoco.MjModel.from_xml_path(str(out))
+    out = str(tmp_path / "arm.xml")
+    locks = [word for joint, at in LOCKS.items() for word in ("--lock", f"{joint}={at}")]
+    result = CliRunner().invoke(mjcf, [str(tmp_path / "arm.urdf"), "--out", out, *locks])
+    assert result.exit_code == 0, result.output
+    model = mujoco.MjModel.from_xml_path(out)
     assert [model.joint(k).name for k in range(model.njnt)] == list(ARM_JOINTS)

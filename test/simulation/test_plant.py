@@ -322,8 +322,8 @@ def test_unknown_links_are_named(options: dict[str, object], message: str) -> No
 @pytest.mark.parametrize(
     ("urdf", "message"),
     [
-        ("<robot", "not well-formed XML"),
-        ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="x"/>', "declares a document type"),
+        ("<robot", "no well-formed XML"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="x"/>', "a DOCTYPE is not allowed"),
         ("<robot name='x'><link name='a'/></robot>", "the plant's joints are"),
         ("<sdf/>", "the top-level element is <sdf>; valid: <robot>"),
         ('<mujoco><include file="/etc/passwd"/></mujoco>', "the top-level element is <mujoco>"),

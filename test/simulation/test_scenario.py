@@ -67,7 +67,7 @@ def test_defaults_and_values(tmp_path: Path) -> None:
     assert first.config.plant.friction is not None and first.config.plant.friction.viscous == (0.1, 0.2)
     assert first.config.law.name == "cartesian_backstepping"
     np.testing.assert_array_equal(first.config.law.initial_estimates["tool"].to_inertia().com, [0.2, 0.2, 0.2])
-    assert scenario.resolve("robot.yaml") == tmp_path / "robot.yaml"
+    assert first.config.robot == str(tmp_path / "robot.yaml")
 
 
 def test_velocities_are_measured_by_differences_unless_the_scenario_says_exact(tmp_path: Path) -> None:
@@ -275,9 +275,10 @@ def test_a_bad_scenario_names_file_line_key_and_what_is_valid(tmp_path: Path, ca
 def test_a_robot_may_be_named_and_a_file_beside_the_scenario_comes_first(tmp_path: Path) -> None:
     text = TEXT.replace("robot: robot.yaml", "robot: planar3r")
     config = _load(tmp_path, text).runs[0].config
-    assert Path(config.robot) == share("config/robots/planar3r.yaml") and config.plant.urdf == "robot.urdf"
+    assert Path(config.robot) == share("config/robots/planar3r.yaml")
+    assert config.plant.urdf == str(tmp_path / "robot.urdf")
     (tmp_path / "planar3r").touch()
-    assert _load(tmp_path, text).runs[0].config.robot == "planar3r"
+    assert _load(tmp_path, text).runs[0].config.robot == str(tmp_path / "planar3r")
 
 
 FOLDERS = {

@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from traces import make_frames, make_trace
 
 from thunder_controllers.view.arm import COLOURS, Arm
-from thunder_controllers.view.browser import HOST, Browser, Controls, _upright
-from thunder_controllers.view.video import ViewError, _open_context, write_video
+from thunder_controllers.view.browser import HOST, Controls, View
+from thunder_controllers.view.video import ViewError, open_context, write_video
 from thunder_dynamics.errors import MissingLibraryError
 
 
@@ -29,7 +29,7 @@ def _arm(name: str = "one") -> Arm:
 
 def _draws() -> bool:
     try:
-        _open_context(16, 16).free()
+        open_context(16, 16).free()
     except ViewError:
         return False
     return True
@@ -51,16 +51,12 @@ def test_the_sample_shown_is_the_last_one_that_is_not_later() -> None:
     assert [arm.sample(t) for t in (-1.0, 0.0, 0.0299, 0.03, 0.045, 1.5, 9.0)] == [0, 0, 0, 1, 1, 50, 99]
 
 
-@pytest.mark.parametrize("direction", [[0, 0, 2], [0, 0, -1], [1, 0, 0], [-0.3, 0.4, 0.2]])
-def test_cylinders_turn_from_z_to_their_link(direction: list[float]) -> None:
-    turned = Rotation.from_quat(np.roll(_upright(np.array(direction, float)), -1)).apply([0, 0, 1])
-    np.testing.assert_allclose(turned, np.array(direction) / np.linalg.norm(direction), atol=1e-12)
-
-
-def test_browser_plays_and_listens_to_this_machine_alone() -> None:
-    arms = list(zip([_arm("first"), _arm("second")], COLOURS, strict=False))
-    viewer = Browser(arms[0][0], port=18080)
-    try:
+def test_the_page_plays_and_listens_to_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(View, "wait_for_reader", lambda self: None)
+    arms, said = list(zip([_arm("first"), _arm("second")], COLOURS, strict=False)), list[object]()
+    with View(said.append, port=18080) as viewer:
+        viewer.open(arms[0][0])
+        assert said == [f"view: http://localhost:{viewer.port} (the run begins when it is open; Ctrl-C ends)"]
         with socket.create_connection((HOST, viewer.port), timeout=5.0) as connection:
             assert connection.getpeername()[0] == "127.0.0.1"
         others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
@@ -72,6 +68,9 @@ def test_browser_plays_and_listens_to_this_machine_alone() -> None:
         assert shown == arms and t == controls._time.value == pytest.approx(1.5)
         viewer.show(shown, t)
         bodies, arm, k = viewer._bodies["second"], arms[1][0], 50
+        for handle, (start, end) in zip(bodies._links, arm.links(k), strict=False):
+            top = Rotation.from_quat(np.roll(handle.wxyz, -1)).apply([0.0, 0.0, 0.5 * handle.scale[2]])
+            np.testing.assert_allclose([handle.position - top, handle.position + top], [start, end], atol=1e-9)
         np.testing.assert_allclose([handle.position for handle in bodies._joints], arm.joints(k), atol=1e-9)
         assert bodies._carried[0].visible and "\nfirst, " in viewer._text.content
         np.testing.assert_allclose(bodies._path.points[-1, 1], arm.path[150], atol=1e-6)
@@ -80,8 +79,6 @@ def test_browser_plays_and_listens_to_this_machine_alone() -> None:
         assert shown == arms[1:] and t == pytest.approx(1.5 + 2.0 - 2.97, abs=0.05)
         viewer.show(shown, t)
         assert not bodies._carried[0].visible and not viewer._bodies["first"]._root.visible and bodies._root.visible
-    finally:
-        viewer.close()
 
 
 @pytest.mark.skipif(not _draws(), reason="no OpenGL without a display (libegl1, libegl-mesa0)")
@@ -109,4 +106,4 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(
         MissingLibraryError, match="viser is not installed; valid: pip install .thunder-controllers.view"
     ):
-        Browser(_arm())
+        View(print).open(_arm())

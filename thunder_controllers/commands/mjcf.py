@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import click
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from thunder_controllers.resources import shipped
 from thunder_controllers.simulation.model_file import write_model_file
@@ -17,10 +16,13 @@ from thunder_controllers.simulation.robot import RobotOptions, SimulatedRobot
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers import locate
-from thunder_dynamics.readers.command_options import XACRO, reading_options
+from thunder_dynamics.readers.command_options import XACRO, parse_number, reading_options
+from thunder_dynamics.readers.fields import complaint
 
 DESCRIPTIONS = "urdf"
 """Folder of the descriptions that come with the package."""
+
+Section = TypeVar("Section", bound=BaseModel)
 
 
 def _descriptions() -> Iterable[str]:
@@ -42,92 +44,47 @@ def _descriptions() -> Iterable[str]:
 @click.option("--viscous", type=float, help="Viscous friction of all joints [N·m·s/rad or N·s/m]. [the description's]")
 @click.option("--coulomb", type=float, help="Coulomb friction of all joints [N·m or N]. [the description's]")
 @reading_options("locked_joints", *XACRO)
-def mjcf(**options: Any) -> None:
-    """Write the simulated ROBOT (URDF or xacro, file or name) as a MuJoCo model file, for the hardware MujocoSystem."""
-    click.echo(str(write_model(**options).resolve()))
-
-
-def write_model(
+def mjcf(
     robot: Path,
     out: Path,
-    *,
-    reading: Mapping[str, Any] = MappingProxyType({}),
-    q_start: str = "",
-    payload_mass: float | None = None,
-    payload_com: Sequence[float] = (0.0, 0.0, 0.0),
-    payload_inertia: Sequence[float] = (0.0,) * 6,
-    payload_link: str | None = None,
-    integrator: str = "rk4",
-    timestep: float = 0.001,
-    viscous: float | None = None,
-    coulomb: float | None = None,
-) -> Path:
-    """Write the robot that the simulation node would simulate as a MuJoCo model file.
-
-    Args:
-        robot: URDF or xacro file, package:// URI, or name of a description that comes with the package.
-        out: The .xml or .mjb file.
-        reading: `locked_joints`, and of xacro files `xacro_args`, `xacro_folders`, `packages`.
-        q_start: Joint positions, separated by spaces [rad or m]; empty: zero, or the middle of a range without zero.
-        payload_mass: Of a body fixed to a link [kg]; None for no payload.
-        payload_com: Its centre of mass in the link's frame, 3 numbers [m].
-        payload_inertia: Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the centre of mass [kg·m²].
-        payload_link: Which link; the last one of the description by default.
-        integrator: MuJoCo's: euler, implicit, implicitfast or rk4.
-        timestep: Of the integration [s].
-        viscous: Friction of every joint [N·m·s/rad or N·s/m]; None, with `coulomb` None, keeps the description's.
-        coulomb: Friction of every joint [N·m or N].
-
-    Returns:
-        `out`.
-
-    Raises:
-        ThunderError: if the description cannot be read, or an option does not fit it.
-    """
+    q_start: str,
+    payload_mass: float | None,
+    payload_com: Sequence[float],
+    payload_inertia: Sequence[float],
+    payload_link: str | None,
+    integrator: str,
+    timestep: float,
+    viscous: float | None,
+    coulomb: float | None,
+    reading: Mapping[str, Any],
+) -> None:
+    """Write the simulated ROBOT (URDF or xacro, file or name) as a MuJoCo model file, for the hardware MujocoSystem."""
     if not timestep > 0.0:
         raise ScenarioError(f"a time step of {timestep:g} s", where="timestep", valid="a positive one")
+    rubs = viscous is not None or coulomb is not None
+    friction = {"friction": {"viscous": viscous or 0.0, "coulomb": coulomb or 0.0}} if rubs else {}
     options = RobotOptions(
-        urdf=str(locate(robot, lambda: shipped(DESCRIPTIONS), "description")),
+        urdf=locate(robot, lambda: shipped(DESCRIPTIONS), "description"),
         reading=reading,
         joints=(),
         period=timestep,
-        plant=_plant_options(integrator, viscous, coulomb),
-        q_start=_numbers(q_start),
+        plant=_checked(PlantOptions, "", {"integrator": integrator, **friction}),
+        q_start=tuple(parse_number(word, "q_start", DimensionError) for word in q_start.split()),
     )
     simulated = SimulatedRobot(options)
     if payload_mass is not None:
         link = payload_link or simulated.plant.ee_link
-        simulated.attach(_payload(payload_mass, payload_com, payload_inertia, link))
+        body = {"mass": payload_mass, "com": tuple(payload_com), "inertia": tuple(payload_inertia), "link": link}
+        simulated.attach(_checked(Payload, "payload", body))
     write_model_file(simulated.plant, out, simulated.q_start)
-    return out
+    click.echo(str(out.resolve()))
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _checked(kind: type[Section], where: str, values: Mapping[str, Any]) -> Section:
     try:
-        return tuple(float(word) for word in text.split())
-    except ValueError as error:
-        raise DimensionError(f"'{text}'", where="q_start", valid="numbers separated by spaces") from error
-
-
-def _plant_options(integrator: str, viscous: float | None, coulomb: float | None) -> PlantOptions:
-    values: dict[str, Any] = {"integrator": integrator}
-    if viscous is not None or coulomb is not None:
-        values["friction"] = {"viscous": viscous or 0.0, "coulomb": coulomb or 0.0}
-    try:
-        return PlantOptions.model_validate(values)
+        return kind.model_validate(values)
     except ValidationError as error:
-        raise _refusal(error) from error
-
-
-def _payload(mass: float, com: Sequence[float], inertia: Sequence[float], link: str) -> Payload:
-    values = {"mass": mass, "com": tuple(com), "inertia": tuple(inertia), "link": link}
-    try:
-        return Payload.model_validate(values)
-    except ValidationError as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: ValidationError) -> ScenarioError:
-    """The first complaint in one line."""
-    first = error.errors()[0]
-    return ScenarioError(str(first["msg"]), where=".".join(str(part) for part in first["loc"]) or "payload")
+        first = error.errors(include_url=False)[0]
+        what, valid = complaint(first)
+        place = ".".join(filter(None, (where, *map(str, first["loc"]))))
+        raise ScenarioError(what, where=place, valid=valid) from error

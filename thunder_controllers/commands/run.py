@@ -44,7 +44,7 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
-@click.option("--view", is_flag=True, help="Watch the runs, in a window, or in the browser without a display.")
+@click.option("--view", is_flag=True, help="Watch the runs on a page of a browser.")
 @xacro_folder_option
 @verbose_option
 @_with_exports
@@ -62,11 +62,11 @@ def run(
     Exits with 1 if the arm had to be stopped in a run, with 2 if a scenario cannot be run.
     """
     from thunder_controllers.report.page import write_report
-    from thunder_controllers.report.summary import result_rows, short_rows, verdict
+    from thunder_controllers.report.summary import estimate_table, result_rows, short_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
     from thunder_controllers.view.arm import arms_of
-    from thunder_controllers.view.live import View
+    from thunder_controllers.view.browser import View
 
     loaded = load_scenario(scenario, seed, xacro_folders)
     folder = out or Path("results") / loaded.name
@@ -75,12 +75,14 @@ def run(
         with show_progress() as progress:
             result = run_scenario(loaded, folder, progress, watch)
             arms = arms_of(result.runs)
-            report = write_report(result, loaded.description, arms)
+            report = write_report(result, loaded.description)
             _export(result, arms, progress, **exports)
         for note in dict.fromkeys(note for one in result.runs for note in one.notes):
             click.echo(f"note: {note}")
         runs, traces = result.metrics["runs"], {one.name: one.trace.until_fault() for one in result.runs}
         print_table(result_rows(runs) if verbose else short_rows(runs, traces))
+        for link in runs[result.runs[-1].name]["estimates"] if verbose else ():
+            print_table(estimate_table(link, traces, runs))
         sentence, failures = verdict(runs)
         if sentence:
             click.echo(sentence)

@@ -102,7 +102,7 @@ $body
 )
 
 
-def write_report(result: ScenarioResult, description: str = "", arms: Sequence[Arm] | None = None) -> Path:
+def write_report(result: ScenarioResult, description: str = "") -> Path:
     """Write `report.html` beside the results of a scenario, and return its path.
 
     The page holds the library that draws its plots, once, and opens without a network; some 5 MB are that library.
@@ -110,9 +110,8 @@ def write_report(result: ScenarioResult, description: str = "", arms: Sequence[A
     Args:
         result: As `run_scenario` or `load_results` gives it.
         description: Shown below the title.
-        arms: Those of the runs, if they are there already.
     """
-    page = render_page(result, description, arms or arms_of(result.runs)).encode()
+    page = render_page(result, description).encode()
     write_atomically(result.folder / REPORT, lambda file: file.write(page))
     return result.folder / REPORT
 
@@ -124,14 +123,14 @@ def render(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -> str:
+def render_page(result: ScenarioResult, description: str) -> str:
     """Fill the page of a scenario: what happened, seen at once; then the plots, the numbers and the scenario."""
     metrics, runs = result.metrics, result.metrics["runs"]
     traces = {run.name: run.trace.until_fault() for run in result.runs}
     text, failures = verdict(runs)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
-    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs}, arms)
+    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs}, arms_of(result.runs))
     arm, errors = (html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
     body = [
         f'<p class="verdict">{escape(text)}</p>' if text else "",
@@ -142,7 +141,7 @@ def render_page(result: ScenarioResult, description: str, arms: Sequence[Arm]) -
         what, link = _of_link(name)
         body += _section(what, figure, link)
         if link:
-            body.append(html_table(estimate_table(link, _adapting(link, traces), runs)))
+            body.append(html_table(estimate_table(link, traces, runs)))
     body += [
         "<h2>Numbers</h2>",
         html_table(result_rows(runs)),
@@ -165,7 +164,7 @@ def make_plots(
         "guards": plots.timeline(traces, runs),
         "components": plots.components(traces),
         "efforts": plots.efforts(traces),
-        **{f"{ESTIMATES}_{link}": plots.estimates(link, _adapting(link, traces), runs) for link in links},
+        **{f"{ESTIMATES}_{link}": plots.estimates(link, traces, runs) for link in links},
         "step_times": plots.step_times(timings),
     }
 
@@ -173,10 +172,6 @@ def make_plots(
 def _of_link(name: str) -> tuple[str, str]:
     """Split the name of a plot into the section that it belongs to and the link that it is of, if it is of one."""
     return (ESTIMATES, name[len(ESTIMATES) + 1 :]) if name.startswith(ESTIMATES) else (name, "")
-
-
-def _adapting(link: str, traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    return {name: trace for name, trace in traces.items() if link in trace.adapted_links}
 
 
 def _section(name: str, figure: go.Figure, of: str = "") -> list[str]:

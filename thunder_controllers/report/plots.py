@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 
 from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.report.figures import with_centre
-from thunder_controllers.report.summary import HIDDEN, OPEN, UNITS
+from thunder_controllers.report.summary import HIDDEN, OPEN, UNITS, adapting
 from thunder_controllers.simulation.metrics import error_norms
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import COLOURS
@@ -69,11 +69,7 @@ def components(traces: Traces) -> go.Figure:
         names = [*(f"{a} [mm]" for a in "xyz"), *(f"about {a} [mrad]" for a in "xyz")]
     else:
         names = [f"{j} [m{u}]" for j, u in zip(first.joint_names, first.joint_units, strict=True)]
-    figure = _grid(names, 3)
-    for k in range(len(names)):
-        for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
-            figure.add_trace(_line(trace.t, 1e3 * trace.error[:, k], run, colour, k == 0), k // 3 + 1, k % 3 + 1)
-    return _finish(figure, 210 * (-(-len(names) // 3)) + 60, traces)
+    return _curves(names, 3, {run: (trace, 1e3 * trace.error) for run, trace in traces.items()})
 
 
 def timeline(traces: Traces, runs: Runs) -> go.Figure:
@@ -116,14 +112,12 @@ def efforts(traces: Traces) -> go.Figure:
     first = next(iter(traces.values()))
     units = ["N" if unit == "m" else "N·m" for unit in first.joint_units]
     names = [f"{joint} [{unit}]" for joint, unit in zip(first.joint_names, units, strict=True)]
-    figure = _grid(names, 4)
-    for k in range(len(names)):
-        place = {"row": k // 4 + 1, "col": k % 4 + 1}
-        for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
-            figure.add_trace(_line(trace.t, trace.effort[:, k], run, colour, k == 0), **place)
-        for sign in (-1.0, 1.0) if np.isfinite(first.effort_limit[k]) else ():
-            figure.add_hline(sign * float(first.effort_limit[k]), line={"color": "#888", "dash": "dot"}, **place)
-    return _finish(figure, 190 * (-(-len(names) // 4)) + 60, traces)
+    figure = _curves(names, 4, {run: (trace, trace.effort) for run, trace in traces.items()})
+    for k in np.flatnonzero(np.isfinite(first.effort_limit)).tolist():
+        for sign in (-1.0, 1.0):
+            limit, style = sign * float(first.effort_limit[k]), {"color": "#888", "dash": "dot"}
+            figure.add_hline(limit, line=style, row=k // 4 + 1, col=k % 4 + 1)
+    return figure
 
 
 def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
@@ -131,6 +125,7 @@ def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
 
     The band is what the last run's record says, twice its standard deviation to each side.
     """
+    traces = adapting(link, traces)
     last = list(traces)[-1]
     record = runs[last].get("record", {}).get(link)
     known = DYN_NAMES if record is None else record["known"]
@@ -165,6 +160,17 @@ def step_times(timings: Mapping[str, Timing]) -> go.Figure:
     figure.update_xaxes(type="log", title="time of one step [µs]")
     figure.update_yaxes(type="log", title="steps", range=[-0.3, None])
     return _finish(figure, 300)
+
+
+def _curves(names: list[str], columns: int, drawn: Mapping[str, tuple[Trace, FloatArray]]) -> go.Figure:
+    """A panel per column of the values, (N, n), of each run."""
+    figure = _grid(names, columns)
+    for colour, (run, (trace, values)) in zip(COLOURS, drawn.items(), strict=False):
+        for k in range(len(names)):
+            line = _line(trace.t, values[:, k], run, colour, k == 0)
+            figure.add_trace(line, k // columns + 1, k % columns + 1)
+    height = 200 * (-(-len(names) // columns)) + 60
+    return _finish(figure, height, {run: trace for run, (trace, _) in drawn.items()})
 
 
 def _grid(titles: list[str], columns: int) -> go.Figure:

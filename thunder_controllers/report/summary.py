@@ -76,8 +76,14 @@ def _error_cell(run: Mapping[str, Any], name: str, key: str) -> str:
     return "–" if error is None else f"{1e3 * error:.4g}"
 
 
+def adapting(link: str, traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """Traces of the runs in which a link is adapted."""
+    return {name: trace for name, trace in traces.items() if link in trace.adapted_links}
+
+
 def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[list[str]]:
     """The ten parameters of an adapted link: the truth, what the last run's record says, and every run's estimate."""
+    traces = adapting(link, traces)
     last = list(traces)[-1]
     record = runs[last].get("record", {}).get(link)
     rows = [["", "simulated robot", f"by the record of {last}", *(f"{name}, first → last" for name in traces)]]
@@ -142,7 +148,7 @@ def _fault_row(runs: Runs) -> list[str]:
 
 
 def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """The table of all results: one column per run, the first row the header, the first column what it is."""
+    """The table of all results but the estimates: one column per run, the first row the header."""
     rows = [*error_rows(runs), _fault_row(runs)]
     for label, key, form in (
         ("steps at the effort limit", "effort_limit_hits", "{:d}"),
@@ -155,41 +161,11 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     for quantile in ("median", "p99", "max"):
         values = (f"{run['control_step_us'][quantile]:.2f}" for run in runs.values())
         rows.append([f"control step, {quantile} [µs]", *values])
-    rows += _estimate_rows(runs) + _payload_rows(runs)
+    rows += _payload_rows(runs)
     for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
         acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
         rows.append([label, *(text or "none" for text in acted)])
     return rows
-
-
-def _estimate_rows(runs: Runs) -> list[list[str]]:
-    """Errors of the estimates, first → last, of what the motion of that run makes known."""
-    rows = []
-    for link in next(iter(runs.values()))["estimates"]:
-        for label, key, names in (
-            ("mass [kg]", "mass", DYN_NAMES[:1]),
-            ("CoM [m]", "com", DYN_NAMES[1:4]),
-            ("inertia about the origin [kg·m²]", "inertia", DYN_NAMES[4:]),
-        ):
-            rows.append(
-                [f"{link}: error of {label}", *(_estimate_cell(run, link, key, names) for run in runs.values())]
-            )
-    return rows
-
-
-def _estimate_cell(run: Mapping[str, Any], link: str, key: str, names: Sequence[str]) -> str:
-    errors, record = run["estimates"].get(link), run.get("record", {}).get(link)
-    if not errors:
-        return "–"
-    if not run.get("adaptation", True):
-        return f"{_formatted(errors['final'][key], '{:.2g}')}, not adapted"
-    hidden = [name for name in names if record is not None and name not in record["known"]]
-    open_ = [name for name in names if record is not None and name not in (*hidden, *record["settled"])]
-    if len(hidden) == len(names):
-        return HIDDEN
-    if hidden or open_:
-        return "; ".join(f"{what}: {', '.join(some)}" for what, some in ((HIDDEN, hidden), (OPEN, open_)) if some)
-    return " → ".join(_formatted(errors[when][key], "{:.2g}") for when in ("initial", "final"))
 
 
 PAYLOAD = {

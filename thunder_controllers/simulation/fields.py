@@ -1,18 +1,18 @@
 """Fields of a scenario's sections: numbers in a range, vectors, one value for all joints or one each.
 
-Every section is a frozen pydantic model: unknown keys, wrong types, non-finite numbers and values out of range raise.
+Every section is `Strict`: unknown keys, wrong types, non-finite numbers and values out of range raise.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from thunder_dynamics.errors import ScenarioError, nearest
+from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.readers.fields import Strict as Strict
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
@@ -21,24 +21,6 @@ Vector3 = tuple[Finite, Finite, Finite]
 Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
 PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
 """One number for all joints, or one each."""
-
-UNKNOWN_KEY = "unknown_key"
-"""Type of the error that an unknown key is."""
-
-
-class Strict(BaseModel):
-    """Frozen model that refuses unknown keys, naming the known ones."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _knows_all_keys(cls, data: Any) -> Any:
-        unknown = [key for key in data if key not in cls.model_fields] if isinstance(data, dict) else []
-        if unknown and cls.model_config.get("extra") == "forbid":
-            context = {"key": str(unknown[0]), "valid": nearest(str(unknown[0]), cls.model_fields)}
-            raise PydanticCustomError(UNKNOWN_KEY, "unknown key '{key}' (valid: {valid})", context)
-        return data
 
 
 def per_joint(value: float | tuple[float, ...], n: int, where: str) -> NDArray[np.float64]:

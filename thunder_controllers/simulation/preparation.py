@@ -22,12 +22,13 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.reference_options import Follower, Trajectory
-from thunder_controllers.simulation.robot import described_rotors, urdf_text
+from thunder_controllers.simulation.robot import described_rotors
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers.urdf import urdf_text
 
 FloatArray = NDArray[np.float64]
 
@@ -121,7 +122,7 @@ def prepare(
     config, where = run.config, f"{scenario.path}: run {run.name}"
     period = 1.0 / config.rate
     model = model or scenario.load_model(config.robot, config)
-    plant = _plant(scenario, config, model, description or read_description(scenario, config))
+    plant = _plant(config, model, description or read_description(scenario, config))
     options = _check_sizes(config, model, where)
     check = partial(_check_fit, model, config, where)
     notes: list[Note] = []
@@ -156,7 +157,7 @@ def prepare(
     host.activate(q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
     notes += host.notes
-    file = scenario.resolve(config.robot)
+    file = Path(config.robot)
     return Setup(library, plant, host, reference, samples, links, period, measurements, model, file, tuple(notes))
 
 
@@ -166,12 +167,11 @@ def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
     locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
-    packages = scenario.packages(plant.packages)
-    reading = {"xacro_args": plant.xacro_args, "packages": packages, "locked_joints": locked}
-    return urdf_text(scenario.resolve(plant.urdf), reading)
+    reading = {"xacro_args": plant.xacro_args, "packages": plant.packages, "locked_joints": locked}
+    return urdf_text(Path(plant.urdf), reading)
 
 
-def _plant(scenario: Scenario, config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
+def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
     options: PlantOptions = config.plant
     if isinstance(description, str) and options.ee_link is None:
         options = options.model_copy(update={"ee_link": config.ee_link})
@@ -181,7 +181,7 @@ def _plant(scenario: Scenario, config: RunConfig, model: RobotModel, description
         "options": options,
         "seed": config.seed,
         "gravity_compensated": config.host.gravity_compensated_by_robot,
-        "where": str(scenario.resolve(config.plant.urdf)),
+        "where": config.plant.urdf,
     }
     known = {link.joint.name: link.joint.rotor_inertia for link in model.links}
     if isinstance(description, str):

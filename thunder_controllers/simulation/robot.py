@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
-from thunder_controllers.simulation.plants.mujoco_model import strip_geometry
-from thunder_dynamics.errors import DimensionError, RobotFileError, ScenarioError, option
-from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.urdf import fix_joints
+from thunder_controllers.simulation.plants.mujoco_model import read_spec
+from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
-from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
@@ -33,8 +29,8 @@ class RobotOptions:
     """What the simulated robot is.
 
     Args:
-        urdf: Path or package:// URI of a URDF or xacro file.
-        reading: Its options, as `urdf_text` takes them.
+        urdf: The URDF or xacro file.
+        reading: Options of its reader, as `urdf_text` takes them.
         joints: Names in the order of messages; empty: the order of the description.
         period: Of states and commands [s].
         plant: Departures from the description, and integration.
@@ -44,7 +40,7 @@ class RobotOptions:
         has_brakes: Hold the arm before the first command and after `engage_brakes`.
     """
 
-    urdf: str
+    urdf: Path
     reading: Mapping[str, Any]
     joints: tuple[str, ...]
     period: float
@@ -66,9 +62,9 @@ class SimulatedRobot:
     """
 
     def __init__(self, options: RobotOptions) -> None:
-        urdf = urdf_text(resolve_file(options.urdf), options.reading)
-        self.joints = options.joints or joint_names(urdf, options.urdf)
-        rotors = described_rotors(urdf, options.urdf)
+        urdf, where = urdf_text(options.urdf, options.reading), str(options.urdf)
+        self.joints = options.joints or joint_names(urdf, where)
+        rotors = described_rotors(urdf, where)
         self.options = options
         self.plant = MujocoPlant(
             urdf,
@@ -78,7 +74,7 @@ class SimulatedRobot:
             seed=options.seed,
             gravity_compensated=options.gravity_compensation,
             rotors=[rotors.get(joint, 0.0) for joint in self.joints],
-            where=options.urdf,
+            where=where,
         )
         self.n = self.plant.n
         self.q_start = self._start_position()
@@ -196,33 +192,6 @@ class SimulatedRobot:
             self.plant.brake()
 
 
-def urdf_text(path: Path, reading: Mapping[str, Any]) -> str:
-    """Read a URDF, or expand a xacro file, and fix the joints that are locked.
-
-    Args:
-        path: Of the file.
-        reading: `locked_joints`, as in `UrdfOptions`, and of a xacro file `xacro_args`, `xacro_folders`, `packages`;
-            those that are empty count as not given.
-
-    Raises:
-        RobotFileError: if it cannot be read, or options are given for a file that is no xacro.
-        NameNotFoundError: for a joint to lock that there is not.
-    """
-    given = {name: value for name, value in reading.items() if value}
-    locked = given.pop("locked_joints", None)
-    text = _expanded(path, given)
-    return text if locked is None else fix_joints(text, str(path), locked)
-
-
-def _expanded(path: Path, given: Mapping[str, Any]) -> str:
-    if path.suffix == ".xacro":
-        return expand_xacro(path, **given)
-    if given:
-        what = f"{', '.join(map(option, given))} for a file that is no xacro"
-        raise RobotFileError(what, where=str(path), valid="a .xacro file, or none")
-    return read_text(path)
-
-
 def described_rotors(urdf: str, where: str) -> dict[str, float]:
     """Reflected rotor inertias that a URDF text states, by joint [kg·m² or kg].
 
@@ -237,9 +206,4 @@ def described_rotors(urdf: str, where: str) -> dict[str, float]:
 
 def joint_names(urdf: str, where: str) -> tuple[str, ...]:
     """Names of the moving joints in the order of the description."""
-    try:
-        spec = mujoco.MjSpec.from_string(strip_geometry(urdf, where, keep_collisions=False))
-    except ValueError as error:
-        what = f"MuJoCo cannot read it: {' '.join(str(error).split())}"
-        raise ScenarioError(what, where=where, valid="a URDF") from error
-    return tuple(joint.name for joint in spec.joints)
+    return tuple(joint.name for joint in read_spec(urdf, where).joints)

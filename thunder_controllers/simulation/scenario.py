@@ -19,12 +19,13 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
-from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
+from thunder_controllers.simulation.fields import Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
@@ -113,7 +114,10 @@ else:
 
 
 class RunConfig(Strict):
-    """All that one run needs; a scenario's common part, or that with a run's overrides."""
+    """All that one run needs; a scenario's common part, or that with a run's overrides.
+
+    In a scenario that is read, its files and folders are absolute paths.
+    """
 
     robot: str
     robot_options: dict[str, Any] = Field(default_factory=dict)
@@ -199,25 +203,14 @@ class Scenario:
         """Locate a file that the scenario names."""
         return (self.path.parent / relative).resolve()
 
-    def packages(self, folders: Mapping[str, str]) -> dict[str, Path]:
-        """Locate packages that the scenario names."""
-        return {name: self.resolve(folder) for name, folder in folders.items()}
-
-    def load_model(self, relative: str, config: RunConfig) -> RobotModel:
+    def load_model(self, file: str, config: RunConfig) -> RobotModel:
         """Read a robot file under the options of a run.
 
         Raises:
             ThunderError: as its reader raises.
         """
-        file = self.resolve(relative)
-        named = config.ee_link is not None and file.suffix in DESCRIPTIONS
-        options = config.robot_options | ({"ee_link": config.ee_link} if named else {})
-        packages, folders = options.get("packages"), options.get("xacro_folders")
-        if isinstance(packages, Mapping):  # the reader says what is wrong with anything else
-            options = {**options, "packages": self.packages(packages)}
-        if isinstance(folders, list | tuple):
-            options = {**options, "xacro_folders": [self.resolve(folder) for folder in folders]}
-        return load_model(file, **options)
+        named = config.ee_link is not None and Path(file).suffix in DESCRIPTIONS
+        return load_model(file, **{**config.robot_options, **({"ee_link": config.ee_link} if named else {})})
 
 
 def load_scenario(
@@ -242,13 +235,11 @@ def load_scenario(
     except RobotFileError as error:
         raise ScenarioError(error.what, where=error.where, valid=error.valid) from error
     whole = _validate(ScenarioFile, document.data, document, ())
-    entries = enumerate(whole.runs)
-    runs = tuple(_with_files(file, _run(index, entry, document, seed), document) for index, entry in entries)
-    scenario = Scenario(file.resolve(), whole.name, whole.description, runs, text)
-    allowed = (*own_folders(scenario.path), *(Path(folder).resolve() for folder in xacro_folders))
-    for run in runs:
-        _check_folders(scenario, run.config, allowed, document)
-    return scenario
+    path = file.resolve()
+    allowed = (*own_folders(path), *(Path(folder).resolve() for folder in xacro_folders))
+    paths = _Paths(path.parent, allowed, document)
+    runs = tuple(paths.made_absolute(_run(index, entry, document, seed)) for index, entry in enumerate(whole.runs))
+    return Scenario(path, whole.name, whole.description, runs, text)
 
 
 def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
@@ -311,22 +302,13 @@ def _scenario_error(error: ValidationError, document: YamlDocument, prefix: KeyP
     own, kind = first["loc"], first["type"]
     path = _known_path(own, document, prefix)
     if kind == UNKNOWN_KEY:
-        what = f"unknown key '{context['key']}'"
-        return ScenarioError(what, where=document.where((*path, context["key"])), valid=context["valid"])
-    if kind == "missing" and isinstance(own[-1], int):
-        return ScenarioError(f"only {own[-1]} values", where=document.where(path), valid="more values")
-    if kind == "missing":
-        return ScenarioError(f"missing key '{own[-1]}'", where=document.where(path), valid="a value for it")
+        path = (*path, context["key"])
     if kind == "union_tag_not_found":
         return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags(own))
     if kind == "union_tag_invalid":
         return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags(own))
-    if kind == "value_error":
-        what, _, valid = str(context["error"]).partition(" (valid: ")
-        return ScenarioError(what, where=document.where(path), valid=valid[:-1] or None)
-    shown = repr(first["input"])
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
-    return ScenarioError(shown, where=document.where(path), valid=_lower_first(first["msg"]))
+    what, valid = complaint(first)
+    return ScenarioError(what, where=document.where(path), valid=valid)
 
 
 def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> KeyPath:
@@ -338,10 +320,6 @@ def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> K
     return (*prefix, *path) if (*prefix, *path) in document.lines and path else path
 
 
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
 def _tags(location: KeyPath) -> str:
     """Types there are at the place of a union."""
     if "faults" not in location:
@@ -350,39 +328,53 @@ def _tags(location: KeyPath) -> str:
     return ", ".join(sorted(get_args(kind.model_fields["type"].annotation)[0] for kind in kinds))
 
 
-def _with_files(file: Path, run: Run, document: YamlDocument) -> Run:
-    """The run with files in place of the names of robots; an error for a file that there is not."""
-    config = run.config
-    robot = _file(file.parent, config.robot, document.where(("robot",)))
-    urdf = _file(file.parent, config.plant.urdf, document.where(("plant", "urdf")))
-    plant = config.plant.model_copy(update={"urdf": urdf})
-    return replace(run, config=config.model_copy(update={"robot": robot, "plant": plant}))
+@dataclass(frozen=True)
+class _Paths:
+    """What a scenario calls files and folders becomes absolute paths, once.
 
+    Attributes:
+        folder: Of the scenario.
+        allowed: Folders in which those lie that it may have xacro files read, behind their links.
+        document: Says where a path stands.
+    """
 
-def _check_folders(scenario: Scenario, config: RunConfig, allowed: Sequence[Path], document: YamlDocument) -> None:
-    """Raise unless what the scenario would have xacro files read lies in allowed folders, behind its links."""
-    named = {
-        ("robot_options", "xacro_folders"): config.robot_options.get("xacro_folders"),
-        ("robot_options", "packages"): config.robot_options.get("packages"),
-        ("plant", "packages"): config.plant.packages,
-    }
-    for key, given in named.items():
-        folders = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
-        for folder in folders:
-            if isinstance(folder, str) and not is_inside(scenario.resolve(folder), allowed):
-                valid = (
-                    f"a folder in {', '.join(map(str, dict.fromkeys(allowed)))}, or in one of {option('xacro_folders')}"
-                )
-                raise ScenarioError(f"a xacro file may not read {folder}", where=document.where(key), valid=valid)
+    folder: Path
+    allowed: Sequence[Path]
+    document: YamlDocument
 
+    def made_absolute(self, run: Run) -> Run:
+        """The run with absolute paths, also of robots that are named; an error for a file that there is not."""
+        config, options = run.config, dict(run.config.robot_options)
+        for key in {"packages", "xacro_folders"} & set(options):
+            options[key] = self._folders(options[key], ("robot_options", key))
+        packages = self._folders(config.plant.packages, ("plant", "packages"))
+        plant = {"urdf": self._file(config.plant.urdf, ("plant", "urdf")), "packages": packages}
+        robot = self._file(config.robot, ("robot",))
+        update = {"robot": robot, "robot_options": options, "plant": config.plant.model_copy(update=plant)}
+        return replace(run, config=config.model_copy(update=update))
 
-def _file(folder: Path, given: str, where: str) -> str:
-    """What is given if it is a file, seen from a folder, else the file of the robot of that name."""
-    try:
-        found = locate(given, folder=folder)
-    except NameNotFoundError as error:
-        raise ScenarioError(error.what, where=where, valid=error.valid) from error
-    if not found.is_file():
-        valid = f"a file, seen from {folder}; {files_beside(found.resolve())}"
-        raise ScenarioError(f"no file {given}", where=where, valid=valid)
-    return given if found == folder / given else str(found)
+    def _file(self, given: str, key: KeyPath) -> str:
+        """What is given if it is a file, seen from the scenario's folder, else the file of the robot of that name."""
+        try:
+            found = locate(given, folder=self.folder)
+        except NameNotFoundError as error:
+            raise ScenarioError(error.what, where=self.document.where(key), valid=error.valid) from error
+        if not found.is_file():
+            valid = f"a file, seen from {self.folder}; {files_beside(found.resolve())}"
+            raise ScenarioError(f"no file {given}", where=self.document.where(key), valid=valid)
+        return str(found.resolve())
+
+    def _folders(self, given: Any, key: KeyPath) -> Any:
+        """The folders in lists and mappings; the reader says what is wrong with anything else."""
+        if isinstance(given, Mapping):
+            return {name: self._folders(folder, key) for name, folder in given.items()}
+        if isinstance(given, list | tuple):
+            return [self._folders(folder, key) for folder in given]
+        if not isinstance(given, str):
+            return given
+        path = (self.folder / given).resolve()
+        if not is_inside(path, self.allowed):
+            inside = ", ".join(map(str, dict.fromkeys(self.allowed)))
+            valid = f"a folder in {inside}, or in one of {option('xacro_folders')}"
+            raise ScenarioError(f"a xacro file may not read {given}", where=self.document.where(key), valid=valid)
+        return str(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -134,13 +134,9 @@ def arms_of(runs: Iterable[RunResult]) -> list[Arm]:
     return [Arm.of(run.name, run.trace, run.frames) for run in runs]
 
 
-Painted = tuple[Arm, str]
-"""An arm and its colour."""
-
-
-def caption(arms: Sequence[Painted], t: float) -> str:
-    """The time [s], and a line per arm."""
-    return "\n".join([f"t = {t:.1f} s", *(arm.caption(arm.sample(t)) for arm, _ in arms)])
+def rgb(colour: str) -> tuple[int, ...]:
+    """Red, green and blue of a colour #rrggbb, each to 255."""
+    return tuple(bytes.fromhex(colour[1:]))
 
 
 def thinned(path: FloatArray, most: int) -> FloatArray:

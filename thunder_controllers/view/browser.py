@@ -1,17 +1,26 @@
-"""The arms on a page that this machine alone can open."""
+"""Runs on a page that this machine alone can open: while they go, at the pace of real time, and when they are done."""
 
 from __future__ import annotations
 
 import io
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
-from thunder_controllers.view.arm import PERIOD, Arm, Painted, caption, thinned
+from thunder_controllers.references.trajectories import POSITION
+from thunder_controllers.simulation.experiment import find_frames
+from thunder_controllers.simulation.preparation import Setup
+from thunder_controllers.simulation.scenario import Run
+from thunder_controllers.simulation.trace import Trace
+from thunder_controllers.view.arm import COLOURS, PERIOD, Arm, rgb, thinned
 from thunder_dynamics.errors import MissingLibraryError
 
 FloatArray = NDArray[np.float64]
@@ -30,35 +39,93 @@ PATH_WIDTH = 0.004
 
 GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (20, 20, 20)
 
+Painted = tuple[Arm, str]
+"""An arm and its colour."""
 
-class Browser:
-    """A page with arms; for runs that are done, with a slider of time, a speed, and a box per run that shows it.
+
+class View:
+    """The page, served from the first picture on; it may be closed and opened again.
 
     Args:
-        arm: What the camera looks at.
+        say: Told where to look.
         port: The first one tried.
-
-    Raises:
-        MissingLibraryError: if viser is not installed.
     """
 
-    is_open = True
-    """The page may be closed and opened again."""
+    def __init__(self, say: Callable[[str], object], port: int = PORT) -> None:
+        self.port = port
+        self._say = say
+        self._server: Any = None
+        self._text: Any = None
+        self._bodies: dict[str, _Bodies] = {}
+        self._colours = cycle(COLOURS)
+        self._going: tuple[Setup, Arm, str] | None = None
+        self._start = self._left = self._t = 0.0  # wall time at t = 0 and at the last picture, and t there
 
-    def __init__(self, arm: Arm, port: int = PORT) -> None:
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._server is not None:
+            with redirect_stdout(io.StringIO()):
+                self._server.stop()
+
+    def __call__(self, setup: Setup, run: Run, row: Trace) -> None:
+        """Show the latest row of a run and the path that led to it, and wait until its time has come.
+
+        A run that is slower than real time is not hurried; a page that is slower misses pictures.
+
+        Raises:
+            MissingLibraryError: if viser is not installed.
+        """
+        now, t = Arm.of(run.name, row, find_frames(setup.model, setup.library, row)), float(row.t[-1])
+        self.open(now)
+        if self._going is not None and self._going[0] is setup:
+            arm, colour = self._going[1].followed_by(now), self._going[2]
+        else:
+            arm = replace(now, desired=setup.samples[:, POSITION] if row.is_cartesian else None)
+            colour, self._left = next(self._colours), -math.inf
+        self._going = setup, arm, colour
+        came = time.monotonic()
+        if came - self._left > t - self._t:
+            self._start = came - t
+        if came <= self._start + t + 1e-6:  # rounding
+            self.show([(arm, colour)], t)
+            time.sleep(max(self._start + t - time.monotonic(), 0.0))
+        self._left, self._t = time.monotonic(), t
+
+    def replay(self, arms: Sequence[Arm]) -> None:
+        """Play runs over one another again and again, until Ctrl-C is pressed."""
+        try:
+            self.open(arms[-1])
+            controls = Controls(self._server.gui, list(zip(arms, COLOURS, strict=False)))
+            while True:
+                self.show(*controls.advance(PERIOD))
+                time.sleep(PERIOD)
+        except KeyboardInterrupt:
+            return
+
+    def open(self, arm: Arm) -> None:
+        """Serve the page if it is not there yet, its camera on an arm, and return when somebody has opened it.
+
+        Raises:
+            MissingLibraryError: if viser is not installed.
+        """
+        if self._server is not None:
+            return
         try:
             import viser
         except ImportError as error:
             raise MissingLibraryError("viser") from error
         with redirect_stdout(io.StringIO()):  # who opens it says where it is
-            self._server: Any = viser.ViserServer(host=HOST, port=port, label="thunder", verbose=False)
-        self.port: int = self._server.get_port()
+            self._server = viser.ViserServer(host=HOST, port=self.port, label="thunder", verbose=False)
+        self.port = self._server.get_port()
         self._server.scene.add_grid("/floor", 4.0, 4.0, cell_size=0.25)
         centre = arm.frames.position.reshape(-1, 3).mean(axis=0)
         self._server.initial_camera.position = tuple(centre + arm.reach * np.array([0.9, -0.9, 0.5]))
         self._server.initial_camera.look_at = tuple(centre)
         self._text = self._server.gui.add_markdown("")
-        self._bodies: dict[str, _Bodies] = {}
+        self._say(f"view: http://localhost:{self.port} (the run begins when it is open; Ctrl-C ends)")
+        self.wait_for_reader()
 
     def wait_for_reader(self) -> None:
         """Return when somebody has opened the page."""
@@ -74,19 +141,7 @@ class Browser:
                 if arm.name not in self._bodies:
                     self._bodies[arm.name] = _Bodies(self._server.scene, arm, colour)
                 self._bodies[arm.name].place(arm, arm.sample(t))
-        self._text.content = caption(arms, t).replace("\n", "  \n")
-
-    def replay(self, arms: Sequence[Painted]) -> None:
-        """Play runs again and again."""
-        controls = Controls(self._server.gui, arms)
-        while True:
-            self.show(*controls.advance(PERIOD))
-            time.sleep(PERIOD)
-
-    def close(self) -> None:
-        """Stop serving the page."""
-        with redirect_stdout(io.StringIO()):
-            self._server.stop()
+        self._text.content = "  \n".join([f"t = {t:.1f} s", *(arm.caption(arm.sample(t)) for arm, _ in arms)])
 
 
 class Controls:
@@ -118,7 +173,7 @@ class _Bodies:
     """The bodies of one run on the page: a cylinder a link, a ball a joint, one for what is carried, two paths."""
 
     def __init__(self, scene: Any, arm: Arm, colour: str) -> None:
-        paint = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+        paint = rgb(colour)
         self._scene, self._name = scene, f"/{arm.name}"
         self._root = scene.add_frame(self._name, show_axes=False)
         links, joints = range(len(arm.frames.parents) - 1), range(len(arm.joints(0)))
@@ -141,7 +196,8 @@ class _Bodies:
             handle.visible = number < len(links)
             if handle.visible:
                 start, end = links[number]
-                handle.position, handle.wxyz = 0.5 * (start + end), _upright(end - start)
+                turn, _ = Rotation.align_vectors(end - start, (0.0, 0.0, 1.0))
+                handle.position, handle.wxyz = 0.5 * (start + end), np.roll(turn.as_quat(), 1)
                 handle.scale = (1.0, 1.0, float(np.linalg.norm(end - start)))
         for handle, point in zip(self._joints, arm.joints(k), strict=True):
             handle.position = point
@@ -162,12 +218,3 @@ def _segments(points: FloatArray) -> NDArray[np.float32]:
     """Pieces of a path, (P, 2, 3)."""
     thin = thinned(points, PATH_POINTS).astype(np.float32)
     return np.stack([thin[:-1], thin[1:]], 1)
-
-
-def _upright(direction: FloatArray) -> FloatArray:
-    """The shortest turn that brings z into a direction, as quaternion w, x, y, z."""
-    x, y, z = direction / np.linalg.norm(direction)
-    if z < -1.0 + 1e-9:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    quaternion = np.array([1.0 + z, -y, x, 0.0])
-    return np.asarray(quaternion / np.linalg.norm(quaternion))

@@ -1,4 +1,4 @@
-"""Videos of runs, side by side, without a display."""
+"""Videos of runs, side by side, drawn by MuJoCo without a display."""
 
 from __future__ import annotations
 
@@ -13,11 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from thunder_controllers.view.arm import COLOURS, Arm
-from thunder_controllers.view.scene import add_arm, look_at, make_world
+from thunder_controllers.view.arm import COLOURS, Arm, rgb, thinned
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
 
 Picture = NDArray[np.uint8]
+FloatArray = NDArray[np.float64]
+
+WORLD = """
+<mujoco>
+  <visual>
+    <headlight ambient="0.35 0.35 0.35" diffuse="0.5 0.5 0.5"/>
+    <global offwidth="1280" offheight="960"/>
+    <quality offsamples="2" numslices="16" numstacks="8"/>
+  </visual>
+  <asset>
+    <texture name="sky" type="skybox" builtin="gradient" width="64" height="64"
+      rgb1="0.93 0.95 0.97" rgb2="0.75 0.8 0.85"/>
+    <texture name="floor" type="2d" builtin="checker" width="64" height="64"
+      rgb1="0.82 0.84 0.86" rgb2="0.76 0.78 0.81"/>
+    <material name="floor" texture="floor" texrepeat="16 16"/>
+  </asset>
+  <worldbody>
+    <light pos="1 -1 3" dir="-0.3 0.3 -1" directional="true"/>
+    <geom type="plane" size="4 4 0.1" material="floor"/>
+  </worldbody>
+</mujoco>
+"""
+"""A floor, a sky and a light; the arms are added to each picture."""
 
 RATES = {".mp4": 30.0, ".gif": 10.0}
 """Pictures a second, by suffix."""
@@ -30,6 +52,14 @@ GIF_COLOURS = 64
 
 MOST_BODIES = 3000
 """Of a picture: links, joints and pieces of paths."""
+
+PATH_POINTS = 150
+"""Of a path that is drawn."""
+
+PATH_WIDTH = 2.0
+"""[pixels]."""
+
+GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (26, 26, 26)
 
 CONTEXTS = ("egl", "osmesa")
 """What draws without a display, in the order in which it is tried; MUJOCO_GL names another."""
@@ -96,55 +126,43 @@ def _write_gif(path: Path, pictures: Iterator[Picture]) -> None:
 
 
 def _pictures(
-    arms: Sequence[Arm], times: NDArray[np.float64], size: tuple[int, int], progress: Callable[[float], None] | None
+    arms: Sequence[Arm], times: FloatArray, size: tuple[int, int], progress: Callable[[float], None] | None
 ) -> Iterator[Picture]:
-    painter = _Painter(*size)
+    """Draw the arms at each time, into memory; mujoco.Renderer would want its context named before MuJoCo is loaded."""
+    context = open_context(*size)
+    context.make_current()
+    world = mujoco.MjModel.from_xml_string(WORLD)
+    data, scene = mujoco.MjData(world), mujoco.MjvScene(world, maxgeom=MOST_BODIES)
+    mujoco.mj_forward(world, data)
+    for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
+        scene.flags[flag] = 0  # most of the time where the processor draws
+    renderer = mujoco.MjrContext(world, mujoco.mjtFontScale.mjFONTSCALE_100)
+    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, renderer)
+    rectangle, font = mujoco.MjrRect(0, 0, *size), ImageFont.load_default(14)
+    pixels = np.empty((size[1], size[0], 3), dtype=np.uint8)
+
+    def draw(arm: Arm, t: float, colour: str) -> Picture:
+        k, every = arm.sample(t), mujoco.mjtCatBit.mjCAT_ALL
+        mujoco.mjv_updateScene(world, data, mujoco.MjvOption(), None, _camera(arm), every, scene)
+        _add_arm(scene, arm, k, colour)
+        mujoco.mjr_render(rectangle, scene, renderer)
+        mujoco.mjr_readPixels(pixels, None, rectangle, renderer)
+        image = Image.fromarray(pixels[::-1])
+        ImageDraw.Draw(image).text((10, 8), f"t = {t:.1f} s: {arm.caption(k)}", fill="#1b1f24", font=font)
+        return np.asarray(image)
+
     try:
         for number, t in enumerate(times, 1):
-            yield np.concatenate([painter.paint(arm, t, c) for arm, c in zip(arms, COLOURS, strict=False)], axis=1)
+            yield np.concatenate([draw(arm, t, colour) for arm, colour in zip(arms, COLOURS, strict=False)], axis=1)
             if progress is not None:
                 progress(number / len(times))
     finally:
-        painter.close()
+        renderer.free()
+        context.free()
 
 
-class _Painter:
-    """Draws arms into memory with MuJoCo."""
-
-    def __init__(self, width: int, height: int) -> None:
-        self._context = _open_context(width, height)
-        self._context.make_current()
-        self._model, self._data = make_world()
-        self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_BODIES)
-        for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
-            self._scene.flags[flag] = 0  # most of the time where the processor draws
-        self._renderer = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._renderer)
-        self._view = mujoco.MjrRect(0, 0, width, height)
-        self._camera, self._option = mujoco.MjvCamera(), mujoco.MjvOption()
-        self._font = ImageFont.load_default(14)
-
-    def paint(self, arm: Arm, t: float, colour: str) -> Picture:
-        """An arm at a time, with its caption."""
-        k = arm.sample(t)
-        look_at(self._camera, arm)
-        every = mujoco.mjtCatBit.mjCAT_ALL
-        mujoco.mjv_updateScene(self._model, self._data, self._option, None, self._camera, every, self._scene)
-        add_arm(self._scene, arm, k, colour)
-        picture = np.empty((self._view.height, self._view.width, 3), dtype=np.uint8)
-        mujoco.mjr_render(self._view, self._scene, self._renderer)
-        mujoco.mjr_readPixels(picture, None, self._view, self._renderer)
-        image = Image.fromarray(picture[::-1])
-        ImageDraw.Draw(image).text((10, 8), f"t = {t:.1f} s: {arm.caption(k)}", fill="#1b1f24", font=self._font)
-        return np.asarray(image)
-
-    def close(self) -> None:
-        self._renderer.free()
-        self._context.free()
-
-
-def _open_context(width: int, height: int) -> Any:
-    """A context of OpenGL without a display.
+def open_context(width: int, height: int) -> Any:
+    """Open a context of OpenGL without a display.
 
     Raises:
         ViewError: saying what each one lacks.
@@ -157,3 +175,38 @@ def _open_context(width: int, height: int) -> Any:
             reasons.append(f"{name}: {' '.join(str(error).split())}")
     valid = "apt install libegl1 libegl-mesa0 (or libosmesa6); MUJOCO_GL=glfw with a display"
     raise ViewError(f"no OpenGL to draw with ({'; '.join(reasons)})", where="video", valid=valid)
+
+
+def _camera(arm: Arm) -> Any:
+    """Where the whole motion of an arm is seen."""
+    camera, points = mujoco.MjvCamera(), arm.frames.position.reshape(-1, 3)
+    camera.lookat[:] = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    camera.distance, camera.azimuth, camera.elevation = 1.6 * arm.reach, 140.0, -18.0
+    return camera
+
+
+def _add_arm(scene: Any, arm: Arm, k: int, colour: str) -> None:
+    """Add the arm at sample `k` of its frames, what it carries, the desired path and its own so far."""
+    for ends in arm.links(k):
+        _add(scene, mujoco.mjtGeom.mjGEOM_CAPSULE, rgb(colour), arm.radius, *ends)
+    for point in arm.joints(k):
+        _add(scene, mujoco.mjtGeom.mjGEOM_SPHERE, GREY, 1.2 * arm.radius, point)
+    for centre, radius in arm.balls(k):
+        _add(scene, mujoco.mjtGeom.mjGEOM_SPHERE, GOLD, radius, centre)
+    for points, paint in ((arm.desired, BLACK), (arm.path_until(k), rgb(colour))):
+        if points is not None:
+            thin = thinned(points, PATH_POINTS)
+            for ends in zip(thin[:-1], thin[1:], strict=True):
+                _add(scene, mujoco.mjtGeom.mjGEOM_LINE, paint, PATH_WIDTH, *ends)
+
+
+def _add(scene: Any, kind: Any, paint: tuple[int, ...], width: float, *points: FloatArray) -> None:
+    """Add a body to the scene if it is not full: a ball about one point, or what joins two."""
+    if scene.ngeom >= scene.maxgeom:
+        return
+    geom, places = scene.geoms[scene.ngeom], np.array(points, dtype=float)
+    rgba = np.array([*paint, 255], dtype=np.float32) / 255
+    mujoco.mjv_initGeom(geom, kind, np.full(3, width), places[0], np.eye(3).ravel(), rgba)
+    if len(places) == 2:
+        mujoco.mjv_connector(geom, kind, width, *places)
+    scene.ngeom += 1

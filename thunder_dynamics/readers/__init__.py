@@ -1,4 +1,4 @@
-"""Readers: a robot description in a file becomes a `RobotModel`.
+"""Readers: a robot description in a file becomes a `RobotModel`, and files that have a name are found by it.
 
 A reader is a function `(path, options) -> RobotModel`, found by the suffix of the file among the entry points of the
 group `thunder.readers`: the name of the entry point is the suffix without its dot. Ours are always there.
@@ -12,9 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics.errors import RobotFileError, loaded
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, files_beside, loaded, nearest
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.shipped import locate, named_robots
 from thunder_dynamics.readers.source import InconsistentInertiaWarning
 
 __all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
@@ -24,11 +23,14 @@ Reader = Callable[[Path, Mapping[str, Any]], RobotModel]
 
 GROUP = "thunder.readers"
 
+ROBOTS = "thunder.robots"
+"""Entry points of functions `() -> {name: file}`: robots that installed packages bring along."""
+
 BUILT_IN = {
     "yaml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "yml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "urdf": "thunder_dynamics.readers.urdf:read_urdf",
-    "xacro": "thunder_dynamics.readers.urdf:read_xacro",
+    "xacro": "thunder_dynamics.readers.urdf:read_urdf",
 }
 """Our own readers, by suffix: they work from a source tree that was never installed, too."""
 
@@ -50,6 +52,40 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
     """
     file = locate(path)
     return _reader_of(file)(file, options)
+
+
+def named_robots() -> dict[str, Path]:
+    """Files of the robots that have a name, by that name."""
+    return {name: file for entry in entry_points(group=ROBOTS) for name, file in loaded(entry)().items()}
+
+
+def locate(
+    path: str | PathLike[str],
+    known: Callable[[], Mapping[str, Path]] = named_robots,
+    kind: str = "robot",
+    folder: Path = Path(),
+) -> Path:
+    """Find a file: a path as it is, or a name, which has neither folder nor suffix and is that of no file here.
+
+    Args:
+        path: Or name.
+        known: Gives the files that have a name, by that name.
+        kind: What they are, for messages.
+        folder: That a path is relative to.
+
+    Raises:
+        NameNotFoundError: for a name that none of them has, or a missing file of a name that one has.
+    """
+    file, given = folder / path, Path(path)
+    is_name = not given.suffix and len(given.parts) == 1
+    if file.is_file() or (file.exists() and not is_name):
+        return file
+    files, name = known(), file.name.partition(".")[0]
+    if is_name and name not in files:
+        raise NameNotFoundError(f"no {kind} '{path}'", valid=f"a file, or one of {nearest(name, sorted(files))}")
+    if not is_name and name in files:
+        raise NameNotFoundError(f"no file '{path}'", valid=f"{name}, the name of a {kind}, or {files_beside(file)}")
+    return files[name] if is_name else file
 
 
 def reader_suffixes() -> tuple[str, ...]:

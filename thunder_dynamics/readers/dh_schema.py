@@ -5,13 +5,12 @@ Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot
 
 from __future__ import annotations
 
-import types
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from thunder_dynamics.model import GRAVITY
+from thunder_dynamics.readers.fields import Strict
 from thunder_dynamics.readers.source import Finite
 
 Flag = Annotated[int, Field(ge=0, le=1)]
@@ -28,10 +27,10 @@ TenFlags = Annotated[list[Flag], Field(min_length=10, max_length=10)]
 JointType = Literal["R", "P", "R_SEA", "P_SEA"]
 
 
-class Entry(BaseModel):
-    """A mapping that holds the keys of its class and no others."""
+class Entry(Strict):
+    """A mapping that holds the keys of its class and no others, each of its own type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(strict=True)
 
 
 class KinematicsEntry(Entry):
@@ -157,16 +156,3 @@ class RobotEntry(Entry):
     dynamics: dict[str, LinkEntry]
     elastic: ElasticEntry | None = None
     thunder: ThunderEntry = Field(default_factory=ThunderEntry)
-
-
-def keys_at(path: Sequence[str | int]) -> tuple[str, ...]:
-    """Keys that the schema allows in the mapping at `path`; empty where there is none."""
-    kind: Any = RobotEntry
-    for part in path:
-        if isinstance(kind, type) and issubclass(kind, Entry):
-            kind = kind.model_fields[str(part)].annotation if str(part) in kind.model_fields else None
-        elif get_origin(kind) in (dict, list):
-            kind = get_args(kind)[-1]
-        if get_origin(kind) in (Union, types.UnionType):
-            kind = get_args(kind)[0]
-    return tuple(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Entry) else ()

@@ -16,7 +16,8 @@ from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
-from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry, keys_at
+from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
@@ -86,38 +87,15 @@ def validate(document: YamlDocument) -> RobotEntry:
         return RobotEntry.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _schema_error(document, first["type"], first["loc"], first["input"], first["msg"]) from error
+        what, valid = complaint(first)
+        path = (*first["loc"], *([first["ctx"]["key"]] if first["type"] == UNKNOWN_KEY else []))
+        raise RobotFileError(what, where=document.where(path), valid=valid) from error
 
 
 _SCHEMA_0_2 = (
     "schema 0.2: kinematics: {DH: […]}, type_joints: [R, …], gravity: {value: [0, 0, -9.81]}, which points down, "
     "dynamics: {link1: {inertial: {…}}, …}"
 )
-
-_TYPE_NAMES = {
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "int_type": "a whole number",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "list_type": "a list",
-    "dict_type": "keys and values",
-    "model_type": "keys and values",
-    "model_attributes_type": "keys and values",
-}
-
-
-def _schema_error(document: YamlDocument, kind: str, path: KeyPath, value: Any, message: str) -> RobotFileError:
-    where = document.where(path)
-    if kind == "extra_forbidden":
-        return RobotFileError(f"unknown key '{path[-1]}'", where=where, valid=", ".join(keys_at(path[:-1])))
-    if kind == "missing":
-        return RobotFileError(f"the key '{path[-1]}' is missing", where=where, valid=", ".join(keys_at(path[:-1])))
-    if kind in ("too_short", "too_long"):
-        return RobotFileError(f"{len(value)} entries", where=where, valid=message.split(" after ")[0])
-    shown = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
-    valid = _TYPE_NAMES.get(kind, message.removeprefix("Input should be "))
-    return RobotFileError(f"the value is {shown[:60]}", where=where, valid=valid)
 
 
 class _Builder:

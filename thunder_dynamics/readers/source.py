@@ -28,14 +28,9 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.locking import lock_joints
 from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, RobotModel
+from thunder_dynamics.readers.limits import FILE_BYTES, NUMBER
 
-MAX_FILE_BYTES = 4 * 1024 * 1024
-"""No robot description written for people is larger; parsing more would only serve to exhaust memory."""
-
-LARGEST = 1e15
-"""Bound on the magnitude of physical quantities, so that their products stay finite."""
-
-Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-NUMBER, le=NUMBER)]
 """A finite number; integers count, texts and booleans do not."""
 
 Position = Annotated[
@@ -140,11 +135,11 @@ def read_text(path: Path) -> str:
     """Read a robot description as UTF-8 text.
 
     Raises:
-        RobotFileError: if it is missing, no file, not permitted, larger than `MAX_FILE_BYTES` or no UTF-8.
+        RobotFileError: if it is missing, no file, not permitted, larger than `FILE_BYTES` or no UTF-8.
     """
-    valid = f"a readable UTF-8 text file of at most {MAX_FILE_BYTES // 1024} KiB"
+    valid = f"a readable UTF-8 text file of at most {FILE_BYTES >> 10} KiB"
     try:
-        data = read_bytes(path, MAX_FILE_BYTES)
+        data = read_bytes(path, FILE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         valid = files_beside(path) if isinstance(error, FileNotFoundError) else valid

@@ -71,28 +71,34 @@ class XacroOptions(UrdfOptions):
 
 
 def read_urdf(path: Path, options: Mapping[str, Any]) -> RobotModel:
-    """Read a URDF file; the robot is named after <robot name>.
+    """Read a URDF or a xacro file; the robot is named after <robot name>, lines are those of the expanded text.
 
-    Options: those of `UrdfOptions`.
-
-    Raises:
-        RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
-    """
-    chosen = take_options(UrdfOptions, options, where=str(path))
-    return _model(read_text(path), str(path), chosen)
-
-
-def read_xacro(path: Path, options: Mapping[str, Any]) -> RobotModel:
-    """Expand a xacro file and read the URDF; lines in messages are those of the expanded text.
-
-    Options: those of `XacroOptions`.
+    Options: those of `UrdfOptions`, or of `XacroOptions`.
 
     Raises:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
+    chosen, text = _opened(path, options)
+    return _model(text, f"{path} (expanded)" if isinstance(chosen, XacroOptions) else str(path), chosen)
+
+
+def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
+    """Read a URDF, or expand a xacro file, and fix the joints that are locked.
+
+    Options: as in `read_urdf`; those that are empty count as not given.
+
+    Raises:
+        RobotFileError, NameNotFoundError: as `thunder_dynamics.load_model` says.
+    """
+    chosen, text = _opened(path, {name: value for name, value in options.items() if value})
+    return fix_joints(text, str(path), chosen.locked_joints) if chosen.locked_joints else text
+
+
+def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
+    if path.suffix.lower() != ".xacro":
+        return take_options(UrdfOptions, options, where=str(path)), read_text(path)
     chosen = take_options(XacroOptions, options, where=str(path))
-    text = expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
-    return _model(text, f"{path} (expanded)", chosen)
+    return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:

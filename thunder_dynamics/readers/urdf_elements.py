@@ -18,7 +18,8 @@ from lxml import etree
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose, reflected_inertia
-from thunder_dynamics.readers.source import LARGEST, MAX_FILE_BYTES, check_entity_name, relocated
+from thunder_dynamics.readers.limits import ELEMENTS, FILE_BYTES, NUMBER
+from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
 
 MOVABLE = {
@@ -38,9 +39,6 @@ EXTENDED_LIMITS = ("effort_rate", "acceleration")
 
 ZeroLimits = Literal["unlimited", "refused"]
 """What a velocity or effort limit of 0 says: nothing, as exporters mean it, or something that cannot be."""
-
-MAX_ELEMENTS = 10_000
-"""Of a robot, beside what they hold; what is checked about them all takes time that grows with their square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +100,8 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
     root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
         root.fail(f"the top-level element is <{root.tag}>", "<robot>")
-    if sum(1 for _ in root.children()) > MAX_ELEMENTS:
-        root.fail("there are too many elements", f"at most {MAX_ELEMENTS}")
+    if sum(1 for _ in root.children()) > ELEMENTS:
+        root.fail("there are too many elements", f"at most {ELEMENTS}")
     links: dict[str, UrdfLink] = {}
     joints: dict[str, UrdfJoint] = {}
     for child in root.children():
@@ -147,8 +145,8 @@ def parse_xml(text: str, where: str) -> etree._Element:
         RobotFileError: with file and line, for anything else.
     """
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
-    if len(data) > MAX_FILE_BYTES:
-        raise RobotFileError("the text is too large", where=where, valid=f"at most {MAX_FILE_BYTES // 1024} KiB")
+    if len(data) > FILE_BYTES:
+        raise RobotFileError("the text is too large", where=where, valid=f"at most {FILE_BYTES >> 10} KiB")
     _refuse_doctype(data, where)
     parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -219,7 +217,7 @@ class _Element:
             values = tuple(_number(part) for part in parts)
         except ValueError:
             values = ()
-        if len(values) != size or not all(abs(v) <= LARGEST for v in values):
+        if len(values) != size or not all(abs(v) <= NUMBER for v in values):
             self.fail(f"{attribute}={str(raw)[:60]!r}", noun)
         return values
 
@@ -232,7 +230,7 @@ class _Element:
             value = _number(self._element.get(attribute, ""))
         except ValueError:
             value = 0.0
-        return sign * math.inf if sign * value > LARGEST else self.number_or_none(attribute)
+        return sign * math.inf if sign * value > NUMBER else self.number_or_none(attribute)
 
     def number_or_none(self, attribute: str) -> float | None:
         return None if self._element.get(attribute) is None else self.number(attribute)

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
-from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
+from thunder_dynamics.readers.limits import FILE_BYTES, MEMORY, OPEN_FILES, SECONDS
+from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
 from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, packages_above
-
-TIME_LIMIT = 20.0
-"""Of one expansion [s]; descriptions of arms take a tenth of a second."""
 
 
 def expand_xacro(
@@ -87,8 +85,12 @@ def _run_child(
         "packages": {name: str(folder.absolute()) for name, folder in packages.items()},
         "package_option": option("packages", "={name: folder}"),
         "argument_option": option("xacro_args", "={name: value}"),
-        "largest_file": MAX_FILE_BYTES,
-        "seconds": math.ceil(TIME_LIMIT) + 1,
+        "limits": {
+            "bytes": FILE_BYTES,
+            "seconds": math.ceil(SECONDS) + 1,
+            "memory": MEMORY,
+            "open_files": OPEN_FILES,
+        },
         "sys_path": sys.path,
     }
     # -I: what lies in the current folder or beside the file is not imported; the path of this interpreter is
@@ -101,11 +103,11 @@ def _run_child(
                 input=json.dumps(request).encode(),
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                timeout=TIME_LIMIT,
+                timeout=SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            what = f"its expansion takes longer than {TIME_LIMIT:g} s"
+            what = f"its expansion takes longer than {SECONDS:g} s"
             raise RobotFileError(what, where=str(path), valid="a file that ends") from None
         said.seek(0)
         last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]

@@ -25,9 +25,6 @@ from typing import Any, NoReturn
 MANIFEST = "package.xml"
 """What marks the folder of a ROS package."""
 
-LARGEST_MEMORY = 1 << 30
-"""Of this process [byte]."""
-
 ENVIRONMENT = ("ROS_DISTRO", "ROS_VERSION", "ROS_NAMESPACE", "ROBOT_NAME")
 """Variables that `$(env …)` and `$(optenv …)` may read: what else a file needs is an xacro:arg."""
 
@@ -38,17 +35,17 @@ _UNSAFE_ATTRIBUTES = {"format", "format_map", "mro"} | {n for kind in _FRAMES fo
 _UNSAFE_FUNCTIONS = ("type", "vars")
 
 
-def _share(prefix: str, package: str) -> Path | None:
-    """The share folder of a package in one prefix of the ament index."""
-    marker = Path(prefix, "share/ament_index/resource_index/packages", package)
-    is_there = prefix and re.fullmatch(r"[A-Za-z0-9][\w-]*", package) and marker.is_file()
-    return Path(prefix, "share", package).absolute() if is_there else None
+def installed(package: str) -> Iterator[Path]:
+    """Share folders of a package in the ament index, that of the first prefix first; opens no marker."""
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    for prefix in filter(None, prefixes if re.fullmatch(r"[A-Za-z0-9][\w-]*", package) else []):
+        if Path(prefix, "share/ament_index/resource_index/packages", package).is_file():
+            yield Path(prefix, "share", package).absolute()
 
 
 def is_installed(folder: Path) -> bool:
     """Whether the ament index names this share folder: whoever set AMENT_PREFIX_PATH trusts what lies there."""
-    places = (_share(prefix, folder.name) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
-    return any(share is not None and share.resolve() == folder.resolve() for share in places)
+    return any(share.resolve() == folder.resolve() for share in installed(folder.name))
 
 
 def package_folders(folder: Path) -> tuple[Path, ...]:
@@ -115,11 +112,11 @@ class _Arguments(dict[str, str]):
 class _Guard:
     """The audit hook: reads of files in `folders`, expressions that compute, nothing else."""
 
-    def __init__(self, folders: Iterable[Path], largest_file: int, packages: Mapping[str, str], option: str) -> None:
+    def __init__(self, folders: Iterable[Path], request: Mapping[str, Any]) -> None:
         self.folders = list(dict.fromkeys(folders))
-        self.largest_file = largest_file
-        self.packages = packages
-        self.option = option
+        self.limits: Mapping[str, int] = request["limits"]
+        self.packages: Mapping[str, str] = request["packages"]
+        self.option = str(request["package_option"])
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -142,22 +139,17 @@ class _Guard:
         if not isinstance(name, (str, bytes)) or flags & _WRITING:
             _refuse(f"it may not open {name} for writing", "reading")
         path = self._check_place(name)
-        if path.exists() and not (path.is_file() and path.stat().st_size <= self.largest_file):
-            _refuse(f"{path} is no file or too large", f"a file of at most {self.largest_file >> 10} KiB")
+        if path.exists() and not (path.is_file() and path.stat().st_size <= self.limits["bytes"]):
+            _refuse(f"{path} is no file or too large", f"a file of at most {self.limits['bytes'] >> 10} KiB")
 
     def find(self, package: str) -> str:
-        """The folder of a package, which counts as named then; opens no marker, unlike ament_index_python."""
-        share = Path(self.packages[package]) if package in self.packages else self._installed(package)
+        """The folder of a package, which counts as named then."""
+        share = Path(self.packages[package]) if package in self.packages else next(installed(package), None)
+        if share is None:
+            valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
+            _refuse(f"no package '{package}'", valid)
         self.folders += package_folders(share)
         return str(share)
-
-    def _installed(self, package: str) -> Path:
-        for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-            share = _share(prefix, package)
-            if share is not None:
-                return share
-        valid = f"one that the file lies in, one of the ament index (AMENT_PREFIX_PATH), or {self.option}"
-        _refuse(f"no package '{package}'", valid)
 
 
 def _is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -185,7 +177,7 @@ def _refuse_doctype(builder: Any, *_: object) -> None:
     _refuse("a DOCTYPE is not allowed", "XML without DTD and entities", builder.getParser().CurrentLineNumber)
 
 
-def _restrict(guard: _Guard, seconds: int) -> None:
+def _restrict(guard: _Guard) -> None:
     """Take from xacro what reaches too far, from the process what it needs not; nothing gives it back."""
     import xml.dom.expatbuilder
 
@@ -200,22 +192,22 @@ def _restrict(guard: _Guard, seconds: int) -> None:
     substitution._eval_env = substitution._eval_optenv = _variable
     substitution._eval_find = guard.find
     substitution._eval = _refusing("$(eval …) is not allowed", "${…}, $(arg …), $(find …), $(env …)")
-    limits = {
-        resource.RLIMIT_AS: LARGEST_MEMORY,
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_FSIZE: 4 * guard.largest_file,
-        resource.RLIMIT_NOFILE: 16,
+    bounds = {
+        resource.RLIMIT_AS: guard.limits["memory"],
+        resource.RLIMIT_CPU: guard.limits["seconds"],
+        resource.RLIMIT_FSIZE: 4 * guard.limits["bytes"],
+        resource.RLIMIT_NOFILE: guard.limits["open_files"],
         resource.RLIMIT_NPROC: 0,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, value in limits.items():
+    for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (least, least))
     sys.addaudithook(guard)
 
 
-def _complaint(error: BaseException | None, argument_option: str) -> tuple[str, str, int | None]:
+def _complaint(error: BaseException | None, request: Mapping[str, Any]) -> tuple[str, str, int | None]:
     """What is wrong, what would be valid, and the line: xacro wraps what an expression raises, often several times."""
     from xacro.substitution_args import ArgException
 
@@ -224,9 +216,9 @@ def _complaint(error: BaseException | None, argument_option: str) -> tuple[str, 
         if isinstance(error, _RefusedError):
             return error.args[0], error.args[1], error.args[2]
         if isinstance(error, ArgException):
-            return f"the argument '{error}' has no value", argument_option, None
+            return f"the argument '{error}' has no value", request["argument_option"], None
         if isinstance(error, MemoryError):
-            what = f"it takes more than {LARGEST_MEMORY >> 20} MiB of memory"
+            what = f"it takes more than {request['limits']['memory'] >> 20} MiB of memory"
         if isinstance(error, RecursionError):
             what = "it is nested too deeply, or contains itself"
         if isinstance(error, OSError):
@@ -239,10 +231,10 @@ def expand(request: Mapping[str, Any]) -> dict[str, Any]:
     """Expand a file: its text and the names of arguments it asks for, or an error and its place."""
     import xacro
 
-    path, largest = str(request["path"]), int(request["largest_file"])
+    path, largest = str(request["path"]), int(request["limits"]["bytes"])
     folders = (*own_folders(Path(path)), *(Path(folder).resolve() for folder in request["folders"]))
-    guard = _Guard(folders, largest, request["packages"], request["package_option"])
-    _restrict(guard, request["seconds"])
+    guard = _Guard(folders, request)
+    _restrict(guard)
     values = _Arguments(request["arguments"])
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # warnings, which nobody reads and memory bounds
@@ -250,7 +242,7 @@ def expand(request: Mapping[str, Any]) -> dict[str, Any]:
         if len(text.encode()) > largest:
             _refuse(f"it expands to more than {largest >> 10} KiB", "a smaller robot")
     except Exception as error:  # noqa: BLE001 - xacro lets whatever an expression raises pass
-        what, valid, line = _complaint(error, request["argument_option"])
+        what, valid, line = _complaint(error, request)
         place = next((name for name in reversed(xacro.filestack) if is_inside(Path(name), guard.folders)), path)
         return {"what": what, "where": place if line is None else f"{place}:{line}", "valid": valid}
     return {"text": text, "asked": sorted(map(str, values.asked))}

@@ -9,31 +9,20 @@ of two equal keys and forget the lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from yaml.composer import Composer
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import BaseResolver
-from yaml.scanner import Scanner
 
 from thunder_dynamics.errors import RobotFileError
-
-MAX_DEPTH = 20
-"""Levels of nesting; the schema needs five."""
-
-MAX_VALUES = 100_000
-"""Values, before and after aliases are expanded; a robot of 30 joints has about a thousand."""
+from thunder_dynamics.readers.limits import DEPTH, VALUES
 
 KeyPath = tuple[str | int, ...]
 
 _TAG = "tag:yaml.org,2002:"
-_KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
 
 
 @dataclass(frozen=True)
@@ -66,8 +55,9 @@ def parse_yaml(text: str, source: str) -> YamlDocument:
     Raises:
         RobotFileError: with file and line, for anything else, and for what the module's docstring calls an error.
     """
-    loader = _Composer(text, source)
-    root = loader.compose_root()
+    with _located(source):
+        loader = _Composer(text, source)
+        root = loader.get_single_node()
     if not isinstance(root, MappingNode):
         line = 1 if root is None else root.start_mark.line + 1
         raise RobotFileError("the top level is no mapping", where=f"{source}:{line}", valid="keys and values")
@@ -76,32 +66,22 @@ def parse_yaml(text: str, source: str) -> YamlDocument:
     return YamlDocument(data, converter.lines, frozenset(loader.anchored), source)
 
 
-class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
-    """PyYAML up to the node graph; a constructor, which could make objects, is left out."""
+class _Composer(yaml.BaseLoader):
+    """PyYAML up to the node graph; what it would construct of that, texts, lists and mappings, is not asked for."""
 
     def __init__(self, text: str, source: str) -> None:
+        super().__init__(text)
         self.source = source
         self.anchored: set[str] = set()
         self.depth = self.count = 0
-        with _located(source):
-            Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        BaseResolver.__init__(self)
-
-    def compose_root(self) -> Node | None:
-        with _located(self.source):
-            node: Node | None = self.get_single_node()
-            return node
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
         self.count += 1
-        if self.count > MAX_VALUES:
+        if self.count > VALUES:
             where = f"{self.source}:{event.start_mark.line + 1}"
-            raise RobotFileError("too many values", where=where, valid=f"at most {MAX_VALUES}")
+            raise RobotFileError("too many values", where=where, valid=f"at most {VALUES}")
         node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.
@@ -122,11 +102,11 @@ def _located(source: str) -> Iterator[None]:
         what = " ".join(str(error).split())
         raise RobotFileError(what, where=source, valid="YAML 1.2") from error
     except RecursionError as error:
-        raise RobotFileError("the nesting is too deep", where=source, valid=f"{MAX_DEPTH} levels") from error
+        raise RobotFileError("the nesting is too deep", where=source, valid=f"{DEPTH} levels") from error
 
 
 class _Converter:
-    """Nodes → data, within `MAX_DEPTH` and `MAX_VALUES`."""
+    """Nodes → data, within `DEPTH` and `VALUES`."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -134,11 +114,11 @@ class _Converter:
 
     def convert(self, node: Node, path: KeyPath) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
-        if len(path) > MAX_DEPTH:
-            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{MAX_DEPTH} levels")
-        if len(self.lines) > MAX_VALUES:
-            self._fail(node, path[:3], "aliases expand to too many values", f"at most {MAX_VALUES}")
-        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in _KINDS:
+        if len(path) > DEPTH:
+            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{DEPTH} levels")
+        if len(self.lines) > VALUES:
+            self._fail(node, path[:3], "aliases expand to too many values", f"at most {VALUES}")
+        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in {*_SCALARS, "seq", "map"}:
             valid = "no tag (no objects are made from a robot file)"
             self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
         if isinstance(node, MappingNode):
@@ -163,7 +143,7 @@ class _Converter:
     def _scalar(self, node: Node, path: KeyPath) -> Any:
         kind, text = node.tag[len(_TAG) :], node.value
         try:
-            return _SCALARS[kind](text)
+            return _SCALARS[kind][1](text)
         except (KeyError, ValueError, OverflowError):
             self._fail(node, path, f"{text[:40]!r} is no {kind}", f"a value of kind {kind}, or no tag")
 
@@ -181,19 +161,18 @@ def _integer(text: str) -> int | float:
     return int(text) if len(text) < 19 else float(text)
 
 
-_SCALARS: dict[str, Any] = {
-    "null": lambda text: None,
-    "bool": lambda text: {"true": True, "false": False}[text.lower()],
-    "int": _integer,
-    "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
-    "str": str,
+_SCALARS: dict[str, tuple[str | None, Callable[[str], Any]]] = {
+    "null": (r"~|null|Null|NULL|", lambda text: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: {"true": True, "false": False}[text.lower()]),
+    "int": (r"[-+]?[0-9]+", _integer),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
+    ),
+    "str": (None, str),
 }
+"""What texts without quotes are of a kind, the first that fits, and what is made of them."""
 
-for _kind, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
-    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
-):
-    _Composer.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), _first)
+for _kind, (_pattern, _) in _SCALARS.items():
+    if _pattern is not None:
+        _Composer.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), None)

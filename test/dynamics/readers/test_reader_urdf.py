@@ -92,17 +92,6 @@ def test_merged_inertias_and_frames_equal_pinocchio() -> None:
         np.testing.assert_allclose(ours, theirs, atol=1e-14)
 
 
-def test_total_mass_and_centre_of_mass_equal_pinocchio() -> None:
-    model, reference = read(), pin.buildModelFromXML(URDF.replace("<thunder>", "<!--").replace("</thunder>", "-->"))
-    data = reference.createData()
-    com = pin.centerOfMass(reference, data, np.array([0.4, 0.2, math.cos(0.9), math.sin(0.9)]))
-    poses = forward(model, np.array([0.4, 0.2, 0.9]))
-    masses = np.array([link.inertia.mass for link in model.links])
-    centres = np.array([T[:3, :3] @ link.inertia.com + T[:3, 3] for T, link in zip(poses, model.links, strict=False)])
-    assert masses.sum() == pytest.approx(data.mass[0], rel=1e-14)
-    np.testing.assert_allclose(masses @ centres / masses.sum(), com, atol=1e-14)
-
-
 def test_static_parts_before_the_first_joint_become_the_base_frame() -> None:
     base = read().base
     assert base.tr == (0.5, 0.0, 1.0)
@@ -175,16 +164,12 @@ BAD = {
     "duplicate joint": ('name="slide"', 'name="swing"', "a second joint 'swing'", "unique names"),
     "zero axis": ('xyz="0 0 2"', 'xyz="0 0 0"', "the axis is zero", "length 1"),
     "nan": ('xyz="0 0.1 0.2"', 'xyz="0 nan 0.2"', "xyz='0 nan 0.2'", "3 finite numbers"),
-    "inf": ('value="2"', 'value="inf"', "value='inf'", "a finite number"),
     "text": ('value="2"', 'value="two"', "value='two'", "a finite number"),
     "underscore": ('value="2"', 'value="1_0"', "value='1_0'", "a finite number"),
     "two numbers": ('xyz="0 0.1 0.2"', 'xyz="0 0.1"', "xyz='0 0.1'", "3 finite numbers"),
-    "four numbers": ('rpy="0.3 0 0"', 'rpy="0.3 0 0 1"', "rpy='0.3 0 0 1'", "3 finite numbers"),
     "negative mass": ('value="2"', 'value="-2"', "the mass of link 'pedestal' is negative", "m ≥ 0"),
     "no mass": ('<mass value="2"/>', "", "<mass> is missing", "one <mass>"),
-    "no moment": ('ixx="0.02" ', "", "the attribute 'ixx' is missing", "a text"),
     "negative velocity": ('velocity="3"', 'velocity="-1"', "the velocity limit is -1", "greater than zero"),
-    "negative effort": ('effort="40"', 'effort="-40"', "the effort limit is -40", "greater than zero"),
     "empty range": (
         'lower="-1" upper="2"',
         'lower="3" upper="2"',
@@ -196,10 +181,8 @@ BAD = {
     "name of a link": ('<link name="wrist"/>', '<link name="a b"/>', "link name 'a b'", "a match of"),
     "no child": ('<child link="wrist"/>', "", "<child> is missing", "one <child>"),
     "rate of what": ('joint="swing" effort', 'joint="sway" effort', "no movable joint 'sway'", "swing, slide, spin"),
-    "rate of fixed": ('joint="swing" effort', 'joint="mount" effort', "no movable joint 'mount'", "swing, slide, spin"),
     "no limit": (' effort_rate="1000"', "", "no limit", "effort_rate or acceleration"),
     "zero acceleration": ('effort_rate="1000"', 'acceleration="0"', "the acceleration limit is 0", "greater than zero"),
-    "zero rate": ('effort_rate="1000"', 'effort_rate="0"', "the effort_rate limit is 0", "greater than zero"),
     "extension key": (
         'effort_rate="1000"',
         'effort_rate="1" jerk="1"',
@@ -209,14 +192,12 @@ BAD = {
     "extension element": ("<thunder>", "<thunder><gain/>", "unknown element <gain>", "<limit"),
     "rotor of what": ("<thunder>", '<thunder><rotor joint="mount" inertia="1"/>', "no movable joint 'mount'", "swing"),
     "rotor below zero": ("<thunder>", '<thunder><rotor joint="swing" inertia="-1"/>', "inertia is -1", "0 or more"),
-    "rotor without": ("<thunder>", '<thunder><rotor joint="swing"/>', "'inertia' is missing", "a text"),
     "second rotor": (
         "<thunder>",
         '<thunder><rotor joint="swing" inertia="1"/><rotor joint="swing" inertia="1"/>',
         "a second rotor of joint 'swing'",
         "at most one",
     ),
-    "ratio of a limit": ('effort_rate="1000"', 'gear_ratio="2"', "unknown attribute 'gear_ratio'", "acceleration"),
     "second rate": (
         "</thunder>",
         '<limit joint="swing" effort_rate="1"/></thunder>',
@@ -295,42 +276,28 @@ def test_the_line_is_that_of_the_element() -> None:
     assert message_of(text).startswith(f"arm.urdf:{line}: <axis>: the axis is zero")
 
 
-def test_a_loop_is_an_error() -> None:
-    text = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
-      <joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>
-      <joint name="k" type="continuous"><parent link="c"/><child link="b"/></joint></robot>"""
-    assert "the joints form a loop through the links b, c; valid: a tree" in message_of(text)
+LOOP = """<joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>
+  <joint name="k" type="continuous"><parent link="c"/><child link="b"/></joint></robot>"""
+LOOPS = "the joints form a loop through the links b, c; valid: a tree"
+UNEXPANDED = '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="m"/></robot>'
 
 
-def test_a_loop_through_every_link_is_an_error() -> None:
-    text = """<robot name="r"><link name="b"/><link name="c"/>
-      <joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>
-      <joint name="k" type="continuous"><parent link="c"/><child link="b"/></joint></robot>"""
-    assert "the joints form a loop through the links b, c; valid: a tree" in message_of(text)
-
-
-@pytest.mark.parametrize("text", ['<robot name="r"/>', '<robot name="r"><link name="a"/></robot>'])
-def test_a_robot_that_cannot_move_is_an_error(text: str) -> None:
-    assert "valid: at least" in message_of(text)
-
-
-def test_another_top_level_element_is_an_error() -> None:
-    assert "arm.urdf:1: <sdf>: the top-level element is <sdf>; valid: <robot>" in message_of("<sdf/>")
-
-
-def test_unexpanded_xacro_is_an_error() -> None:
-    text = changed("</robot>", '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="m"/></robot>')
-    assert "<xacro:macro> is not expanded; valid: a file with the suffix .xacro" in message_of(text)
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f'<robot name="r"><link name="a"/><link name="b"/><link name="c"/>{LOOP}', LOOPS),
+        (f'<robot name="r"><link name="b"/><link name="c"/>{LOOP}', LOOPS),
+        ('<robot name="r"/>', "valid: at least"),
+        ('<robot name="r"><link name="a"/></robot>', "valid: at least"),
+        ("<sdf/>", "arm.urdf:1: <sdf>: the top-level element is <sdf>; valid: <robot>"),
+        (changed("</robot>", UNEXPANDED), "<xacro:macro> is not expanded; valid: a file with the suffix .xacro"),
+    ],
+)
+def test_a_text_that_is_no_tree_of_a_robot_is_an_error(text: str, what: str) -> None:
+    assert what in message_of(text)
 
 
 ENTITY = '<!DOCTYPE robot [<!ENTITY e SYSTEM "file:///etc/hostname">]>\n'
-
-
-def test_a_doctype_is_refused_before_its_entities_are_read() -> None:
-    text = URDF.replace("<robot", ENTITY + "<robot", 1).replace('name="arm"', 'name="&e;"', 1)
-    assert "arm.urdf:2: a DOCTYPE is not allowed; valid: XML without DTD and entities" in message_of(text)
-
-
 LAUGHS = "".join(f'<!ENTITY e{k} "&e{k - 1};&e{k - 1};">' for k in range(1, 60))
 INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/hostname" parse="text"/>'
 
@@ -340,7 +307,10 @@ INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/hos
     [
         (f'<!DOCTYPE r [<!ENTITY e0 "ha">{LAUGHS}]><robot name="&e59;"/>', "a DOCTYPE is not allowed"),
         ('<!DOCTYPE r [<!ENTITY % p SYSTEM "http://localhost:1/x.dtd">%p;]><robot/>', "a DOCTYPE is not allowed"),
-        ('<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "a DOCTYPE is not allowed"),
+        (
+            URDF.replace("<robot", ENTITY + "<robot", 1).replace('name="arm"', 'name="&e;"', 1),
+            "arm.urdf:2: a DOCTYPE is not allowed; valid: XML without DTD and entities",
+        ),
         ("<robot name='&e;'/>", "no well-formed XML (undefined entity)"),
         (f"<robot name='r'>{INCLUDE}<link name='a'/></robot>", "no joint moves"),
         ("<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + "</robot>", "no well-formed XML (Excessive depth"),

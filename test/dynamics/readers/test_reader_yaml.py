@@ -10,53 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from robot_yaml import message_of, write
+from robot_yaml import BODY, ELASTIC, GOOD, changed, message_of, write
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, reader_suffixes
 from thunder_dynamics.readers.dh_yaml import dh_placement
-
-BODY = (
-    "mass: 2.0, CoM_x: 0.1, CoM_y: 0.2, CoM_z: 0.3, "
-    "Ixx: 0.02, Ixy: 0.001, Ixz: 0.002, Iyy: 0.03, Iyz: 0.003, Izz: 0.025"
-)
-
-GOOD = f"""\
-version: 0.2
-PI_2: &PI_2 1.5707963267948966
-num_joints: 2
-Dl_order: 1
-type_joints: ['R', 'P']
-kinematics:
-  DH: [0.1, *PI_2, 0.3, 0.4,
-       0.5, 0.6, 0.7, 0.8]
-gravity: {{value: [0, 0, -9.81]}}
-Base_to_L0: {{tr: [1, 2, 3], ypr: [0.1, 0.2, 0.3]}}
-Ln_to_EE: {{tr: [0, 0, 0.5], ypr: [0, 0, *PI_2]}}
-dynamics:
-  link1:
-    inertial: {{{BODY}}}
-    friction: {{Dl: [0.5, 0.1], symb: [0, 0]}}
-  link2:
-    inertial: {{{BODY}}}
-    friction: {{Dl: [0.6]}}
-"""
-
-ELASTIC = """\
-ELASTIC_MODEL: true
-elastic:
-  K_order: 1
-  D_order: 0
-  Dm_order: 1
-  joints:
-    joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
-"""
-
-
-def changed(old: str, new: str, text: str = GOOD) -> str:
-    assert old in text
-    return text.replace(old, new, 1)
 
 
 def line_of(text: str, part: str) -> int:
@@ -208,15 +167,12 @@ def test_the_name_option_replaces_the_stem(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key": ("Dl_order: 1", "Dl_ordr: 1", "Dl_ordr", "unknown key 'Dl_ordr'", "Dl_order"),
-    "unknown nested key": ("mass: 2.0", "maas: 2.0", "dynamics.link1.inertial", "mass", "CoM_x"),
+    "unknown nested key": ("mass: 2.0", "maas: 2.0", "dynamics.link1.inertial", "unknown key 'maas'", "mean mass?"),
     "unanchored constant": ("PI_2: &PI_2 1.57", "X: 1\nPI_2: &PI_2 1.57", "X", "unknown key 'X'", "num_joints"),
     "duplicate key": ("Dl_order: 1", "Dl_order: 1\nnum_joints: 3", "num_joints", "duplicate key", "once"),
-    "missing key": ("type_joints: ['R', 'P']", "# nothing", "type_joints", "'type_joints' is missing", "kinematics"),
-    "missing mass": ("{mass: 2.0, ", "{", "dynamics.link1.inertial.mass", "'mass' is missing", "CoM_x"),
+    "missing key": ("type_joints: ['R', 'P']", "# nothing", "type_joints", "missing key 'type_joints'", "a value"),
     "short DH": ("0.6, 0.7, 0.8", "0.6, 0.7", "kinematics.DH", "7 entries", "8 entries"),
-    "long DH": ("0.6, 0.7, 0.8", "0.6, 0.7, 0.8, 0.9", "kinematics.DH", "9 entries", "8 entries"),
-    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "2 entries", "at least 3 items"),
-    "short types": ("['R', 'P']", "['R']", "type_joints", "1 entries", "2 entries"),
+    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "[0, -9.81]", "at least 3 items"),
     "rotor below zero": (
         "Dl: [0.6]}",
         "Dl: [0.6]}\n    rotor: {inertia: -1}",
@@ -228,24 +184,19 @@ BAD = {
         "Dl: [0.6]}",
         "Dl: [0.6]}\n    rotor: {gear_ratio: 3}",
         "dynamics.link2.rotor",
-        "'inertia'",
-        "symb",
+        "missing key 'inertia'",
+        "a value",
     ),
     "short friction": ("Dl: [0.6]", "Dl: []", "dynamics.link2.friction.Dl", "0 entries", "at least 1"),
     "short mask": ("symb: [0, 0]", "symb: []", "dynamics.link1.friction.symb", "0 entries", "2 entries"),
     "mask of DH": ("kinematics:\n", "kinematics:\n  symb: [1]\n", "kinematics.symb", "1 entries", "8 entries"),
     "nan": ("mass: 2.0", "mass: .nan", "dynamics.link1.inertial.mass", "nan", "finite"),
-    "inf": ("0.5, 0.6", ".inf, 0.6", "kinematics.DH[4]", "inf", "finite number"),
     "huge": ("mass: 2.0", "mass: 1e300", "dynamics.link1.inertial.mass", "1e+300", "less than or equal"),
-    "text for number": ("mass: 2.0", "mass: two", "dynamics.link1.inertial.mass", "'two'", "a number"),
-    "truth for number": ("mass: 2.0", "mass: true", "dynamics.link1.inertial.mass", "True", "a number"),
-    "sexagesimal": ("mass: 2.0", "mass: 1:30", "dynamics.link1.inertial.mass", "'1:30'", "a number"),
-    "list for mapping": ("{value: [0, 0, -9.81]}", "[0, 0, -9.81]", "gravity", "list", "keys and values"),
+    "text for number": ("mass: 2.0", "mass: two", "dynamics.link1.inertial.mass", "'two'", "a valid number"),
+    "list for mapping": ("{value: [0, 0, -9.81]}", "[0, 0, -9.81]", "gravity", "[0, 0, -9.81]", "keys and values"),
     "joint type": ("'P'", "'Q'", "type_joints[1]", "'Q'", "'R', 'P', 'R_SEA' or 'P_SEA'"),
-    "negative mass": ("mass: 2.0", "mass: -2.0", "dynamics.link1.inertial.mass", "-2.0", "greater than or equal to 0"),
     "flag": ("symb: [0, 0]", "symb: [0, 2]", "dynamics.link1.friction.symb[1]", "2", "less than or equal to 1"),
     "no joints": ("num_joints: 2", "num_joints: 0", "num_joints", "0", "greater than or equal to 1"),
-    "fraction": ("num_joints: 2", "num_joints: 2.5", "num_joints", "2.5", "a whole number"),
     "bad link name": ("link2:", "'li\"nk; 2':", "dynamics", "link name", "a match of"),
 }
 
@@ -304,27 +255,16 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "path", "what"),
-    [
-        ("velocity: [1, 0]", "thunder.limits.velocity[1]", "the limit is 0; valid: greater than zero"),
-        ("effort: [-1, 1]", "thunder.limits.effort[0]", "the limit is -1"),
-        ("effort: [1]", "thunder.limits.effort", "1 entries; valid: 2 entries"),
-        ("position_lower: [2, 0], position_upper: [1, 1]", "thunder.limits.position_lower[0]", "above upper limit"),
-        ("torque: [1, 1]", "thunder.limits.torque", "valid: position_lower, position_upper, velocity, acceleration"),
-    ],
-)
-def test_bad_limits_are_named(tmp_path: Path, limits: str, path: str, what: str) -> None:
-    message = message_of(tmp_path, GOOD + f"thunder: {{limits: {{{limits}}}}}\n")
-    assert f": {path}: " in message and what in message
-
-
-@pytest.mark.parametrize(
     ("extension", "what"),
     [
+        ("limits: {velocity: [1, 0]}", "thunder.limits.velocity[1]: the limit is 0; valid: greater than zero"),
+        ("limits: {effort: [1]}", "thunder.limits.effort: 1 entries; valid: 2 entries"),
+        ("limits: {position_lower: [2, 0], position_upper: [1, 1]}", "thunder.limits.position_lower[0]: lower limit 2"),
+        ("limits: {torque: [1, 1]}", "thunder.limits.torque: unknown key 'torque'; valid: position_lower, position_up"),
         ("joint_names: [a, a]", "two joints are called 'a'"),
         ("joint_names: [a, 'b\"; system(\"x']", "joint name 'b\"; system(\"x'"),
         ("link_names: [a]", "1 entries; valid: 2 entries"),
-        ("coulomb: [1, -1]", "the value is -1"),
+        ("coulomb: [1, -1]", "thunder.coulomb[1]: -1; valid: "),
         ("colour: red", "unknown key 'colour'; valid: coulomb, joint_names"),
     ],
 )
@@ -336,8 +276,8 @@ def test_bad_extensions_are_named(tmp_path: Path, extension: str, what: str) -> 
     ("old", "new", "what"),
     [
         ("joint1: {K: [7.0]", "joint1: {K: []", "joints.joint1.K: 0 entries; valid: at least 1, as K_order says"),
-        ("Mm: 0.2, ", "", "joints.joint1.Mm: the key 'Mm' is missing"),
-        ("Mm: 0.2", "Mm: 0", "the value is 0; valid: greater than 0"),
+        ("Mm: 0.2, ", "", "joints.joint1.Mm: missing key 'Mm'"),
+        ("Mm: 0.2", "Mm: 0", "joints.joint1.Mm: 0; valid: input should be greater than 0"),
         ("K_symb: [1]", "K_symb: [1, 1]", "joints.joint1.K_symb: 2 entries; valid: 1 entries"),
         (
             "    joint1",

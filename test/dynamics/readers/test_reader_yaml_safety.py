@@ -10,43 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from robot_yaml import message_of, write
+from robot_yaml import ELASTIC, changed, message_of, write
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.source import MAX_FILE_BYTES, read_text
+from thunder_dynamics.readers.limits import FILE_BYTES
+from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
 
-GOOD = """\
-version: 0.2
-PI_2: &PI_2 1.5707963267948966
-num_joints: 2
-Dl_order: 1
-type_joints: ['R', 'P_SEA']
-kinematics:
-  DH: [0.1, *PI_2, 0.3, 0.4,
-       0.5, 0.6, 0.7, 0.8]
-gravity: {value: [0, 0, -9.81], symb: [0, 0, 1]}
-Ln_to_EE: {tr: [0, 0, 0.5], ypr: [0, 0, *PI_2]}
-dynamics:
-  link1: &link
-    inertial: {mass: 2.0, CoM_x: 0.1, CoM_y: 0.2, CoM_z: 0.3,
-               Ixx: 0.02, Ixy: 0.001, Ixz: 0.002, Iyy: 0.03, Iyz: 0.003, Izz: 0.025}
-    friction: {Dl: [0.5, 0.1], symb: [0, 0]}
-  link2: *link
-ELASTIC_MODEL: true
-elastic:
-  K_order: 1
-  D_order: 0
-  Dm_order: 1
-  joints:
-    joint1: {K: [7.0], D: [], Dm: [0.1], Mm: 0.2, K_symb: [1], D_symb: [], Dm_symb: [0], Mm_symb: 1}
-"""
-
-
-def changed(old: str, new: str, text: str = GOOD) -> str:
-    assert old in text
-    return text.replace(old, new, 1)
+ARM = changed("['R', 'P']", "['R', 'P_SEA']") + ELASTIC
 
 
 @pytest.mark.parametrize(
@@ -157,31 +129,12 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"version: 0.2\nname: \xe9\n")
     with pytest.raises(RobotFileError, match=r"latin\.yaml:2: the file is no UTF-8 text"):
         load_model(tmp_path / "latin.yaml")
-    (tmp_path / "big.yaml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    (tmp_path / "big.yaml").write_bytes(b"#" * (FILE_BYTES + 1))
     with pytest.raises(RobotFileError, match="it is larger than 4096 KiB"):
         load_model(tmp_path / "big.yaml")
 
 
-TOKENS = [
-    ":",
-    "-",
-    "[",
-    "]",
-    "{",
-    "}",
-    "&PI_2",
-    "*PI_2",
-    "!!x",
-    ".nan",
-    "1e400",
-    "-1",
-    "\n",
-    "  ",
-    "null",
-    "'",
-    "é",
-    "\t",
-]
+TOKENS = [*":-[]{}\n'é\t", "&PI_2", "*PI_2", "!!x", ".nan", "1e400", "-1", "  ", "null"]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -193,7 +146,7 @@ TOKENS = [
     )
 )
 def test_a_mutated_file_loads_or_raises_our_own_error(tmp_path: Path, edits: list[tuple[int, int, str]]) -> None:
-    text = GOOD
+    text = ARM
     for start, length, replacement in edits:
         start %= len(text) + 1
         text = text[:start] + replacement + text[start + length :]

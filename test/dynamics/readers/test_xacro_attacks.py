@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from thunder_dynamics.errors import RobotFileError
-from thunder_dynamics.readers import load_model, xacro, xacro_child
+from thunder_dynamics.readers import load_model, xacro
 from thunder_dynamics.readers.xacro import expand_xacro
 
 pytestmark = pytest.mark.slow
@@ -158,8 +158,8 @@ def prepare(package: Path) -> None:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_refused_with_one_error_in_time(package: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    limit = 3.0 if "TIME" in ATTACKS[name][1] else xacro.TIME_LIMIT
-    monkeypatch.setattr(xacro, "TIME_LIMIT", limit)
+    limit = 3.0 if "TIME" in ATTACKS[name][1] else xacro.SECONDS
+    monkeypatch.setattr(xacro, "SECONDS", limit)
     prepare(package)
     mark = package / "mark"
     body, reason = (text.replace("PARENT", str(package.parent)).replace("MARK", str(mark)) for text in ATTACKS[name])
@@ -316,6 +316,12 @@ def test_our_own_files_are_expanded(file: Path) -> None:
     assert "<link" in expand_xacro(file)
 
 
+REQUEST = {
+    "limits": {"bytes": 1 << 20, "seconds": 10, "memory": 1 << 30, "open_files": 16},
+    "packages": {},
+    "package_option": "",
+}
+
 STATEMENTS = [
     "os.system('true')",
     "os.fork()",
@@ -361,7 +367,7 @@ def test_the_audit_hook_sees_what_leads_out(tmp_path: Path, statement: str) -> N
         f"from thunder_dynamics.readers import xacro_child as child\n"
         f"READY = compile('1', 'x', 'eval')\n"
         f"def attack(): {statement}\n"
-        f"child._restrict(child._Guard([Path.cwd()], 1 << 20, {{}}, ''), 10)\n"
+        f"child._restrict(child._Guard([Path.cwd()], {REQUEST}))\n"
         f"try: attack()\nexcept child._RefusedError as error: print('refused', error.args[0])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -372,10 +378,10 @@ def test_the_audit_hook_sees_what_leads_out(tmp_path: Path, statement: str) -> N
 def test_the_process_has_limits(tmp_path: Path) -> None:
     code = (
         "import resource as r\nfrom thunder_dynamics.readers import xacro_child as child\n"
-        "child._restrict(child._Guard([], 1000, {}, ''), 7)\n"
+        f"child._restrict(child._Guard([], {REQUEST}))\n"
         "kinds = (r.RLIMIT_AS, r.RLIMIT_CPU, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_NPROC, r.RLIMIT_CORE)\n"
         "print([r.getrlimit(k) for k in kinds])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    values = (xacro_child.LARGEST_MEMORY, 7, 4000, 16, 0, 0)
+    values = (1 << 30, 10, 4 << 20, 16, 0, 0)
     assert done.stdout.strip() == str([(value, value) for value in values])

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from thunder_controllers.package_uri import resolve_packages
+from thunder_controllers.package_uri import resolve_file, resolve_packages
 from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
@@ -25,6 +25,7 @@ def robot_options(parameters: Values) -> RobotOptions:
     if not parameters["urdf"]:
         raise ScenarioError("no description", where="parameter urdf", valid="a path or package:// URI")
     return RobotOptions(
+        urdf=resolve_file(parameters["urdf"]),
         reading={
             "xacro_args": named_values(parameters["xacro_args"], "parameter xacro_args"),
             "packages": resolve_packages(parameters["packages"], "parameter packages"),
@@ -32,7 +33,7 @@ def robot_options(parameters: Values) -> RobotOptions:
         period=1.0 / parameters["rate"],
         plant=_plant_options(parameters),
         has_brakes=parameters["hold_until_command"],
-        **{name: parameters[name] for name in ("urdf", "joints", "seed", "gravity_compensation", "q_start")},
+        **{name: parameters[name] for name in ("joints", "seed", "gravity_compensation", "q_start")},
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest, option
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.readers.urdf_elements import parse_xml
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -21,27 +22,24 @@ INTEGRATORS = {
 }
 
 
-def strip_geometry(urdf: str, where: str, keep_collisions: bool) -> str:
-    """Remove what the dynamics do not need, so that no mesh file is looked for.
+def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
+    """Parse a URDF into an `MjSpec` without what the dynamics do not need, so that no mesh file is looked for.
 
     Raises:
-        ScenarioError: if the text is no XML, has a document type, or is no <robot>: MuJoCo's own format names files.
+        ScenarioError: if the text is no XML, has a document type, is no <robot> (MuJoCo's own format names files), or
+            MuJoCo cannot read it.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(urdf.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise ScenarioError(f"not well-formed XML: {error.msg}", where=where, valid="a URDF") from error
-    if "<!DOCTYPE" in urdf:
-        raise ScenarioError("the file declares a document type", where=where, valid="a URDF without DOCTYPE")
+        root = parse_xml(urdf, where)
+    except RobotFileError as error:
+        raise ScenarioError(error.what, where=error.where, valid=error.valid) from error
     if root.tag != "robot":
         raise ScenarioError(f"the top-level element is <{root.tag}>", where=where, valid="<robot>")
-    for tag in ("visual",) if keep_collisions else ("visual", "collision"):
-        for element in list(root.iter(tag)):
-            parent = element.getparent()
-            if parent is not None:
-                parent.remove(element)
-    return str(etree.tostring(root, encoding="unicode"))
+    etree.strip_elements(root, "visual", *(() if contacts else ("collision",)), with_tail=False)
+    try:
+        return mujoco.MjSpec.from_string(etree.tostring(root, encoding="unicode"))
+    except ValueError as error:
+        raise ScenarioError(f"MuJoCo cannot read it: {_one_line(error)}", where=where, valid="a URDF") from error
 
 
 def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> Any:
@@ -52,10 +50,7 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
     Raises:
         ScenarioError: if MuJoCo cannot read it, or its joints are not `joints`.
     """
-    try:
-        spec = mujoco.MjSpec.from_string(strip_geometry(urdf, where, contacts))
-    except ValueError as error:
-        raise ScenarioError(f"MuJoCo cannot read it: {_one_line(error)}", where=where, valid="a URDF") from error
+    spec = read_spec(urdf, where, contacts)
     found = [joint.name for joint in spec.joints]
     if sorted(found) != sorted(joints):
         valid = f"the controller's: {', '.join(joints)}; others fixed, or locked by {option('locked_joints')}"

@@ -1,0 +1,49 @@
+"""Sections of files as frozen pydantic models that refuse unknown keys, and what is wrong with one in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+from thunder_dynamics.errors import nearest
+
+UNKNOWN_KEY = "unknown_key"
+"""Type of the error that an unknown key is."""
+
+LONGEST_INPUT = 60
+"""Characters of a wrong value that a message shows."""
+
+
+class Strict(BaseModel):
+    """Frozen model that refuses unknown keys, naming the known ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_all_keys(cls, data: Any) -> Any:
+        unknown = [key for key in data if key not in cls.model_fields] if isinstance(data, dict) else []
+        if unknown and cls.model_config.get("extra") == "forbid":
+            context = {"key": str(unknown[0]), "valid": nearest(str(unknown[0]), cls.model_fields)}
+            raise PydanticCustomError(UNKNOWN_KEY, "unknown key '{key}' (valid: {valid})", context)
+        return data
+
+
+def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What is wrong, and what would be valid, of an error of pydantic's."""
+    kind, place, message = found["type"], found["loc"], found["msg"]
+    if kind == UNKNOWN_KEY:
+        return f"unknown key '{found['ctx']['key']}'", found["ctx"]["valid"]
+    if kind == "missing" and isinstance(place[-1], int):
+        return f"only {place[-1]} values", "more values"
+    if kind == "missing":
+        return f"missing key '{place[-1]}'", "a value for it"
+    if kind == "value_error":
+        what, _, valid = str(found["ctx"]["error"]).partition(" (valid: ")
+        return what, valid[:-1] or None
+    shown = repr(found["input"])
+    shown = shown if len(shown) <= LONGEST_INPUT else f"{shown[: LONGEST_INPUT - 3]}…"
+    return shown, "keys and values" if kind in ("model_type", "dict_type") else message[:1].lower() + message[1:]
