@@ -256,7 +256,6 @@ def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpression
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
     assert guarded == ["pose_error", "orientation_cosine", "consistency"]
-    assert law.options == {"adapted_links": ["panda_link7"], "task": "pose"}
     np.testing.assert_array_equal(law.state[1].default.ravel(), robot.model.pi[60:])
 
 

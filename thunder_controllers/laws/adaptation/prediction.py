@@ -74,13 +74,16 @@ class PredictionError:
         n, columns = robot.n, estimate.numel() + 1
         omega = _bandwidth(signals) if omega is None else omega
         momentum, rest = _momentum_and_rest(robot, signals, links, rotors)
+        first = [momentum, rest]  # a state starts from no other state: with the rotors of the file
+        if rotors is not None:
+            first = ca.substitute(first, [rotors], [ca.densify(robot.rotor_inertias)])
         x = signals.state(
             f"{prefix}filtered_regressor",
             size=n * columns,
             default=0.0,
             unit="SI",
             doc="Filtered momentum and its rest per adapted parameter, column by column, then of the known links.",
-            initial=ca.vec(omega * momentum),
+            initial=ca.vec(omega * first[0]),
         )
         rest_before = signals.state(
             f"{prefix}momentum_rest",
@@ -88,7 +91,7 @@ class PredictionError:
             default=0.0,
             unit="SI",
             doc="Effort without that of the momentum, per column as in filtered_regressor, one step before.",
-            initial=ca.vec(rest),
+            initial=ca.vec(first[1]),
         )
         doc = "Filtered effort, friction left out."
         effort = signals.state(f"{prefix}filtered_effort", size=n, default=0.0, unit="N·m|N", doc=doc)
@@ -137,7 +140,7 @@ def _bandwidth(signals: Signals) -> SX:
 
 
 def _friction(robot: RobotExpressions, qd: SX) -> SX:
-    terms = FrictionTerms("", robot, qd, {})
+    terms = FrictionTerms(robot, qd)
     return terms.viscous * qd + terms.coulomb
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.parts.gate import opened
-from thunder_controllers.laws.parts.options import choose
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
@@ -25,25 +21,25 @@ MAXIMUM = 50.0
 """Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m]."""
 
 
+COMPENSATION = Option("friction", "Feed the friction of the robot file forward, or leave it out.", ("model", "none"))
+ADAPTATION = Option("friction", "Feed the estimated friction of every joint forward, or none.", ("none", "adapted"))
+
+
 class FrictionTerms:
-    """F_V and F_C sign(q̇) of τ_f = F_V(q̇) q̇ + F_C sign(q̇), the sign smoothed, from the option `friction` of a law.
+    """F_V and F_C sign(q̇) of τ_f = F_V(q̇) q̇ + F_C sign(q̇), the sign smoothed, or zero with COMPENSATION "none".
 
     Args:
-        law: Its name, for errors.
-        options: Of the law. `friction`, "model" (default), or "none", with which both terms are zero.
+        choice: Value of the option COMPENSATION of a law.
 
     Attributes:
         viscous: Diagonal of F_V, shape (n,) [N·m·s/rad]; it depends on |q̇| where the polynomial goes beyond order 1.
         coulomb: F_C tanh(q̇ / v_s), shape (n,) [N·m].
-
-    Raises:
-        LawError: for another option.
     """
 
-    def __init__(self, law: str, robot: RobotExpressions, qd: SX, options: Mapping[str, Any]) -> None:
+    def __init__(self, robot: RobotExpressions, qd: SX, choice: str = "model") -> None:
         n, model = robot.n, robot.model
         self.viscous, self.coulomb = SX.zeros(n), SX.zeros(n)
-        if choose(law, options, "friction", "model", "none") == "none":
+        if choice == "none":
             return
         order, coefficients = model.friction_order, robot.parameters["par_Dl"]
         for i, link in enumerate(model.links):

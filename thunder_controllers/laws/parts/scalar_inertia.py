@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
 from thunder_controllers.laws.parts.friction import FrictionTerms
@@ -96,12 +93,11 @@ class ErrorDynamics:
         τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
 
     Args:
-        law: Its name, for errors.
         signals: Where what `ScalarInertia` and `joint_error` have is declared.
         M: At signals.q (n, n).
         C: At signals.q and signals.qd (n, n).
         G: At signals.q (n,).
-        options: Of the law; `friction` as `FrictionTerms` has it.
+        friction: As `FrictionTerms` has it.
 
     Attributes:
         e: (n,).
@@ -113,12 +109,9 @@ class ErrorDynamics:
         telemetry: The error, and β.
     """
 
-    def __init__(
-        self, law: str, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, friction: FrictionTerms) -> None:
         qd, reference = signals.qd, signals.reference
         self.e, self.e_dot = joint_error(signals)
-        friction = FrictionTerms(law, robot, qd, options)
         inertia = ScalarInertia(robot, signals, M)
         self.beta, (R_0, self.R_1) = inertia.beta, inertia.feedback_gains()
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
