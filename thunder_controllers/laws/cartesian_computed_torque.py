@@ -60,7 +60,7 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         bounded = accelerate_within(inverse, r, z, acceleration_limit(robot, signals))
         signals.describe_telemetry("task_share", unit="1", doc="Share of J q̈ that the bounds of q̈ allow.")
         qdd, telemetry["task_share"] = bounded.u, bounded.share
-    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb
+    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
     return signals.law(
         "cartesian_computed_torque",
         "Computed torque of the pose of the end effector.",

@@ -22,5 +22,5 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     friction = FrictionTerms(robot, qd, options["friction"])
 
     qdd = reference.qdd + R_1 * e_dot + R_0 * e
-    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb
+    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
     return signals.law("computed_torque", "Computed torque of the whole model.", effort, {}, {"joint_error": e})

@@ -30,6 +30,5 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     friction = FrictionTerms(robot, qd, options["friction"])
 
     feedforward = robot.inverse_dynamics(q, qd, reference.qd, reference.qdd)
-    feedforward += friction.viscous * reference.qd + friction.coulomb
-    effort = K_p * e + K_d * e_dot + feedforward
+    effort = K_p * e + K_d * e_dot + feedforward + friction.torque(reference.qd)
     return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, {}, {"joint_error": e})

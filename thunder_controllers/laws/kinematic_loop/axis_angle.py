@@ -76,7 +76,16 @@ class AxisAngleLoop:
         z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
         v_c_dot = signals.time_derivative(v_c)
         x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
-        self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, _speed_limit(robot, signals))
+        limits = robot.model.limits("velocity")
+        speed_limit = signals.gain(
+            "speed_limit",
+            size=robot.n,
+            default=np.where(np.isfinite(limits), SPEED_SHARE * limits, UNLIMITED_SPEED),
+            bounds=(1e-3, UNLIMITED_SPEED),
+            unit="rad/s|m/s",
+            doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
+        )
+        self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
         self.effort = J.T @ (L.T @ (K_p * e))
         self.next_state = {"damping": damping.next}
         self.telemetry = {**error.telemetry, **damping.telemetry}
@@ -85,54 +94,33 @@ class AxisAngleLoop:
 def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, SX, SX]:
     """Error that is fed to the law, v_c = L⁻¹(Lᵀ ξ_d + Λ e) and L; for a position task L = 1₃."""
     reference = signals.reference
-    e_near = clipped_norm(error.e[:3], _position_error_limit(signals))
-    v_linear = reference.twist[:3] + Lambda[:3] * e_near
-    if error.rows == 3:
-        return e_near, v_linear, SX.eye(3)
-    rotation = orientation_error(error.R, reference.rotation, _orientation_error_limit(signals))
-    feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), _angular_speed_limit(signals))
-    v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
-    L = ca.diagcat(SX.eye(3), rotation.L)
-    return ca.vertcat(e_near, rotation.e), ca.vertcat(v_linear, v_angular), L
-
-
-def _position_error_limit(signals: Signals) -> SX:
-    return signals.gain(
+    near = signals.gain(
         "position_error_limit",
         default=0.1,
         bounds=(1e-3, 10.0),
         unit="m",
         doc="Larger position errors are fed to the law at this length, so that it approaches from afar at Λ times it.",
     )
-
-
-def _orientation_error_limit(signals: Signals) -> SX:
-    return signals.gain(
+    e_near = clipped_norm(error.e[:3], near)
+    v_linear = reference.twist[:3] + Lambda[:3] * e_near
+    if error.rows == 3:
+        return e_near, v_linear, SX.eye(3)
+    safe_angle = signals.gain(
         "orientation_error_limit",
         default=1.0,
         bounds=(0.01, LARGEST_ORIENTATION_ERROR),
         unit="rad",
         doc="Larger orientation errors are fed to the law as if they were of this angle.",
     )
-
-
-def _angular_speed_limit(signals: Signals) -> SX:
-    return signals.gain(
+    fastest = signals.gain(
         "angular_speed_limit",
         default=2.0,
         bounds=(1e-2, 100.0),
         unit="rad/s",
         doc="The feedback of the orientation error turns the end effector no faster.",
     )
-
-
-def _speed_limit(robot: RobotExpressions, signals: Signals) -> SX:
-    limits = robot.model.limits("velocity")
-    return signals.gain(
-        "speed_limit",
-        size=robot.n,
-        default=np.where(np.isfinite(limits), SPEED_SHARE * limits, UNLIMITED_SPEED),
-        bounds=(1e-3, UNLIMITED_SPEED),
-        unit="rad/s|m/s",
-        doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
-    )
+    rotation = orientation_error(error.R, reference.rotation, safe_angle)
+    feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), fastest)
+    v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
+    L = ca.diagcat(SX.eye(3), rotation.L)
+    return ca.vertcat(e_near, rotation.e), ca.vertcat(v_linear, v_angular), L

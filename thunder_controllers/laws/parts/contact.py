@@ -33,9 +33,9 @@ class ContactObserver:
     """r = K_o(p − ∫(τ + Ĉᵀq̇ − Ĝ − τ_f + r)), p = M̂ q̇ [De Luca & Mattone 2003], and the adaptation that waits for it.
 
     r is what the estimates cannot predict of the effort, filtered: −ε of `PredictionError` with bandwidth K_o, exact in
-    discrete time for any K_o and period. Where they are wrong it is their error, too, and this must not hold them. So a
-    contact is a change: r̄ is the same residual over the last T seconds, both of the estimates in use, so that neither
-    their error nor their adaptation by itself makes a difference, and joint i is touched while
+    discrete time for any K_o and period. Where the estimates are wrong r holds their error too, and an error must not
+    keep them as they are. So a contact is a change of r: r̄ is the same residual over the last T seconds. Both are of
+    the estimates in use: neither their error nor their adaptation makes a difference. Joint i is touched while
 
         |r_i − r̄_i| > θ_i + χ (|r̄_i| + |τ_f,i|)  and  |r_i| > θ_i,
 
@@ -85,7 +85,14 @@ class ContactObserver:
         if options["contact"] == "freeze":
             if not self._estimates:
                 raise options.error("contact=freeze where nothing adapts", "contact=observe")
-            rate = reciprocal(_patience(signals))
+            patience = signals.gain(
+                "contact_patience",
+                default=3.0,
+                bounds=(0.01, 1e3),
+                unit="s",
+                doc="T, over which torque from outside becomes what is usual.",
+            )
+            rate = reciprocal(patience)
             lasting = residual("memory_", rate)
             gathered = self._weights(K_o, rate)
             usual = lasting / gathered[1]
@@ -109,7 +116,25 @@ class ContactObserver:
     def _detect(self, r: SX, expected: SX, uncertain: SX) -> None:
         """Hold the estimates where r is another than expected by more than χ of what is uncertain, and θ."""
         signals = self._signals
-        threshold, share, hold = _detection_gains(signals)
+        limits = signals.robot.model.limits("effort")
+        threshold = signals.gain(
+            "contact_threshold",
+            size=limits.size,
+            default=np.where(np.isfinite(limits), THRESHOLD + THRESHOLD_SHARE * limits, UNLIMITED),
+            bounds=(1e-6, 1e6),
+            unit="N·m|N",
+            doc="θ: the change of a joint's torque from outside beyond which it is a contact.",
+        )
+        share = signals.gain(
+            "contact_share", default=1.0, bounds=(0.0, 10.0), unit="1", doc="χ: θ grows by so much of what is usual."
+        )
+        hold = signals.gain(
+            "contact_hold",
+            default=0.2,
+            bounds=(0.0, 60.0),
+            unit="s",
+            doc="For which estimates are kept after a contact.",
+        )
         left = signals.state("contact_left", default=0.0, unit="s", doc="For which the estimates are still kept.")
         unusual = ca.fmin(ca.fabs(r - expected) - share * uncertain, ca.fabs(r)) > threshold
         left_next = ca.if_else(ca.mmax(unusual) > 0.0, hold, ca.fmax(left - signals.dt, 0.0))
@@ -117,33 +142,3 @@ class ContactObserver:
         self._next["contact_left"] = left_next
         signals.describe_telemetry("contact", unit="1", doc="1 while the estimates are kept for a contact, else 0.")
         self.telemetry["contact"] = self._contact
-
-
-def _patience(signals: Signals) -> SX:
-    return signals.gain(
-        "contact_patience",
-        default=3.0,
-        bounds=(0.01, 1e3),
-        unit="s",
-        doc="T, over which torque from outside becomes what is usual.",
-    )
-
-
-def _detection_gains(signals: Signals) -> tuple[SX, SX, SX]:
-    """θ (n,), χ and the hold time."""
-    limits = signals.robot.model.limits("effort")
-    threshold = signals.gain(
-        "contact_threshold",
-        size=limits.size,
-        default=np.where(np.isfinite(limits), THRESHOLD + THRESHOLD_SHARE * limits, UNLIMITED),
-        bounds=(1e-6, 1e6),
-        unit="N·m|N",
-        doc="θ: the change of a joint's torque from outside beyond which it is a contact.",
-    )
-    share = signals.gain(
-        "contact_share", default=1.0, bounds=(0.0, 10.0), unit="1", doc="χ: θ grows by so much of what is usual."
-    )
-    hold = signals.gain(
-        "contact_hold", default=0.2, bounds=(0.0, 60.0), unit="s", doc="For which estimates are kept after a contact."
-    )
-    return threshold, share, hold

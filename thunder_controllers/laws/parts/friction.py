@@ -47,6 +47,10 @@ class FrictionTerms:
             self.viscous[i] = sum(c * ca.fabs(qd[i]) ** k for k, c in enumerate(mine))
             self.coulomb[i] = link.coulomb * ca.tanh(qd[i] / SMOOTHING_VELOCITY)
 
+    def torque(self, velocity: SX) -> SX:
+        """F_V v + F_C sign(q̇), (n,)."""
+        return self.viscous * velocity + self.coulomb
+
 
 class FrictionAdaptation:
     """τ_f = Y_f φ̂, φ̂̇ = g(v) Γ_f⁻¹ Y_fᵀ s, Y_f = [diag(q̇_r), diag(tanh(q̇_r / v_s))], 0 ≤ φ̂ ≤ its bound.

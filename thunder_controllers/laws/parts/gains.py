@@ -155,11 +155,26 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.3g}") for value in values])
 
 
-def error_dynamics_gains(signals: Signals, size: int) -> tuple[ca.SX, ca.SX]:
-    """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,): accelerations, whatever the robot's inertia."""
+def error_dynamics_gains(signals: Signals, size: int, inertia: float | None = None) -> tuple[ca.SX, ca.SX]:
+    """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,), critically damped with Λ for a bandwidth by default.
+
+    They are accelerations, whatever the robot's inertia; or efforts, for an inertia [kg·m²].
+    """
+    scale, what = (1.0, "Acceleration") if inertia is None else (inertia, "Effort")
+    units = ("1/s²", "1/s") if inertia is None else ("N·m/rad", "N·m·s/rad")
     R_0 = signals.gain(
-        "R_0", size=size, default=100.0, bounds=(0.0, 1e5), unit="1/s²", doc="Acceleration per error, each by itself."
+        "R_0",
+        size=size,
+        default=BANDWIDTH**2 * scale,
+        bounds=(0.0, 1e5),
+        unit=units[0],
+        doc=f"{what} per error, each by itself.",
     )
     return R_0, signals.gain(
-        "R_1", size=size, default=20.0, bounds=(0.0, 1e3), unit="1/s", doc="Acceleration per rate of the error."
+        "R_1",
+        size=size,
+        default=2.0 * BANDWIDTH * scale,
+        bounds=(0.0, 1e3 if inertia is None else 1e4),
+        unit=units[1],
+        doc=f"{what} per rate of the error.",
     )
