@@ -136,6 +136,13 @@ def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None:
+    links = ["panda_link6", "panda_link7"]
+    (gamma,) = (gain for gain in build_law(panda, scheme, adapted_links=links).gains if gain.name == "gamma")
+    assert (gamma.size, gamma.unit) == (2, "N·m")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_true_parameters_stay(panda: RobotModel, scheme: str) -> None:
     """Exactly where nothing differs from the reference; and while moving but for what a period does."""
     law, rest = build_law(panda, scheme), np.zeros(7)

@@ -11,7 +11,7 @@ from laws import step
 
 from thunder_controllers.laws.cartesian_backstepping import cartesian_backstepping
 from thunder_dynamics.entries import EntryFlag
-from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law
 from thunder_dynamics.spatial import rot_axis
@@ -282,28 +282,6 @@ def test_a_position_task_leaves_the_orientation_free() -> None:
     np.testing.assert_array_equal(turned[0], still[0])
     # an arm in a horizontal plane: JJᵀ is singular in z, which damping of 1e-9 changes by 1e-9 over the other pivots
     assert_close((J @ telemetry["qd_r"])[:2], expected[:2], 1e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "message"),
-    [
-        (
-            {"links": "all"},
-            NameNotFoundError,
-            "law cartesian_backstepping: no option 'links'; valid: adapted_links",
-        ),
-        ({"adapted_links": ["hand"]}, NameNotFoundError, "panda: no link 'hand'; valid: panda_link1, panda_link2"),
-        ({"adapted_links": []}, LawError, r"adapted_links \[\]; valid: different links among"),
-        ({"task": "speed"}, LawError, "law cartesian_backstepping: task 'speed'; valid: pose, position"),
-        ({"friction": "some"}, LawError, "law cartesian_backstepping: friction 'some'; valid: none, adapted"),
-        ({"kinematic_loop": "mine"}, LawError, "cartesian_backstepping: kinematic_loop 'mine'; valid: axis_angle$"),
-    ],
-)
-def test_bad_options_are_refused(
-    robot: RobotExpressions, options: dict[str, object], kind: type[Exception], message: str
-) -> None:
-    with pytest.raises(kind, match=message):
-        cartesian_backstepping(robot, options)
 
 
 def test_a_robot_with_too_few_joints_is_refused() -> None:

@@ -179,7 +179,8 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
         ("cartesian_backstepping", "adaptation", SCHEMES),
         ("slotine_li", "rotors", "model, adapted"),
         ("variable_inertia", "friction", "model, none"),
-        ("cartesian_backstepping", "task", "pose, position"),
+        ("cartesian_backstepping", "task", "pose, position"),  # of its kinematic loop
+        ("cartesian_backstepping", "kinematic_loop", "axis_angle$"),
     ],
 )
 def test_values_that_an_option_does_not_have_are_refused(
