@@ -65,6 +65,21 @@ class AdaptationLimit:
         """Share ≤ 1 of adaptation that keeps its Δ YΓ⁻¹Yᵀ/K_d, `speed`, within the limit, shape of speed."""
         return SX(ca.fmin(1.0, self._limit / (speed + TINY)))
 
+    def moved(self, estimate: SX, Y: SX, rates: SX, s: SX, K_d: SX, force: SX | float = 0.0) -> SX:
+        """Parameters of joints after an Euler step of Γ⁻¹(Yᵀ κ s + force), κ the share of each joint.
+
+        Args:
+            estimate: (m,).
+            Y: Their regressor (n, m).
+            rates: Diagonal of Γ⁻¹ (m,).
+            s: q̇_r − q̇, (n,).
+            K_d: The law's feedback on s, (n,).
+            force: Beside Yᵀs, (m,).
+        """
+        speed = ca.sum2(Y * Y * ca.repmat(rates.T, s.numel(), 1))
+        kept = self.share_kept(ca.densify(speed) * self.per_damping(K_d, s.numel()))
+        return SX(estimate + self._dt * rates * (Y.T @ (kept * s) + force))
+
 
 class Estimates:
     """π̂ of the adapted links, their bounds, and the box about the nominal values that a sampled loop bears.

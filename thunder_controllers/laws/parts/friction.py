@@ -107,24 +107,14 @@ class FrictionAdaptation:
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
         self.rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
-        self._dt = signals.dt
         Y = _basis(qd_r)
         self.effort = Y @ self.estimate
         self.regressor = ca.diag(opened(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd), speed)) @ Y
         self.measured = _basis(signals.qd), opened(ca.fabs(signals.qd), speed)
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
-        """Next state: φ̂ after one Euler step, clamped to its bounds.
-
-        Args:
-            s: q̇_r − q̇, (n,).
-            K_d: The law's feedback on s, (n,).
-            limit: What slows each joint's adaptation where it would be too fast for its damping.
-            force: Beside Y_fᵀs, (2 n,).
-        """
-        speed = ca.sum2(self.regressor * self.regressor * ca.repmat(self.rates.T, s.numel(), 1))
-        kept = limit.share_kept(ca.densify(speed) * limit.per_damping(K_d, s.numel()))
-        moved = self.estimate + self._dt * self.rates * (self.regressor.T @ (kept * s) + force)
+        """Next state: φ̂ after one Euler step, clamped to its bounds; arguments as of `AdaptationLimit.moved`."""
+        moved = limit.moved(self.estimate, self.regressor, self.rates, s, K_d, force)
         return {"friction_hat": self.bounded(moved)}
 
     def bounded(self, phi: SX) -> SX:
