@@ -243,7 +243,9 @@ def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: 
     for angle in (0.2, 1.0, 2.0, 3.0):
         rotation = rot_axis((0.6, 0.0, 0.8), angle) @ T[:3, :3]
         reference = {"position": T[:3, 3], "rotation": rotation, "twist": np.zeros(6), "acceleration": np.zeros(6)}
-        turn = (evaluate(robot, "J_ee", {"q": q}) @ step(law, q, qd, reference, gains=gains)[2]["qd_r"]).ravel()[3:]
+        telemetry = step(law, q, qd, reference, gains=gains)[2]
+        turn = (evaluate(robot, "J_ee", {"q": q}) @ telemetry["qd_r"]).ravel()[3:]
+        assert telemetry["orientation_cosine"] == pytest.approx(np.cos(angle))  # the true angle is reported
         assert 0.3 < np.linalg.norm(turn) <= 0.5
         assert_close(turn / np.linalg.norm(turn), np.array([0.6, 0.0, 0.8]), 1e-9)
 

@@ -48,7 +48,7 @@ def test_error_and_its_map_are_their_definitions_by_frame_axes(seed: int, angle:
 def test_error_rate_is_l_transposed_omega_d_minus_l_omega(seed: int, angle: float) -> None:
     R, R_d, _ = pair(seed, angle)
     omega, omega_d = np.random.default_rng(seed + 1).normal(size=(2, 3))
-    _, L, _ = error_at(R, R_d)
+    _, L = error_at(R, R_d)
 
     def moved(t: float) -> np.ndarray:
         turn = [rot_axis(tuple(w / np.linalg.norm(w)), t * np.linalg.norm(w)) for w in (omega, omega_d)]
@@ -79,7 +79,7 @@ def test_clipping_is_continuous(seed: int) -> None:
 
 @given(seeds, st.floats(0.0, np.pi))
 def test_error_stays_bounded_and_its_map_invertible(seed: int, angle: float) -> None:
-    e, L, _ = error_at(*pair(seed, angle)[:2])
+    e, L = error_at(*pair(seed, angle)[:2])
     assert np.isfinite(e).all() and np.linalg.norm(e) <= np.sin(SAFE) + EXACT
     # L of angle θ has singular values 1 (the axis), and |½(1 + e^{iθ})…| no smaller than cos θ ≥ cos 60°
     assert np.linalg.svd(L, compute_uv=False)[-1] >= np.cos(SAFE) - 1e-9
