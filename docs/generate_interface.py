@@ -26,7 +26,7 @@ from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law
+from thunder_dynamics.law import Law, Option, options_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ros-interface.md"
@@ -155,9 +155,11 @@ def _gain_section() -> str:
     for name, entry in sorted(law_builders().items()):
         if entry.module.startswith("thunder_controllers."):
             law = entry.load()(robot, {})
+            options = [_option(option) for option in options_of(entry.load())]
             parts += [
                 f"### {name}",
                 _law_text(law),
+                *([table(("option", "values", "meaning"), options)] if options else []),
                 table(("gain", "size", "default", "unit", "bounds", "meaning"), map(_gain, law.gains)),
             ]
     return "\n\n".join(parts)
@@ -166,6 +168,10 @@ def _gain_section() -> str:
 def _law_text(law: Law) -> str:
     reference = law.reference_kind.name.lower()
     return f"{law.description} Its reference is of the kind *{reference}*."
+
+
+def _option(option: Option) -> tuple[str, ...]:
+    return f"`{option.name}`", ", ".join(f"`{value}`" for value in option.choices) or "–", option.doc
 
 
 def _gain(entry: Entry) -> tuple[str, ...]:

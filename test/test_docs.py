@@ -32,7 +32,7 @@ def test_commands_name_files_that_exist(page: Path) -> None:
 def test_the_laws_that_are_shown_build() -> None:
     text = (ROOT / "docs" / "writing-a-law.md").read_text()
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(from .*?)```", text, re.DOTALL):
+    for code in re.findall(r"```python\n((?:from|import) .*?)```", text, re.DOTALL):
         exec(compile(code, "writing-a-law.md", "exec"), names)
     robot = RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml"))
     for name, states in (("spring_and_damper", []), ("slotine_li", ["pi_hat"])):

@@ -28,7 +28,7 @@ from platformdirs import user_cache_path
 from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.codegen.fingerprint import content_hash
-from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, nearest
+from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
@@ -206,6 +206,21 @@ def law_builders() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="thunder.laws")}
 
 
+def law_entry(name: str) -> EntryPoint:
+    """Entry point of an installed control law.
+
+    Raises:
+        NameNotFoundError: with the laws there are, or with what replaces a law of a former release, as its package has
+            it in the group `thunder.former_laws`.
+    """
+    known = law_builders()
+    if name not in known:
+        former = {entry.name: entry for entry in entry_points(group="thunder.former_laws")}
+        valid = loaded(former[name]) if name in former else nearest(name, sorted(known))
+        raise NameNotFoundError(f"no law '{name}'", valid=valid)
+    return known[name]
+
+
 def law_modules(laws: Iterable[EntryPoint]) -> list[str]:
     """Modules whose source determines laws: their own, and every part that a law finds by its name."""
     found = [entry.module for entry in laws]
@@ -225,14 +240,11 @@ class _Request:
     functions: tuple[str, ...]
 
     def law_entries(self) -> list[EntryPoint]:
-        known = law_builders()
         names = [name for name, _ in self.laws]
         for name in names:
-            if name not in known:
-                raise NameNotFoundError(f"no law '{name}'", valid=nearest(name, sorted(known)))
             if names.count(name) > 1:
                 raise BuildError(f"law '{name}' is asked for twice", valid="each law once")
-        return [known[name] for name in names]
+        return [law_entry(name) for name in names]
 
     def digest(self) -> str:
         if self.user_functions is not None:

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thunder_dynamics.errors import ModelError, NameNotFoundError, nearest, option
+from thunder_dynamics.errors import LawError, ModelError, NameNotFoundError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling as Coupling
 from thunder_dynamics.joints import Elasticity as Elasticity
@@ -329,6 +330,36 @@ class RobotModel:
         if link not in self.link_names:
             raise NameNotFoundError(f"no link '{link}'", where=self.name, valid=nearest(link, self.link_names))
         return self.link_names.index(link)
+
+    def select_links(self, adapted: Any, known: Any = None) -> tuple[int, ...]:
+        """Indices of the links that adapt: those that are named, all for "all", or all that are not known.
+
+        Without either it is the link of the end effector.
+
+        Raises:
+            LawError: if both are given, names are missing or twice, or every link is known.
+            NameNotFoundError: for a link that the robot does not have.
+        """
+        if adapted is None and known is None:
+            return (self.ee_link,)
+        if adapted is not None and known is not None:
+            raise LawError("both adapted_links and known", valid="one of them")
+        option, given = ("known", known) if adapted is None else ("adapted_links", adapted)
+        names = [given] if isinstance(given, str) else list(given)
+        if names == ["all"] and known is None:
+            return tuple(range(self.n))
+        if not names or len(set(names)) != len(names):
+            raise LawError(f"{option} {names}", valid=f"different links among {', '.join(self.link_names)}, or 'all'")
+        indices = tuple(self.index_of(name) for name in names)
+        if known is None:
+            return indices
+        if len(indices) == self.n:
+            raise LawError("every link is known", valid="adaptation=none")
+        return tuple(i for i in range(self.n) if i not in indices)
+
+    def limits(self, kind: str) -> FloatArray:
+        """A field of `Limits` of every joint, shape (n,), infinite where there is none."""
+        return np.array([getattr(link.joint.limits, kind) for link in self.links])
 
     def path(self, link: int) -> tuple[int, ...]:
         """Indices of the links from the base to `link`, itself included."""

@@ -9,7 +9,6 @@ from evaluation import assert_close, evaluate, load_robot, numeric
 from laws import packed, slotine_li, step
 from robots import random_state
 
-from thunder_controllers.laws.parts.options import adapted_links
 from thunder_dynamics.entries import EntryFlag, make_entry
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
@@ -330,17 +329,22 @@ def test_a_law_of_ones_own_is_its_formula(robot: RobotExpressions) -> None:
     assert_close(next_state["pi_hat"], expected, 1e-13)
 
 
-def test_adapted_links_are_names_all_or_the_last_one(robot: RobotExpressions) -> None:
-    model = robot.model
-    assert adapted_links(model, None) == (2,)
-    assert adapted_links(model, "all") == adapted_links(model, ["all"]) == (0, 1, 2)
-    assert adapted_links(model, "link2") == adapted_links(model, ["link2"]) == (1,)
-    assert adapted_links(model, ["link3", "link1"]) == (2, 0)
-    for bad in ([], ["link1", "link1"]):
-        with pytest.raises(LawError, match="adapted_links .*; valid: different links among link1"):
-            adapted_links(model, bad)
+def test_adapted_links_are_names_all_the_last_one_or_those_that_are_not_known(robot: RobotExpressions) -> None:
+    select = robot.model.select_links
+    assert select(None) == (2,)
+    assert select("all") == select(["all"]) == (0, 1, 2)
+    assert select("link2") == select(["link2"]) == (1,)
+    assert select(["link3", "link1"]) == (2, 0)
+    assert select(None, "link2") == select(None, ["link2"]) == (0, 2)
+    for option, given in (("adapted_links", ([],)), ("known", (None, ["link1", "link1"]))):
+        with pytest.raises(LawError, match=f"{option} .*; valid: different links among link1"):
+            select(*given)
+    with pytest.raises(LawError, match="both adapted_links and known; valid: one of them"):
+        select("all", ["link1"])
+    with pytest.raises(LawError, match="every link is known; valid: adaptation=none"):
+        select(None, ["link1", "link2", "link3"])
     with pytest.raises(NameNotFoundError, match="planar3r: no link 'hand'; valid: link1, link2, link3"):
-        adapted_links(model, "hand")
+        select("hand")
 
 
 def test_estimates_are_adapted_states_that_start_at_the_model(robot: RobotExpressions) -> None:

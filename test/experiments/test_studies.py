@@ -27,9 +27,10 @@ from thunder_controllers.experiments.studies.rpr_partially_known import base_par
 from thunder_controllers.experiments.studies.unknown_tool import CHOSEN, unknown_tool
 from thunder_controllers.experiments.studies.variable_inertia import variable_inertia
 from thunder_controllers.experiments.table import find, make_document, missed
-from thunder_controllers.laws.adaptation.scheme import DEFAULT
+from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.scenario import RunConfig
+from thunder_dynamics.law import options_of
 
 pytestmark = pytest.mark.slow
 
@@ -108,7 +109,7 @@ def test_every_scheme_starts_from_the_same_possible_bodies_and_the_chosen_one_is
         assert all(first == next(iter(members.values())) for first in members.values())
     for seed in range(20):
         Body.model_validate(first_estimate(seed))  # refuses what no body is
-    assert CHOSEN_SCHEME == DEFAULT
+    assert next(one.choices[0] for one in options_of(slotine_li) if one.name == "adaptation") == CHOSEN_SCHEME
 
 
 def test_both_forms_meet_the_same_arms() -> None:

@@ -18,11 +18,10 @@ from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import LawRequest, build, law_builders
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind
+from thunder_dynamics.law import Law, ReferenceKind, options_of
 from thunder_dynamics.model import RobotModel
 
 FIXED = {"adaptation": "none"}
-ADAPTIVE = ("slotine_li", "partially_known")
 SCHEMES = "consistent, composite, consistent_composite, gradient, natural, natural_composite, projected, none"
 
 
@@ -80,15 +79,14 @@ def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
     """The adaptive laws with the schemes that are no default, compiled."""
     laws: list[LawRequest] = [
         ("cartesian_backstepping", {"adaptation": "natural"}),
-        ("slotine_li", {"adaptation": "natural_composite"}),
-        ("partially_known", {"adaptation": "consistent_composite"}),
+        ("slotine_li", {"adaptation": "consistent_composite"}),
     ]
     model = MODELS["panda"]
     return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", range(3))
+@pytest.mark.parametrize("index", range(2))
 def test_every_adaptation_scheme_compiled_is_the_symbolic_one(
     other_schemes: tuple[Library, list[LawRequest]], panda: RobotExpressions, index: int
 ) -> None:
@@ -156,29 +154,14 @@ def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, referenc
 # --- the fixed form of adaptive laws ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
-@pytest.mark.parametrize("adapted", [None, "all"])
-def test_an_adaptive_law_with_true_parameters_is_the_fixed_one(
-    panda: RobotExpressions, name: str, adapted: str | None
-) -> None:
-    adaptive = build_law(name, panda, **({} if adapted is None else {"adapted_links": adapted}))
-    fixed = build_law(name, panda, **FIXED)
+@pytest.mark.parametrize("links", [{}, {"adapted_links": "all"}, {"known": ["panda_link1", "panda_link3"]}])
+def test_an_adaptive_law_with_true_parameters_is_the_fixed_one(panda: RobotExpressions, links: dict[str, Any]) -> None:
+    adaptive, fixed = build_law("slotine_li", panda, **links), build_law("slotine_li", panda, **FIXED)
     assert fixed.state == () and "gamma" not in [gain.name for gain in fixed.gains]
     rng = np.random.default_rng(1)
     for _ in range(5):
         q, qd, reference = joint_sample(rng, 7)
         assert_close(step(adaptive, q, qd, reference)[0], step(fixed, q, qd, reference)[0], 1e-12)
-
-
-def test_partially_known_is_slotine_li_with_the_quotient_of_its_gains(panda: RobotExpressions) -> None:
-    rng = np.random.default_rng(2)
-    K_p, K_d = rng.uniform(50.0, 100.0, 7), rng.uniform(5.0, 20.0, 7)
-    one, other = (build_law(name, panda, adapted_links="all") for name in ADAPTIVE)
-    q, qd, reference = joint_sample(rng, 7)
-    slotine = step(one, q, qd, reference, gains={"Lambda": K_p / K_d, "K_d": K_d})
-    known = step(other, q, qd, reference, gains={"K_p": K_p, "K_d": K_d})
-    assert_close(known[0], slotine[0], 1e-12)
-    assert_close(known[1]["pi_hat"], slotine[1]["pi_hat"], 1e-12)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
@@ -194,15 +177,10 @@ def test_options_that_a_law_does_not_have_are_refused(panda: RobotExpressions, n
     ("name", "option", "valid"),
     [
         ("cartesian_backstepping", "adaptation", SCHEMES),
-        ("slotine_li", "adaptation", SCHEMES),
-        ("partially_known", "adaptation", SCHEMES),
-        ("computed_torque", "friction", "model, none"),
-        ("pd_plus", "friction", "model, none"),
+        ("slotine_li", "rotors", "model, adapted"),
         ("variable_inertia", "friction", "model, none"),
-        ("variable_inertia_adaptive", "friction", "model, none"),
-        ("cartesian_computed_torque", "friction", "model, none"),
-        ("cartesian_computed_torque", "task", "pose, position"),
-        ("cartesian_impedance", "task", "pose, position"),
+        ("cartesian_backstepping", "task", "pose, position"),  # of its kinematic loop
+        ("cartesian_backstepping", "kinematic_loop", "axis_angle$"),
     ],
 )
 def test_values_that_an_option_does_not_have_are_refused(
@@ -212,17 +190,37 @@ def test_values_that_an_option_does_not_have_are_refused(
         build_law(name, panda, **{option: "red"})
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
-def test_links_to_adapt_without_adaptation_are_refused(panda: RobotExpressions, name: str) -> None:
-    with pytest.raises(LawError, match=f"law {name}: adapted_links with adaptation=none; valid: one of them"):
-        build_law(name, panda, **FIXED, adapted_links="all")
+@pytest.mark.parametrize("links", [{"adapted_links": "all"}, {"known": ["panda_link1"]}])
+def test_links_to_adapt_without_adaptation_are_refused(panda: RobotExpressions, links: dict[str, Any]) -> None:
+    with pytest.raises(LawError, match="law slotine_li: links to adapt with adaptation=none; valid: one of them"):
+        build_law("slotine_li", panda, **FIXED, **links)
 
 
-def test_a_cartesian_law_that_inverts_says_how_many_joints_it_needs(rpr: RobotExpressions) -> None:
-    with pytest.raises(LawError, match="need as many joints, not 3; valid: task=position"):
+def test_a_law_says_its_options_before_it_is_built() -> None:
+    declared = {option.name: option.choices for option in options_of(law_builders()["cartesian_backstepping"].load())}
+    assert declared["adaptation"] == tuple(SCHEMES.split(", "))
+    assert declared["redundancy"] == ("posture", "joint_limits", "none")  # of the kinematic loop by default
+    assert declared["known"] == ()
+
+
+def test_a_law_of_a_former_release_is_refused_with_what_it_is_now(panda: RobotExpressions) -> None:
+    with pytest.raises(NameNotFoundError, match="no law 'partially_known'; valid: slotine_li with gains Lambda = K_p/"):
+        build(panda.model, laws=["partially_known"])
+
+
+def test_known_links_are_those_that_do_not_adapt(panda: RobotExpressions) -> None:
+    q, qd, reference = joint_sample(np.random.default_rng(2), 7)
+    adapted = ["panda_link2", "panda_link5"]
+    known = [name for name in panda.model.link_names if name not in adapted]
+    laws = (build_law("slotine_li", panda, **links) for links in ({"known": known}, {"adapted_links": adapted}))
+    one, other = (step(law, q, qd, reference) for law in laws)
+    np.testing.assert_array_equal(one[0], other[0])
+    np.testing.assert_array_equal(one[1]["pi_hat"], other[1]["pi_hat"])
+
+
+def test_a_cartesian_law_that_inverts_needs_the_joints(rpr: RobotExpressions) -> None:
+    with pytest.raises(LawError, match="law cartesian_computed_torque: a pose task needs 6 joints, rpr has 3"):
         build_law("cartesian_computed_torque", rpr)
-    with pytest.raises(LawError, match="not 2; valid: a robot of at least three joints"):
-        build_law("cartesian_computed_torque", RobotExpressions(load_robot("sea2")))
     assert build_law("cartesian_impedance", rpr).step.size_out("effort") == (3, 1)  # nothing is inverted
 
 
@@ -253,7 +251,7 @@ def test_pd_plus_feeds_viscous_friction_forward_at_the_velocity_that_is_wanted(r
 
 
 @pytest.mark.parametrize(
-    "name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive", *ADAPTIVE]
+    "name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive", "slotine_li"]
 )
 def test_on_its_reference_the_effort_is_inverse_dynamics(panda: RobotExpressions, name: str) -> None:
     q, qd, reference = joint_sample(np.random.default_rng(3), 7)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
 from evaluation import load_robot
-from laws import step
+from laws import packed, step, unpacked
 
 from thunder_controllers.host import Controller, Library, Options
 from thunder_controllers.laws.adaptation.gradient import GradientAdaptation
@@ -19,9 +18,9 @@ from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_dynamics.build import build
-from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Options as LawOptions
 from thunder_dynamics.model import RobotModel
 
 TRUE = np.array([0.2, 0.1, 0.05])
@@ -154,11 +153,18 @@ class FeedingForward(GradientAdaptation):
         return 3.0 * qd_r + 2.0 * qdd_r
 
 
-def test_what_a_scheme_feeds_forward_is_in_the_effort(monkeypatch: pytest.MonkeyPatch) -> None:
-    schemes = {"plain": GradientAdaptation, "mine": FeedingForward}
-    entries = {name: SimpleNamespace(name=name, load=lambda kind=kind: kind) for name, kind in schemes.items()}
-    monkeypatch.setattr(split_dynamics, "schemes", lambda: entries)
-    efforts = [some_step(law(arm(), adaptation=name))[0] for name in schemes]
+def test_what_a_scheme_feeds_forward_is_in_the_effort() -> None:
+    efforts = []
+    for scheme in (GradientAdaptation, FeedingForward):
+        signals = Signals(RobotExpressions(arm()), ReferenceKind.JOINT)
+        qd_r = signals.reference.qd + 10.0 * (signals.reference.q - signals.q)
+        options = LawOptions("split", split_dynamics.OPTIONS, {})
+        options.parts["adaptation"] = scheme
+        qdd_r, s = signals.time_derivative(qd_r), qd_r - signals.qd
+        model = split_dynamics.SplitDynamics(signals.robot, signals, qd_r, qdd_r, options)
+        signals.describe_telemetry("s", size=3, unit="rad/s", doc="s")
+        built = signals.law("split", "Split dynamics.", model.effort, model.step(s, 1.0, 10.0), {"s": s})
+        efforts.append(some_step(built)[0])
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1, 1, (2, 3))
     e, e_dot, _ = rng.uniform(-0.1, 0.1, (3, 3))
@@ -166,6 +172,13 @@ def test_what_a_scheme_feeds_forward_is_in_the_effort(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(efforts[1] - efforts[0], 3.0 * qd_r + 2.0 * reference_acceleration(), rtol=1e-9)
 
 
-def test_other_rotors_are_refused() -> None:
-    with pytest.raises(LawError, match="rotors 'guessed'"):
-        law(arm(), rotors="guessed")
+def test_the_observer_of_contacts_waits_for_rotors_that_adapt() -> None:
+    built = law(arm(), rotors="adapted", contact="freeze")
+    assert {"rotor_hat", "memory_filtered_effort"} <= {entry.name for entry in built.state}
+    q, rest = np.array([0.3, -0.2, 0.4]), np.zeros(3)
+    first = unpacked(built.state, np.asarray(built.initial(q, rest, packed(built.gains))).ravel())
+    reference = {"q": q, "qd": rest, "qdd": np.ones(3)}
+    pushed = {**first, "contact_left": 0.1}
+    held, free = (step(built, q, rest, reference, state, {"rest_speed": 0.0})[1] for state in (pushed, first))
+    np.testing.assert_array_equal(held["rotor_hat"], first["rotor_hat"])
+    assert held["contact_left"] > 0.0 == free["contact_left"]

@@ -186,8 +186,6 @@ CLAIMS = {
     "variable_inertia": Claim(variable_inertia_energy, variable_inertia_rate),
     "slotine_li": Claim(*ADAPTIVE, ALL, SLOW, compensates_friction=False),
     "slotine_li fixed": Claim(*ADAPTIVE, FIXED, compensates_friction=False),
-    "partially_known": Claim(*ADAPTIVE, ALL, SLOW, compensates_friction=False),
-    "partially_known fixed": Claim(*ADAPTIVE, FIXED, compensates_friction=False),
     "gravity_compensation": Claim(gravity_compensation_energy, gravity_compensation_rate, compensates_friction=False),
     "cartesian_computed_torque": Claim(cartesian_computed_torque_energy, cartesian_computed_torque_rate, gains=FAR),
     "cartesian_impedance": Claim(cartesian_impedance_energy, cartesian_impedance_rate, compensates_friction=False),

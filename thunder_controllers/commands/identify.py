@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.commands.compiled import single_joint_library
 from thunder_controllers.commands.terminal import print_table
@@ -71,8 +72,8 @@ def identify(
         click.echo(json.dumps(_document(found, library), ensure_ascii=False))
     else:
         _show(found, library)
-        if rotors:
-            click.echo(rotor_entries(model, found, is_yaml=Path(model.source).suffix in YAML_SUFFIXES))
+        if found.rotors is not None:
+            click.echo(rotor_entries(model, *found.rotors, is_yaml=Path(model.source).suffix in YAML_SUFFIXES))
     if plot is not None:
         from thunder_controllers.report.validation import draw_validation
 
@@ -103,10 +104,8 @@ def _show(found: RobotFit, library: Library) -> None:
     click.echo(f"{len(found.base.kept)} base parameters, condition {found.condition:.3g}; SI units")
 
 
-def rotor_entries(model: RobotModel, found: RobotFit, *, is_yaml: bool) -> str:
+def rotor_entries(model: RobotModel, rotors: NDArray[np.float64], stds: NDArray[np.float64], *, is_yaml: bool) -> str:
     """What the rotors that were found are in the robot file; those that the motion does not tell stay unknown."""
-    column = TERMS.index("rotor")
-    rotors, stds = found.joints[:, column], found.joints_std[:, column]
     is_told = stds <= TOLD * rotors
     told = [(link, rotor) for link, rotor, sure in zip(model.links, rotors, is_told, strict=True) if sure]
     unknown = ", ".join(joint for joint, sure in zip(model.joint_names, is_told, strict=True) if not sure)

@@ -10,8 +10,8 @@ import click
 from thunder_controllers.commands.info import function_rows
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.resources import SCENARIOS, share, shipped
-from thunder_dynamics.build import law_builders
-from thunder_dynamics.cli import robot_argument
+from thunder_dynamics.build import law_builders, law_entry
+from thunder_dynamics.cli import complete_law, robot_argument
 from thunder_dynamics.errors import loaded
 from thunder_dynamics.readers import load_model, named_robots
 from thunder_dynamics.readers.command_options import reading_options
@@ -19,7 +19,7 @@ from thunder_dynamics.readers.command_options import reading_options
 
 @click.group("list")
 def listing() -> None:
-    """List laws, robots, scenarios, or the functions of a robot."""
+    """List laws, the options of a law, robots, scenarios, or the functions of a robot."""
 
 
 @listing.command()
@@ -27,6 +27,16 @@ def laws() -> None:
     """List the control laws that are installed."""
     known = {name: inspect.getdoc(loaded(entry)) or "–" for name, entry in sorted(law_builders().items())}
     print_table([["law", "what it does"], *([name, text.splitlines()[0]] for name, text in known.items())], left=2)
+
+
+@listing.command()
+@click.argument("law", shell_complete=complete_law)
+def options(law: str) -> None:
+    """List the options of LAW, and the values of each, the default first."""
+    from thunder_dynamics.law import options_of
+
+    rows = ([one.name, ", ".join(one.choices) or "–", one.doc] for one in options_of(loaded(law_entry(law))))
+    print_table([["option", "values", "what it is"], *rows], left=3)
 
 
 @listing.command()

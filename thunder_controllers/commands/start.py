@@ -114,7 +114,7 @@ def _scenario(model: RobotModel, path: str, options: dict[str, Any]) -> dict[str
     joints = [link.joint for link in model.links]
     frequencies = [FREQUENCIES[i % len(FREQUENCIES)] for i in range(model.n)]
     centre = [_middle(joint) for joint in joints]
-    law: dict[str, Any] = {"name": "partially_known", **({"options": {"friction": "adapted"}} if rubs else {})}
+    law: dict[str, Any] = {"name": "slotine_li", **({"options": {"friction": "adapted"}} if rubs else {})}
     return {
         "robot": path,
         **own,

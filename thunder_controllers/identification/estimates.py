@@ -8,7 +8,7 @@ import numpy as np
 
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit
+from thunder_controllers.identification.robot_fit import RobotFit
 
 
 def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> None:
@@ -28,7 +28,7 @@ def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> 
     adapted = [entry.name for entry in configuration.law.state]
     if FRICTION in adapted:
         estimates[FRICTION] = np.concatenate([found.joints[:, 0], found.joints[:, 1]])
-    if ROTORS in adapted and found.joints.shape[1] > TERMS.index("rotor"):
-        estimates[ROTORS] = found.joints[:, TERMS.index("rotor")]
+    if ROTORS in adapted and found.rotors is not None:
+        estimates[ROTORS] = found.rotors[0]
     session = ControlSession(configuration, Options(), estimates=estimates)
     save_estimates(path, configuration, session.snapshot())

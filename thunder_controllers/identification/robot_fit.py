@@ -104,6 +104,12 @@ class RobotFit:
     predicted_by_bodies: FloatArray
 
     @property
+    def rotors(self) -> tuple[FloatArray, FloatArray] | None:
+        """Rotor inertias and their standard deviations, each (n,); None if they were not asked for."""
+        column = TERMS.index("rotor")
+        return (self.joints[:, column], self.joints_std[:, column]) if self.joints.shape[1] > column else None
+
+    @property
     def std(self) -> FloatArray:
         """Standard deviations of the base parameters."""
         return np.sqrt(np.diag(self.fit.covariance))

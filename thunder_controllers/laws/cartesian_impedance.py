@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
+from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.gains import FASTEST, stiffness_by_inertia, task_damping_by_inertia
-from thunder_controllers.laws.parts.options import check_options
-from thunder_controllers.laws.parts.task import task_error
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 from thunder_dynamics.spatial import vee
 
 SX = ca.SX
@@ -21,31 +17,27 @@ DAMPING = (30.0, 2.0)
 """Largest defaults, of translation and rotation [N/m, N·m/rad] and [N·s/m, N·m·s/rad]."""
 
 
-def cartesian_impedance(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes(task.OPTION)
+def cartesian_impedance(robot: RobotExpressions, options: Options) -> Law:
     """τ = Jᵀ(f + D(ξ_d − J q̇)) − d M q̇ + G,  f = [K_v(p_d − p) ; −2 R vee(A R_dᵀR)]   [Hogan 1985, part II].
 
     K = diag(K_v, K_ω), A = ½ tr(K_ω)1 − K_ω. About a desired pose f = K e: at rest a push w displaces the end effector
     by K⁻¹w. f is the gradient of U = ½ (p_d − p)ᵀK_v(p_d − p) + (1 − cos θ) rᵀK_ω r. With an exact model and a
     reference at rest V = ½ q̇ᵀM q̇ + U falls at the rate −ξᵀD ξ − d q̇ᵀM q̇, from every orientation. D damps light
     directions and d heavy ones and the null space, whatever the inertia. Nothing is inverted: no pose is singular.
-
-    Args:
-        robot: Any robot.
-        options: `task`, "pose" (default) or "position", which leaves the orientation free.
     """
-    check_options("cartesian_impedance", options, ("task",))
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd, rest = signals.q, signals.qd, SX.zeros(robot.n)
-    task = task_error("cartesian_impedance", robot, signals, options)
-    K, D, d = _gains(robot, signals, task.rows)
+    error = task.task_error(robot, signals, options, inverts=False)
+    K, D, d = _gains(robot, signals, error.rows)
 
-    force = K[:3] * task.e[:3]
-    if task.rows == 6:
+    force = K[:3] * error.e[:3]
+    if error.rows == 6:
         A = 0.5 * ca.sum1(K[3:]) * SX.eye(3) - ca.diag(K[3:])
-        force = ca.vertcat(force, -2.0 * task.R @ vee(A @ signals.reference.rotation.T @ task.R))
-    effort = task.J.T @ (force + D * task.e_dot) + robot.inverse_dynamics(q, rest, rest, -d * qd)
+        force = ca.vertcat(force, -2.0 * error.R @ vee(A @ signals.reference.rotation.T @ error.R))
+    effort = error.J.T @ (force + D * error.e_dot) + robot.inverse_dynamics(q, rest, rest, -d * qd)
     description = "Springs and dampers at the end effector."
-    return signals.law("cartesian_impedance", description, effort, {}, task.telemetry)
+    return signals.law("cartesian_impedance", description, effort, {}, error.telemetry)
 
 
 def _gains(robot: RobotExpressions, signals: Signals, rows: int) -> tuple[SX, SX, SX]:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from thunder_controllers.laws.parts.friction import FrictionTerms
+from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains
-from thunder_controllers.laws.parts.options import check_options
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-def computed_torque(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes(COMPENSATION)
+def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M(q̈_d + R_1 ė + R_0 e) + C q̇ + G + F_V q̇ + F_C sign(q̇),  e = q_d − q   [Luh, Walker & Paul 1980].
 
     With an exact model ë + R_1 ė + R_0 e = 0: every joint by itself, linear, the same at every pose.
-
-    Args:
-        robot: Any robot.
-        options: `friction`, "model" (default) or "none", which leaves its terms out.
     """
-    check_options("computed_torque", options, ("friction",))
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference = signals.q, signals.qd, signals.reference
     R_0, R_1 = error_dynamics_gains(signals, robot.n)
     e, e_dot = joint_error(signals)
-    friction = FrictionTerms("computed_torque", robot, qd, options)
+    friction = FrictionTerms(robot, qd, options["friction"])
 
     qdd = reference.qdd + R_1 * e_dot + R_0 * e
-    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.viscous * qd + friction.coulomb
+    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
     return signals.law("computed_torque", "Computed torque of the whole model.", effort, {}, {"joint_error": e})

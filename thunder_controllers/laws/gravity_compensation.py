@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
 from thunder_controllers.laws.parts.gains import LARGEST, damping_by_inertia
-from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 DAMPING_SHARE = 0.05
 """Of the damping by inertia; without any, delayed compensation of gravity lets the arm swing."""
 
 
-def gravity_compensation(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes()
+def gravity_compensation(robot: RobotExpressions, options: Options) -> Law:
     """τ = G(q) − K_d q̇.
 
     With an exact model the kinetic energy ½ q̇ᵀM q̇ falls at the rate −q̇ᵀK_d q̇: every pose is one of rest.
-
-    Args:
-        robot: Any robot.
-        options: None.
     """
-    check_options("gravity_compensation", options, ())
     signals = Signals(robot, ReferenceKind.JOINT)
     K_d = signals.gain(
         "K_d",

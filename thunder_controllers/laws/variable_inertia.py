@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from thunder_controllers.laws.parts.options import check_options
+from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-def variable_inertia(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes(COMPENSATION)
+def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     """τ = M(q̈_d + β⁻¹ Z q̇_d) + β⁻¹M(R_0 e + R_1 ė) + (1 − β⁻¹M) Z q̇ + G + F_C sign(q̇),  Z = C + F_V,  e = q_d − q.
 
         μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_1 ‖q̇‖,  β(0) = tr(M)/n
@@ -22,11 +20,10 @@ def variable_inertia(robot: RobotExpressions, options: Mapping[str, Any]) -> Law
 
     Args:
         robot: Any robot; with joints of both kinds the one inertia β stands for [kg·m²] and [kg] alike.
-        options: `friction`, "model" (default) or "none", which leaves its terms out.
     """
-    check_options("variable_inertia", options, ("friction",))
     signals = Signals(robot, ReferenceKind.JOINT)
-    dynamics = ErrorDynamics("variable_inertia", robot, signals, robot["M"], robot["C"], robot["G"], options)
+    friction = FrictionTerms(robot, signals.qd, options["friction"])
+    dynamics = ErrorDynamics(robot, signals, robot["M"], robot["C"], robot["G"], friction)
     return signals.law(
         "variable_inertia",
         "Computed torque with an inertia that follows the arm.",

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.adaptation.limit import PI_LOWER, PI_UNITS, PI_UPPER, AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import (
+    PI_LOWER,
+    PI_UNITS,
+    PI_UPPER,
+    AdaptationLimit,
+    gamma_of_links,
+    weight_of,
+)
+from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import LARGEST_ADAPTATION
 from thunder_controllers.laws.parts.gate import motion
-from thunder_controllers.laws.parts.options import adapted_links, check_options
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.parts.split_dynamics import ADAPTED
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
-
-NAME = "variable_inertia_adaptive"
 
 LEAST_MASS = 1e-3
 """Of an estimate [kg]: the masses are divided by."""
@@ -32,7 +38,8 @@ MASS_RANGE = (0.5, 2.0)
 """Default bounds of the masses over those of the robot file: R_1 M̂/(β M) is a feedback of velocity (theory.md §5)."""
 
 
-def variable_inertia_adaptive(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes(ADAPTED, COMPENSATION)
+def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     """τ of `variable_inertia` with M̂, Ĉ, Ĝ of masses θ̂ that adapt: σ Γ θ̂̇ = κ Wᵀ(ė + α e),  W = β M̂⁻¹Y_θ(q, q̇, q̈).
 
         β ë + (Ẑ + R_1) ė + R_0 e = W (θ − θ̂),   σ = σ_0 + 1/(1 + σ_1 t^ν),   θ_lower ≤ θ̂ ≤ θ_upper
@@ -42,29 +49,25 @@ def variable_inertia_adaptive(robot: RobotExpressions, options: Mapping[str, Any
 
     Args:
         robot: Any robot whose adapted links have mass.
-        options: `adapted_links`, names of links or "all" (default: the link of the end effector); `friction`, "model"
-            (default) or "none", which leaves its terms out.
     """
-    check_options(NAME, options, ("adapted_links", "friction"))
-    links = adapted_links(robot.model, options.get("adapted_links"))
+    links = robot.model.select_links(options["adapted_links"])
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd = signals.q, signals.qd
     masses = Masses(robot, signals, links)
 
     model = Dynamics(robot.kinematics(q), masses.all_parameters)
     M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
-    dynamics = ErrorDynamics(NAME, robot, signals, M, C, G, options)
+    dynamics = ErrorDynamics(robot, signals, M, C, G, FrictionTerms(robot, qd, options["friction"]))
     scan = Scan(signals)
     inverse = factor_ldl(M)
     Y_theta = masses.regressor(q, scan.qd, scan.qdd)
     W = dynamics.beta * ca.horzcat(*(inverse.solve(column) for column in ca.horzsplit(Y_theta)))
     return signals.law(
-        NAME,
+        "variable_inertia_adaptive",
         "Computed torque with an inertia that follows the arm, and masses that adapt.",
         effort=dynamics.effort,
         next_state={**dynamics.next_state, **scan.next_state, **masses.step(W, dynamics, scan)},
         telemetry={**dynamics.telemetry, "acceleration": scan.qdd},
-        adapted_links=[robot.model.links[i].name for i in links],
     )
 
 
@@ -133,8 +136,8 @@ class Masses:
     """Masses θ̂ of links whose CoM and radii of gyration are known: π̂_i = θ̂_i · (π̂_i/θ̂_i), of the first estimate.
 
     Args:
-        signals: Where states `pi_hat` and `elapsed` and gains alpha, gamma, sigma_0, sigma_1, nu, mass_lower,
-            mass_upper and adaptation_limit are declared.
+        signals: Where states `pi_hat` and `elapsed` and gains alpha, gamma, gamma_mass, sigma_0, sigma_1, nu,
+            mass_lower, mass_upper and adaptation_limit are declared.
         links: Indices of the adapted links.
 
     Attributes:
@@ -182,9 +185,7 @@ class Masses:
         ]
         self._lower, self._upper = bounds
         self._alpha = signals.gain("alpha", default=5.0, bounds=(0.0, 1e3), unit="1/s", doc="Weight of e beside ė.")
-        gamma = signals.gain(
-            "gamma", size=k, default=50.0, bounds=(1e-6, 1e9), unit="m²/(kg·s²)", doc="Γ of each adapted link."
-        )
+        gamma = gamma_of_links(signals, k, 50.0) * weight_of(signals, "mass")
         last, fall, power = (
             signals.gain(name, default=value, bounds=span, unit=unit, doc=doc)
             for name, value, span, unit, doc in (

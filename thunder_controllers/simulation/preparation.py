@@ -276,16 +276,11 @@ def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str)
 
 
 def adapted_links(model: RobotModel, law: Any, config: RunConfig) -> tuple[str, ...]:
-    """Names of the links that a law, compiled or not, estimates: from its option `adapted_links` and its state."""
-    sizes = [entry.size for entry in law.state if entry.name == ESTIMATE]
-    if not sizes:
+    """Names of the links that a law, compiled or not, estimates: from its options and its state."""
+    if all(entry.name != ESTIMATE for entry in law.state):
         return ()
-    wanted: Any = config.law.options.get("adapted_links")
-    if wanted is None:
-        return (model.link_names[model.ee_link],)
-    if len(model.link_names) * N_PARAMETERS == sizes[0] and (wanted == "all" or list(wanted) == ["all"]):
-        return model.link_names
-    return (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    options = config.law.options
+    return tuple(model.link_names[i] for i in model.select_links(options.get("adapted_links"), options.get("known")))
 
 
 def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) -> dict[str, FloatArray]:

@@ -28,7 +28,10 @@ EXACT = 1e-9
 shows by its geometry is above 1e-4."""
 
 LEAST_PIVOT = 0.1
-"""Of a parameter that is expressed by others, at first: as near to all of the null space as that, if others are."""
+"""Least distance of a parameter's row of the null space from the rows that were chosen before it.
+
+A parameter that is nearer is chosen only when no other one is left: the bound then falls by ten.
+"""
 
 DROPPED_FIRST = ("m", "mcz", "mcy", "mcx", "Iyy", "Izz", "Ixx", "Iyz", "Ixz", "Ixy")
 """Which of a link's parameters is expressed by others if there is a choice, as tables of base parameters have it."""

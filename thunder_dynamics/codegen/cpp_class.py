@@ -10,7 +10,6 @@ import casadi as ca
 from thunder_dynamics.algorithms.drives import rotor_inertias
 from thunder_dynamics.algorithms.kinematics import Parameters
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
-from thunder_dynamics.codegen.saved_estimates import saved_estimates_parts
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text, template
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import PARAMETER_GROUPS
@@ -31,6 +30,20 @@ _LOAD_PAR_REG = """\
   for (const std::size_t entry : symbolic_entries) par_REG[k++] = values[entry];
   set_par_REG(par_REG);
   return get_par_REG();
+"""
+
+_ESTIMATES_DECLARED = "  Estimates estimates;\n"
+_ESTIMATES_READ = "    if (!group && has_law && read_estimates(estimates, key, value, file, line)) continue;\n"
+_ESTIMATES_SET = """\
+  if (estimates.line > 0) {
+    auto par_REG = loaded.get_par_REG();
+    put_estimates(estimates, par_REG, file);
+    try {
+      loaded.set_par_REG(par_REG);
+    } catch (const std::invalid_argument& error) {
+      fail(file, estimates.line, error.what());
+    }
+  }
 """
 
 NO_PAR_REG = "the inertial parameters of {robot} are numbers; valid: a robot with symbolic ones"
@@ -139,7 +152,7 @@ def source(package: Package) -> str:
         check="".join(f'  known.push_back({{"{g}", {e.size}}});\n' for g, e in package.groups.items()),
         from_robot_file=c_string(FROM_ROBOT_FILE),
         **_inertial_files(package),
-        **saved_estimates_parts(package),
+        **_saved_estimates(package),
     )
 
 
@@ -159,6 +172,22 @@ def _inertial_files(package: Package) -> dict[str, str]:
         "par_REG_type": _par_REG_type(package),
         "all_REG": _all_REG(package),
         "load_par_REG": _LOAD_PAR_REG if symbolic else _refusal(NO_PAR_REG.format(robot=model.name)),
+    }
+
+
+def _saved_estimates(package: Package) -> dict[str, str]:
+    """Pieces of the template class.cpp that read a controller's saved estimates: defined, declared, read and set.
+
+    The symbolic entries of par_DYN are set so that the parameters in REG form at these places are the estimates;
+    numeric entries keep their values.
+    """
+    if "par_DYN" not in package.groups:
+        return dict.fromkeys(("estimates_parts", "estimates_declared", "estimates_read", "estimates_set"), "")
+    return {
+        "estimates_parts": template("saved_estimates.cpp").substitute(),
+        "estimates_declared": _ESTIMATES_DECLARED,
+        "estimates_read": _ESTIMATES_READ,
+        "estimates_set": _ESTIMATES_SET,
     }
 
 

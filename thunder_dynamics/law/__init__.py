@@ -6,6 +6,19 @@ object and receives symbols; `Signals.law` closes it. Builders are found by entr
 
 from thunder_dynamics.law.builder import build_law
 from thunder_dynamics.law.contract import SIGNALS, Law, ReferenceKind
+from thunder_dynamics.law.options import Option, Options, options_of, takes
 from thunder_dynamics.law.signals import QUANTITIES, Quantity, Signals
 
-__all__ = ["QUANTITIES", "SIGNALS", "Law", "Quantity", "ReferenceKind", "Signals", "build_law"]
+__all__ = [
+    "QUANTITIES",
+    "SIGNALS",
+    "Law",
+    "Option",
+    "Options",
+    "Quantity",
+    "ReferenceKind",
+    "Signals",
+    "build_law",
+    "options_of",
+    "takes",
+]

@@ -8,10 +8,8 @@ in this order everywhere; docs/writing-a-law.md says what each is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import casadi as ca
 
@@ -46,4 +44,3 @@ class Law:
     telemetry: tuple[Entry, ...]
     step: ca.Function
     initial: ca.Function | None
-    options: Mapping[str, Any] = field(default_factory=dict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -213,9 +212,7 @@ class Signals:
                 )
         return ca.jtimes(expression, variables, rates)
 
-    def law(
-        self, name: str, doc: str, effort: SX, next_state: Mapping[str, SX], telemetry: Mapping[str, SX], **options: Any
-    ) -> Law:
+    def law(self, name: str, doc: str, effort: SX, next_state: Mapping[str, SX], telemetry: Mapping[str, SX]) -> Law:
         """Close the law.
 
         Symbolic parameter groups of the robot on which the graph depends become gains of that name.
@@ -247,7 +244,7 @@ class Signals:
             initial = _function(name, f"initial_{name}", known, outputs)
         entries = {kind: tuple(entries) for kind, entries in self._entries.items()}
         entries["reference"] = self._mark_unused(ca.vertcat(effort, *states))
-        return Law(name, doc, self.reference_kind, step=step, initial=initial, options=dict(options), **entries)
+        return Law(name, doc, self.reference_kind, step=step, initial=initial, **entries)
 
     # --- inside ----------------------------------------------------------------------------------------------------
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-def new_project(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes()
+def new_project(robot: RobotExpressions, options: Options) -> Law:
     """τ = K_p e + K_d ė + G,  e = q_d − q: a spring and a damper per joint, with gravity compensated."""
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference, rest = signals.q, signals.qd, signals.reference, ca.SX.zeros(robot.n)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
-from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.task import posture_gains
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 
 PLANES = {"xz": [0, 2], "xy": [0, 1], "yz": [1, 2]}
 DAMPING = 1e-6
@@ -20,13 +16,10 @@ DAMPING = 1e-6
 class InPlane:
     """q̇_r = z + J⁺(v_d + Λ e − J z),  z = k_n (q_home − q): e, v_d and J of the two axes of the option `plane`."""
 
-    OPTIONS = ("plane",)
+    OPTIONS = (Option("plane", "In which the arm moves.", tuple(PLANES)),)
 
-    def __init__(
-        self, law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any], fastest: float
-    ) -> None:
-        plane = choose(law, options, "plane", *PLANES)
-        axes, self.described = PLANES[plane], {"plane": plane}
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, fastest: float) -> None:
+        axes = PLANES[options["plane"]]
         soft, doc = min(8.0, fastest / 22.0), "Bandwidth of the error along each axis of the plane."
         self.Lambda = signals.gain("Lambda", size=2, default=soft, bounds=(0, 100), unit="1/s", doc=doc)
         k_n, q_home = posture_gains(robot, signals, 1.0)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
-from thunder_controllers.laws.parts.options import check_options
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 from thunder_dynamics.spatial import vee
 
 
-def spring_and_damper(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+@takes()
+def spring_and_damper(robot: RobotExpressions, options: Options) -> Law:
     """τ = Jᵀ(K e + D(ξ_d − J q̇)) − d q̇ + G,  e = [p_d − p; r sin θ]   [Hogan 1985, part II].
 
     At rest a wrench f on the end effector displaces it by e = −K⁻¹f.
     """
-    check_options("spring_and_damper", options, ())
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd, reference, rest = signals.q, signals.qd, signals.reference, ca.SX.zeros(robot.n)
     soft, doc = [600.0] * 3 + [40.0] * 3, "per axis of the world, linear first."

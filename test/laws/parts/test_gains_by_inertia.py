@@ -55,7 +55,7 @@ def test_the_stiffness_is_less_where_the_arm_is_light() -> None:
 def test_no_inertia_within_the_bounds_adds_more_velocity_feedback_than_promised(name: str) -> None:
     """M⁻¹JᵀδIJ at random corners of |δI_pq| ≤ √(a_p a_q), J of the last link in its own frame."""
     robot, random = RobotExpressions(load_robot(name)), np.random.default_rng(3)
-    n, root = robot.n, np.sqrt(least_inertia(robot, [robot.n - 1]))
+    n, root = robot.n, np.sqrt(least_inertia(robot, (robot.n - 1,)))
     limits = [link.joint.limits for link in robot.model.links]
     lower, upper = ([max(limit.lower, -np.pi) for limit in limits], [min(limit.upper, np.pi) for limit in limits])
     largest = 0.0

@@ -8,9 +8,9 @@ from evaluation import load_robot
 from laws import step
 
 from thunder_controllers.laws.parts.gate import REST_SPEED
-from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
+from thunder_controllers.laws.parts.split_dynamics import OPTIONS, SplitDynamics
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.law import Law, Options, ReferenceKind, Signals
 
 INERTIA = slice(4, 10)
 
@@ -20,7 +20,8 @@ def law() -> Law:
     """The part alone, with the reference's velocity and acceleration as q̇_r and q̈_r."""
     signals = Signals(RobotExpressions(load_robot("panda")), ReferenceKind.JOINT)
     qd_r = signals.reference.qd
-    model = SplitDynamics("split", signals.robot, signals, qd_r, signals.reference.qdd, {"adaptation": "gradient"})
+    options = Options("split", OPTIONS, {"adaptation": "gradient"})
+    model = SplitDynamics(signals.robot, signals, qd_r, signals.reference.qdd, options)
     next_state = model.step(qd_r - signals.qd, 1.0, 1.0)
     return signals.law("split", "Split dynamics alone.", effort=model.effort, next_state=next_state, telemetry={})
 

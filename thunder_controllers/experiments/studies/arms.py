@@ -49,7 +49,6 @@ OTHERS = (
     "cartesian_computed_torque",
     "cartesian_impedance",
     "computed_torque",
-    "partially_known",
     "pd_plus",
     "variable_inertia",
     "variable_inertia_adaptive",

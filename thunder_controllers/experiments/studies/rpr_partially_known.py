@@ -33,7 +33,7 @@ from thunder_controllers.simulation.trace import Timing, Trace
 
 FloatArray = NDArray[np.float64]
 
-UNKNOWN = ("column", "boom")
+UNKNOWN, KNOWN = ("column", "boom"), ("hand",)
 UNCERTAINTY = 0.3
 """Of every parameter of the unknown links [1]."""
 
@@ -78,14 +78,14 @@ TABLE = {
 }
 
 SETUP = """\
-Follows the published RPR arm (revolute, prismatic, revolute) under the law with explicit K_P and K_D, third link known,
-first two adapted.
+Follows the published RPR arm (revolute, prismatic, revolute) under the law of Slotine and Li, third link known, first
+two adapted; the published gains are K_P and K_D, with which Λ = K_D⁻¹K_P.
 
 Left open there, and chosen here: the arm is `config/robots/rpr.yaml`, all of it in a horizontal plane, by the equations
 of its file under RK4 at 1 kHz, without friction, as the law has none, and without noise. Mass, each coordinate of the
 CoM and the inertia about it of the first two links are those of the file times factors of their own, uniform from 0.7
 to 1.3; the law starts from the file. All joints follow sinusoids of 0.3, 0.4 and 0.5 Hz (0.8 rad, 0.12 m, 1 rad), from
-their velocity on. K_P and K_D are the law's defaults; Γ = 1e-3 (1, 1, 1) of the gradient schemes, γ = 1e-3 of the
+their velocity on. Λ and K_D are the law's defaults; Γ = 1e-3 (1, 1, 1) of the gradient schemes, γ = 1e-3 of the
 natural one, the best of three. The composite schemes are left out: their prediction takes the friction of the file for
 granted.
 
@@ -117,8 +117,8 @@ def _config(seed: int, links: str | Sequence[str], scheme: str) -> RunConfig:
         "robot": robot,
         "plant": {"engine": "model", "urdf": robot, "velocity": "exact", "friction": {}},
         "law": {
-            "name": "partially_known",
-            "options": {"adapted_links": links, "adaptation": scheme},
+            "name": "slotine_li",
+            "options": {**({"known": KNOWN} if links == UNKNOWN else {"adapted_links": links}), "adaptation": scheme},
             "gains": GAINS[scheme],
         },
         "reference": REFERENCE,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
-from thunder_controllers.laws.adaptation.limit import TINY, Estimates
+from thunder_controllers.laws.adaptation.limit import TINY, Estimates, gamma_of_links, weight_of
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     factor,
     force_of_matrix,
     from_metric,
-    in_metric,
     pseudo_inertia,
     reg_from_pseudo_inertia,
     smallest_pivot,
@@ -34,6 +34,9 @@ LEAST_PIVOT = 1e-10
 GAMMA = 0.01
 """Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
 
+LEAST_MOMENT = 1e-6
+"""Least second moment of mass about any axis through the CoM [kg·m²]: that of ten grams within a centimetre."""
+
 LEAST_MASS = 1e-12
 """Keeps quotients finite for links without mass [kg]."""
 
@@ -48,14 +51,13 @@ def nearest(x: SX, normal: SX, lack: SX, inverse: Callable[[SX], SX]) -> SX:
 
 
 class BodyEstimates(Estimates):
-    """π̂ of links whose pseudo-inertias are P = RRᵀ.
+    """π̂ of links that are consistent: their pseudo-inertias are P ≻ 0, those of bodies that exist (theory.md §1).
 
     They cannot start from what is no body, such as a point mass: the telemetry `consistency`, of the least of all
     links, has bounds outside of which a host does not activate.
 
     Attributes:
-        factors: R of every link, lower triangular (4, 4).
-        telemetry: `consistency`.
+        pseudo_inertias: P of every link, (4, 4).
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
@@ -68,19 +70,10 @@ class BodyEstimates(Estimates):
             "positive, of point masses and rods it is not.",
             activation_bounds=(LEAST_PIVOT, ca.inf),
         )
-        P = [pseudo_inertia(pi) for pi in ca.vertsplit(self.value, N_PARAMETERS)]
-        self.factors = [factor(matrix) for matrix in P]
-        self.telemetry = {"consistency": ca.mmin(ca.vertcat(*(smallest_pivot(matrix) for matrix in P)))}
+        self.pseudo_inertias = [pseudo_inertia(pi) for pi in ca.vertsplit(self.value, N_PARAMETERS)]
+        self.telemetry = {"consistency": ca.mmin(ca.vertcat(*map(smallest_pivot, self.pseudo_inertias)))}
 
-    def in_metric(self, rows: SX) -> SX:
-        """Rows (m, 10 k) that act on π̂, in coordinates in which the metric of every P is that of numbers."""
-        blocks = [
-            ca.vertcat(*(in_metric(R, row.T).T for row in ca.vertsplit(block)))
-            for R, block in zip(self.factors, ca.horzsplit(rows, N_PARAMETERS), strict=True)
-        ]
-        return ca.horzcat(*blocks)
-
-    def drawn(self, pi: SX, Lambda: SX) -> SX:
+    def kept(self, pi: SX, Lambda: SX) -> SX:
         """π drawn towards its nominal value, link by link, until it is within the bounds and what a loop bears.
 
         What gives way is the inertia about the CoM, then the CoM, then the whole body: drawn along, the mass of a
@@ -89,7 +82,7 @@ class BodyEstimates(Estimates):
         """
         width = self.bearable(Lambda)
         links = zip(ca.vertsplit(pi, N_PARAMETERS), ca.vertsplit(width, N_PARAMETERS), strict=True)
-        nominal = np.split(self.nominal, len(self.factors))
+        nominal = np.split(self.nominal, self._links)
         pi = ca.vertcat(*(_turning_less(one, room[4:], of) for (one, room), of in zip(links, nominal, strict=True)))
         change = pi - self.nominal
         upper = ca.fmin(width, self.bounds[1] - self.nominal)
@@ -136,53 +129,28 @@ def _inertia_of_mass(pi: SX) -> SX:
     return SX(ca.vertcat(*products) * reciprocal(pi[0] + LEAST_MASS))
 
 
-class ConsistentEstimates(BodyEstimates):
-    """π̂ of links whose pseudo-inertias are P ⪰ ε P_0, P_0 the nominal ones, by projection in a metric.
+Metric = tuple[list[SX], SX, float]
+"""Of P, R of every link with RRᵀ its unit; ε, the least eigenvalue of P in it; and γ by default."""
 
-    Whatever frame and units, P ⪰ ε P_0 are eigenvalues of R_0⁻¹ P R_0⁻ᵀ, P_0 = R_0R_0ᵀ. With Z of those that are less
-    than ε, their eigenvectors times what they lack, tr(Z (R_0⁻¹ P R_0⁻ᵀ − ε 1)) ≥ 0 is a half-space with every such
-    body in it, the true one too. Its nearest point in the metric J of a Lyapunov function is therefore nearer to the
-    truth: V falls, and the motion along the border goes on. What is left, of second order in a step, is added in the
-    metric of P_0: eigenvalues below ε are made ε, and more by what is left off the diagonal.
 
-    Args:
-        signals: As of BodyEstimates, and where the gain `least_body`, ε, is declared.
+def of_weights(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> Metric:
+    """E = diag(γ_m, γ_I 1₃)^-½ for every link: Γ is γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖²).
+
+    ε E has LEAST_MOMENT for its second moments of mass.
+    """
+    mass, inertia = (weight_of(signals, what) for what in ("mass", "inertia"))
+    root = ca.vertcat(ca.sqrt(ca.sqrt(mass)), ca.repmat(ca.sqrt(ca.sqrt(inertia)), 3))
+    return [SX(ca.diag(reciprocal(root)))] * len(links), LEAST_MOMENT * ca.sqrt(inertia), 1.0
+
+
+def of_nominal_bodies(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> Metric:
+    """P_0 of the robot file: Γ is γ times the metric of natural adaptation there, and P ⪰ ε P_0.
 
     Raises:
         LawError: if a nominal link is no body.
     """
-
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
-        super().__init__(robot, signals, links)
-        self._nominal_factors = [self._nominal_factor(robot, i) for i in links]
-        self._unit = [solve_lower(R, SX.eye(4)) for R in self._nominal_factors]
-        self._least = signals.gain(
-            "least_body",
-            default=1e-3,
-            bounds=(1e-6, 0.5),
-            unit="1",
-            doc="Share of the nominal body, in every direction of mass, that is in the estimated one at least.",
-        )
-
-    def root(self, signals: Signals) -> SX:
-        """D (10 k, 10 k) with DDᵀ = Γ⁻¹: Γ is γ times the metric of natural adaptation at P_0; declares gain gamma."""
-        gamma = signals.gain(
-            "gamma",
-            size=len(self._unit),
-            default=GAMMA,
-            bounds=(1e-6, 1e9),
-            unit="N·m",
-            doc="Γ of each adapted link in the metric of its nominal pseudo-inertia; larger is slower.",
-        )
-        blocks = []
-        for R, scale in zip(self._nominal_factors, ca.vertsplit(gamma), strict=True):
-            columns = (reg_from_pseudo_inertia(R @ from_metric(unit) @ R.T) for unit in ca.horzsplit(SX.eye(10)))
-            blocks.append(ca.horzcat(*columns) * ca.sqrt(reciprocal(scale)))
-        return SX(ca.diagcat(*blocks))
-
-    @staticmethod
-    def _nominal_factor(robot: RobotExpressions, i: int) -> SX:
-        link = robot.model.links[i]
+    factors = []
+    for link in (robot.model.links[i] for i in links):
         P = pseudo_inertia(SX(link.inertia.pi))
         if float(ca.DM(smallest_pivot(P))) < LEAST_PIVOT:
             raise LawError(
@@ -190,30 +158,70 @@ class ConsistentEstimates(BodyEstimates):
                 where=f"robot {robot.model.name}",
                 valid="a mass and an inertia about its centre in all three directions",
             )
-        return factor(P)
+        factors.append(factor(P))
+    least = signals.gain(
+        "least_body",
+        default=1e-3,
+        bounds=(1e-6, 0.5),
+        unit="1",
+        doc="Share of the nominal body, in every direction of mass, that is in the estimated one at least.",
+    )
+    return factors, least, GAMMA
 
-    def projected(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
-        """x with P ⪰ ε P_0 of the π that it starts with.
 
-        Args:
-            x: (10 k + any,).
-            inverse: J⁻¹ of a column of that size, J the metric.
-        """
+class ConsistentEstimates(BodyEstimates):
+    """π̂ of links that are consistent, P ⪰ ε E, by projection in the metric that E = RRᵀ is the unit of.
+
+    Whatever frame and units, P ⪰ ε E are eigenvalues of X = R⁻¹ P R⁻ᵀ, and Γ is γ ‖δX‖_F². In this metric the nearest
+    body has the same eigenvectors and eigenvalues, but for those below ε, which become ε. It is nearer than π̂ to every
+    body, the true one too: V falls by projection, and the motion along the border goes on.
+
+    In another metric J of V, with Z of the eigenvalues that are less than ε, their eigenvectors times what they lack,
+    tr(Z (X − ε 1)) ≥ 0 is a half-space with every such body in it. Its nearest point in J comes first; what is then
+    left is of second order in a step.
+
+    Args:
+        signals: As of BodyEstimates, and where the gains of Γ and of the metric are declared.
+        metric: `of_weights`, or `of_nominal_bodies`.
+    """
+
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        metric: Callable[[RobotExpressions, Signals, Sequence[int]], Metric],
+    ) -> None:
+        super().__init__(robot, signals, links)
+        self._factors, self._least, self._gamma = metric(robot, signals, links)
+        self._unit = [solve_lower(R, SX.eye(4)) for R in self._factors]
+
+    @cached_property
+    def root(self) -> SX:
+        """D (10 k, 10 k) with DDᵀ = Γ⁻¹; declares the gain gamma."""
+        gamma, blocks = gamma_of_links(self._signals, self._links, self._gamma), []
+        for R, scale in zip(self._factors, ca.vertsplit(gamma), strict=True):
+            columns = (reg_from_pseudo_inertia(R @ from_metric(unit) @ R.T) for unit in ca.horzsplit(SX.eye(10)))
+            blocks.append(ca.horzcat(*columns) * ca.sqrt(reciprocal(scale)))
+        return SX(ca.diagcat(*blocks))
+
+    def kept(self, pi: SX, Lambda: SX) -> SX:
+        """Nearest π with P ⪰ ε E, then drawn towards its nominal value as `BodyEstimates.kept` has it."""
+        links = zip(self._factors, self._unit, ca.vertsplit(pi, N_PARAMETERS), strict=True)
+        return super().kept(ca.vertcat(*(one + self._lack(R, K, one) for R, K, one in links)), Lambda)
+
+    def towards(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
+        """x in the half-space of Z, as `Estimates.towards` has it."""
         normals, lack = [], SX(0)
-        for K, pi in self._links(x):
+        for K, pi in zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True):
             B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T)
             lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
             normals.append(force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)))
             lack += ca.sumsqr(lacks)
-        x = nearest(x, ca.vertcat(*normals, SX.zeros(x.numel() - self.size)), lack, inverse)
-        return ca.vertcat(*(pi + self._clip(K, pi) for K, pi in self._links(x)), x[self.size :])
+        return nearest(x, ca.vertcat(*normals, SX.zeros(x.numel() - self.size)), lack, inverse)
 
-    def _links(self, x: SX) -> list[tuple[SX, SX]]:
-        """R_0⁻¹ and π of every link."""
-        return list(zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True))
-
-    def _clip(self, K: SX, pi: SX) -> SX:
-        """What π lacks of P ⪰ ε P_0."""
+    def _lack(self, R: SX, K: SX, pi: SX) -> SX:
+        """What π lacks of P ⪰ ε E, K = R⁻¹."""
         lacks, V = lacking(K @ pseudo_inertia(pi) @ K.T, self._least)
-        moved = solve_lower(K, V)
+        moved = R @ V
         return reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
+from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest, of_nominal_bodies
+from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import factor, solve_lower, solve_upper
+from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -25,7 +27,7 @@ MOST_INFORMATION = 1e3
 """Trace of Ĵ at most: no direction adapts by less than that share of Γ⁻¹, and J is factored exactly."""
 
 
-class CompositeAdaptation:
+class CompositeAdaptation(Adaptation):
     """π̂̇ = G(κ Yᵀs + w Wᵀε),  Ġ = λ(G − GΓG) − w G WᵀW G   [Slotine & Li 1989].
 
     Of the information J = G⁻¹ that is J̇ = −λ(J − Γ) + w WᵀW: it starts from Γ and forgets towards Γ, so that G never
@@ -36,16 +38,14 @@ class CompositeAdaptation:
 
     Bounds are a projection too: the half-space that contains them, and the truth, has its nearest point in the metric J
     of V, so that V falls; what is left, of second order in a step, is clamped. Clamped alone, estimates stay at bounds
-    that the data is not at. With `consistent` so are bodies, as `ConsistentEstimates` has it; without, π̂ need not be
-    that of a body.
+    that the data is not at. Consistent estimates are projected in the same way.
 
     Args:
-        signals: Where all is declared: what Estimates, DiagonalGain, AdaptationLimit and PredictionError have, or
-            ConsistentEstimates, state `information`, gains prediction_weight, forgetting, and pi_lower and pi_upper
-            without `consistent`.
+        signals: Where all is declared: what the estimates and their Γ, AdaptationLimit and PredictionError have, state
+            `information`, gains prediction_weight and forgetting.
         links: Indices of the adapted links, in the order of the columns of Y.
         friction: That is adapted, if any: π̂, Y and Γ are then those of its coefficients too, and G that of all.
-        consistent: Whether estimates stay those of bodies.
+        estimates: What they may be: `Estimates` or `ConsistentEstimates`.
 
     Raises:
         LawError: for more links than MOST_LINKS.
@@ -57,26 +57,18 @@ class CompositeAdaptation:
         signals: Signals,
         links: Sequence[int],
         friction: FrictionAdaptation | None = None,
-        consistent: bool = False,
+        estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = Estimates,
     ) -> None:
         if len(links) > MOST_LINKS:
             raise LawError(
                 f"composite adaptation of {len(links)} links",
                 valid=f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite",
             )
-        self._signals = signals
-        self._bodies = ConsistentEstimates(robot, signals, links) if consistent else None
-        self._estimates = self._bodies or Estimates(robot, signals, links)
-        self.estimate = self._estimates.value
-        self.telemetry: Mapping[str, SX] = self._bodies.telemetry if self._bodies else {}
-        self._root = self._bodies.root(signals) if self._bodies else _diagonal_root(signals, len(links))
-        self._friction, self._parameters = friction, self.estimate
+        super().__init__(signals, estimates(robot, signals, links))
+        self._friction, self._parameters, self._root = friction, self.estimate, self._estimates.root
         if friction:
             self._root = ca.diagcat(self._root, ca.diag(ca.sqrt(friction.rates)))
             self._parameters = ca.vertcat(self.estimate, friction.estimate)
-        if not consistent:
-            self._estimates.declare_bounds()
-        self.limit = AdaptationLimit(signals)
         self._weight = prediction_weight(signals)
         self._forgetting = signals.gain(
             "forgetting", default=0.2, bounds=(0.0, 10.0), unit="1/s", doc="Rate λ at which old data is forgotten."
@@ -119,10 +111,8 @@ class CompositeAdaptation:
         missing = self._bounded(x, Lambda) - x
         normal = missing * reciprocal(ca.densify(ca.sum2(D * D)))
         x = nearest(x, normal, dot(normal, missing), inverse)
-        if not self._bodies:
-            return self._bounded(x, Lambda)
-        x = self._bodies.projected(x, inverse)
-        return ca.vertcat(self._bodies.drawn(x[:size], Lambda), self._bounded(x, Lambda)[size:])
+        x = self._estimates.towards(x, inverse)
+        return ca.vertcat(self._estimates.kept(x[:size], Lambda), self._bounded(x, Lambda)[size:])
 
     def _bounded(self, x: SX, Lambda: SX) -> SX:
         """x clamped, component by component."""
@@ -138,12 +128,5 @@ class CompositeAdaptation:
         return start + ca.fmin(1.0, MOST_INFORMATION * reciprocal(ca.trace(more) + LEAST_SLOPE)) * more, weight
 
 
-def _diagonal_root(signals: Signals, links: int) -> SX:
-    return SX(ca.diag(ca.sqrt(DiagonalGain(signals, links).inverse)))
-
-
-def consistent_composite(
-    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
-) -> CompositeAdaptation:
-    """Composite adaptation whose estimates stay those of bodies."""
-    return CompositeAdaptation(robot, signals, links, friction, consistent=True)
+consistent_composite = partial(CompositeAdaptation, estimates=partial(ConsistentEstimates, metric=of_nominal_bodies))
+"""P ⪰ ε P_0, P_0 of the robot file, and within bounds."""

@@ -1,12 +1,15 @@
-"""Gradient adaptation, free or projected on bounds (theory.md §8)."""
+"""Adaptation along the gradient: free, within bounds, or of bodies that exist (theory.md §8)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit, DiagonalGain, Estimates
+from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
+from thunder_controllers.laws.adaptation.limit import Estimates
+from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -15,19 +18,20 @@ from thunder_dynamics.spatial import dot
 SX = ca.SX
 
 
-class GradientAdaptation:
-    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], with or without projection on [pi_lower, pi_upper].
+FREE = partial(Estimates, bounded=False)
 
-    Projection in discrete time, component by component: the Euler step is clamped, which freezes a component on its
-    bound while its derivative points outward. Both end where a sampled loop does not bear more, as `Estimates` has it.
 
+class GradientAdaptation(Adaptation):
+    """π̂̇ = κ Γ⁻¹ Yᵀ s   [Slotine & Li 1987, eq. 12], after each Euler step back to where its estimates may be.
+
+    That is projection in discrete time, in the metric Γ of V: V falls by it, and the motion along a border goes on.
     κ ≤ 1 is the share that `AdaptationLimit` keeps, of Σᵢ (YΓ⁻¹Yᵀ)ᵢᵢ / K_d,i.
 
     Args:
-        signals: Where state and gains are declared: those of Estimates, DiagonalGain and AdaptationLimit.
+        signals: Where state and gains are declared: those of the estimates, of their Γ, and of AdaptationLimit.
         links: Indices of the adapted links, in the order of the columns of Y.
         friction: Adapts by itself.
-        projects: Have bounds, the gains pi_lower and pi_upper.
+        estimates: What they may be: `Estimates`, with bounds or without, or `ConsistentEstimates`.
     """
 
     def __init__(
@@ -36,26 +40,21 @@ class GradientAdaptation:
         signals: Signals,
         links: Sequence[int],
         friction: FrictionAdaptation | None = None,
-        projects: bool = False,
+        estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = FREE,
     ) -> None:
-        self._signals, self._estimates = signals, Estimates(robot, signals, links, bounded=projects)
-        self.estimate, self.telemetry = self._estimates.value, dict[str, SX]()
-        self._rates = DiagonalGain(signals, len(links)).inverse
-        if projects:
-            self._estimates.declare_bounds()
-        self.limit = AdaptationLimit(signals)
+        super().__init__(signals, estimates(robot, signals, links))
+        self._root = self._estimates.root
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
-        """Next state: π̂ after one Euler step, clamped; arguments as of `Adaptation.step`."""
-        dt = self._signals.dt
-        per_parameter = SX(regressor * regressor).T @ self.limit.per_damping(K_d, regressor.shape[0])
-        kept = self.limit.share_kept(dot(per_parameter, self._rates))
-        moved = self.estimate + kept * dt * self._rates * (regressor.T @ s)
-        return {"pi_hat": self._estimates.clamped(moved, Lambda)}
+        """Next state: π̂ after one Euler step, projected; arguments as of `Adaptation.step`."""
+        Z = self._root.T @ regressor.T
+        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, regressor.shape[0])))
+        moved = self.estimate + self._root @ (kept * self._signals.dt * (Z @ s))
+        return {"pi_hat": self._estimates.kept(moved, Lambda)}
 
 
-def projected(
-    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
-) -> GradientAdaptation:
-    """Gradient adaptation within bounds."""
-    return GradientAdaptation(robot, signals, links, friction, projects=True)
+projected = partial(GradientAdaptation, estimates=Estimates)
+"""Component by component within bounds."""
+
+consistent = partial(GradientAdaptation, estimates=partial(ConsistentEstimates, metric=of_weights))
+"""P ⪰ ε, and within bounds."""

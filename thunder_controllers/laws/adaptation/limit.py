@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -64,6 +65,21 @@ class AdaptationLimit:
         """Share ≤ 1 of adaptation that keeps its Δ YΓ⁻¹Yᵀ/K_d, `speed`, within the limit, shape of speed."""
         return SX(ca.fmin(1.0, self._limit / (speed + TINY)))
 
+    def moved(self, estimate: SX, Y: SX, rates: SX, s: SX, K_d: SX, force: SX | float = 0.0) -> SX:
+        """Parameters of joints after an Euler step of Γ⁻¹(Yᵀ κ s + force), κ the share of each joint.
+
+        Args:
+            estimate: (m,).
+            Y: Their regressor (n, m).
+            rates: Diagonal of Γ⁻¹ (m,).
+            s: q̇_r − q̇, (n,).
+            K_d: The law's feedback on s, (n,).
+            force: Beside Yᵀs, (m,).
+        """
+        speed = ca.sum2(Y * Y * ca.repmat(rates.T, s.numel(), 1))
+        kept = self.share_kept(ca.densify(speed) * self.per_damping(K_d, s.numel()))
+        return SX(estimate + self._dt * rates * (Y.T @ (kept * s) + force))
+
 
 class Estimates:
     """π̂ of the adapted links, their bounds, and the box about the nominal values that a sampled loop bears.
@@ -72,54 +88,77 @@ class Estimates:
     inertia leaves its nominal value by more than BEARABLE √(a_p a_q)/(λ Δ), λ the largest entry of Λ, Δ the period and
     a the `least_inertia` about the link's axes.
 
+    Γ_i = γ_i · diag(γ_m, γ_c 1₃, γ_I 1₆) per adapted link i.
+
     Args:
-        signals: Where state `pi_hat` and the gain least_inertia are declared.
+        signals: Where state `pi_hat` and the gains least_inertia, pi_lower, pi_upper and those of Γ are declared.
         links: Indices of the adapted links, in the order of the columns of Y.
-        bounded: Whether there are bounds at all: PI_LOWER and PI_UPPER.
+        bounded: Whether there are bounds, pi_lower and pi_upper.
 
     Attributes:
         value: Their symbols (10 k,), REG order.
         nominal: Of the robot file.
         bounds: Lower and upper, each (10 k,).
+        telemetry: What to report of them.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
-        k, self.size = len(links), N_PARAMETERS * len(links)
+        self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)
         self.nominal: NDArray[np.float64] = np.concatenate([robot.model.links[i].inertia.pi for i in links])
-        widest = (np.tile(PI_LOWER, k), np.tile(PI_UPPER, k)) if bounded else (-np.inf, np.inf)
-        self._widest = np.minimum(widest[0], self.nominal), np.maximum(widest[1], self.nominal)
-        self.bounds: tuple[SX, SX] = SX(self._widest[0]), SX(self._widest[1])
-        names = ", ".join(robot.model.links[i].name for i in links)
+        self.telemetry: Mapping[str, SX] = {}
+        widest = (np.tile(PI_LOWER, len(links)), np.tile(PI_UPPER, len(links))) if bounded else (-np.inf, np.inf)
+        limits = np.minimum(widest[0], self.nominal), np.maximum(widest[1], self.nominal)
         self.value = signals.state(
             "pi_hat",
             size=self.size,
             default=self.nominal,
-            bounds=self._widest,
+            bounds=limits,
             unit=PI_UNITS,
-            doc=f"Estimated inertial parameters, REG order, of {names}.",
+            doc=f"Estimated inertial parameters, REG order, of {', '.join(robot.model.links[i].name for i in links)}.",
             adapted=True,
         )
-        self._signals = signals
         self._least_inertia = signals.gain(
             "least_inertia",
-            size=3 * k,
-            default=least_inertia(robot, links),
+            size=3 * len(links),
+            default=least_inertia(robot, tuple(links)),
             bounds=(0.0, NO_LEAST_INERTIA),
             unit="kg·m²",
             doc="Least inertia that a joint turns about each axis of the link: bounds the estimate by the rate.",
         )
-
-    def declare_bounds(self) -> None:
-        """Declare the gains pi_lower and pi_upper, which are the bounds from then on."""
-
-        def bound(what: str, default: NDArray[np.float64]) -> SX:
-            doc = f"{what.capitalize()} bounds of the estimates."
-            limits = (-1e3, 1e3)
-            return self._signals.gain(
-                f"pi_{what}", size=self.size, default=default, bounds=limits, unit=PI_UNITS, doc=doc
+        self.bounds = (SX(limits[0]), SX(limits[1]))
+        if bounded:
+            lower, upper = (
+                signals.gain(
+                    f"pi_{what}",
+                    size=self.size,
+                    default=default,
+                    bounds=(-1e3, 1e3),
+                    unit=PI_UNITS,
+                    doc=f"{what.capitalize()} bounds of the estimates.",
+                )
+                for what, default in zip(("lower", "upper"), limits, strict=True)
             )
+            self.bounds = lower, upper
 
-        self.bounds = bound("lower", self._widest[0]), bound("upper", self._widest[1])
+    @cached_property
+    def root(self) -> SX:
+        """D (10 k, 10 k) with DDᵀ = Γ⁻¹; declares the gains of Γ."""
+        gamma = gamma_of_links(self._signals, self._links)
+        mass, com, inertia = (weight_of(self._signals, what) for what in ("mass", "com", "inertia"))
+        return SX(ca.diag(ca.sqrt(reciprocal(ca.kron(gamma, ca.vertcat(mass, *3 * [com], *6 * [inertia]))))))
+
+    def kept(self, pi: SX, Lambda: SX) -> SX:
+        """π taken back to where the estimates may be in a loop of bandwidths Λ."""
+        return self.clamped(pi, Lambda)
+
+    def towards(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
+        """x, which starts with π, in a half-space with all that the estimates may be; the nearest one in a metric.
+
+        Args:
+            x: (10 k + any,).
+            inverse: J⁻¹ of a column of that size, J the metric.
+        """
+        return x
 
     def clamped(self, pi: SX, Lambda: SX) -> SX:
         """π within the bounds, and within what a loop with bandwidths Λ bears, component by component."""
@@ -130,39 +169,27 @@ class Estimates:
     def bearable(self, Lambda: SX) -> SX:
         """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s]."""
         root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * self._signals.dt + TINY)))
-        return ca.vertcat(*(self._width(link) for link in ca.vertsplit(root, 3)))
-
-    @staticmethod
-    def _width(root: SX) -> SX:
-        """How far the entries of one link's π̂ may leave their nominal values, REG order: rootₚ root_q."""
-        return ca.vertcat(ca.repmat(SX(ca.inf), 4), *(root[p] * root[q] for p in range(3) for q in range(p, 3)))
+        widths = []
+        for a in ca.vertsplit(root, 3):
+            widths += [ca.repmat(SX(ca.inf), 4), *(a[p] * a[q] for p in range(3) for q in range(p, 3))]
+        return ca.vertcat(*widths)
 
 
-class DiagonalGain:
-    """Γ_i = γ_i · diag(γ_m, γ_c 1₃, γ_I 1₆) per adapted link i: a larger Γ adapts more slowly.
-
-    Args:
-        signals: Where the gains gamma, gamma_mass, gamma_com and gamma_inertia are declared.
-        links: How many links adapt.
-
-    Attributes:
-        inverse: Diagonal of Γ⁻¹ (10 k,).
-    """
-
-    def __init__(self, signals: Signals, links: int) -> None:
-        gamma = gamma_of_links(signals, links)
-        mass = gamma_of(signals, "mass", "N·m/kg²", "the mass")
-        com = gamma_of(signals, "com", "N/(kg²·m)", "the first moment")
-        inertia = gamma_of(signals, "inertia", "N/(kg²·m³)", "the inertia")
-        per_link = ca.vertcat(mass, ca.repmat(com, 3), ca.repmat(inertia, 6))
-        self.inverse = reciprocal(ca.kron(gamma, per_link))
+def gamma_of_links(signals: Signals, links: int, default: float = 1.0) -> SX:
+    """Gain gamma, γ_i of each adapted link, (links,): V has γ_i times a number without unit, in every scheme."""
+    doc = "Γ of each adapted link, times the weights or metric of the scheme; larger is slower."
+    return signals.gain("gamma", size=links, default=default, bounds=(1e-6, 1e9), unit="N·m", doc=doc)
 
 
-def gamma_of_links(signals: Signals, links: int) -> SX:
-    """Gain gamma, γ_i of each adapted link, (links,)."""
-    return signals.gain("gamma", size=links, default=1.0, bounds=(1e-6, 1e9), unit="1", doc="Γ of each adapted link.")
+WEIGHTS = {
+    "mass": ("1/kg²", "the mass"),
+    "com": ("1/(kg·m)²", "the first moment"),
+    "inertia": ("1/(kg·m²)²", "the inertia, or second moments"),
+}
+"""Unit of γ_m, γ_c and γ_I, and what of a link they weight."""
 
 
-def gamma_of(signals: Signals, what: str, unit: str, on: str) -> SX:
-    """Gain gamma_<what>, the weight of Γ on some of the parameters of every link."""
+def weight_of(signals: Signals, what: str) -> SX:
+    """Gain gamma_<what>, one of WEIGHTS: of Γ on some parameters of every link."""
+    unit, on = WEIGHTS[what]
     return signals.gain(f"gamma_{what}", default=1.0, bounds=(1e-6, 1e9), unit=unit, doc=f"Weight of Γ on {on}.")

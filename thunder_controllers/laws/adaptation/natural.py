@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
-from thunder_controllers.laws.adaptation.limit import TINY, AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     factor,
     from_metric,
+    in_metric,
     reg_from_pseudo_inertia,
     solve_lower,
 )
+from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -27,11 +30,11 @@ LARGEST_CHANGE = 0.5
 """Of P in the metric of P itself, in one step: P⁺ is then between P/(1 + 0.5) and P/(1 − 0.5)."""
 
 
-class NaturalAdaptation:
-    """Ṗ_i = κ γ⁻¹ P_i 𝓛_i P_i, P_i the pseudo-inertia of link i, tr(P(δπ) 𝓛_i) = δπᵀ Y_iᵀs for every δπ.
+class NaturalAdaptation(Adaptation):
+    """Ṗ_i = κ γ_i⁻¹ P_i 𝓛_i P_i, P_i the pseudo-inertia of link i, tr(P(δπ) 𝓛_i) = δπᵀ Y_iᵀs for every δπ.
 
-    Instead of ½ π̃ᵀΓπ̃ the Bregman divergence of −log det P is in V [Lee, Kwon & Park 2018]. One gain for all,
-    whatever the frame and units; it is faster where much mass is, by P².
+    Instead of ½ π̃ᵀΓπ̃ the Bregman divergence of −log det P, times γ, is in V [Lee, Kwon & Park 2018]. One value for all
+    links will do, whatever the frame and units; it is faster where much mass is, by P².
 
     In discrete time, exact for a constant 𝓛: d/dt P⁻¹ = −γ⁻¹𝓛, so P⁺ = (P⁻¹ − Δγ⁻¹𝓛)⁻¹ = R(1 − A)⁻¹Rᵀ with P = RRᵀ
     and A = Δγ⁻¹Rᵀ𝓛R. With 1 − A = UUᵀ, P⁺ = SSᵀ, S = RU⁻ᵀ: positive definite by its form, as κ keeps ‖A‖_F within
@@ -53,19 +56,10 @@ class NaturalAdaptation:
         friction: FrictionAdaptation | None = None,
         predicts: bool = False,
     ) -> None:
-        self._signals, self._estimates = signals, BodyEstimates(robot, signals, links)
-        self.estimate = self._estimates.value
-        self._rate = reciprocal(
-            signals.gain(
-                "gamma",
-                default=GAMMA,
-                bounds=(1e-6, 1e9),
-                unit="N·m",
-                doc="Γ of all links in the metric of their pseudo-inertia; larger is slower.",
-            )
-        )
-        self.limit = AdaptationLimit(signals)
-        self.telemetry: Mapping[str, SX] = self._estimates.telemetry
+        estimates = BodyEstimates(robot, signals, links)
+        super().__init__(signals, estimates)
+        self._factors = [factor(P) for P in estimates.pseudo_inertias]
+        self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
         self._friction, self._prediction = friction, None
         if predicts:
             self._weight = prediction_weight(signals)
@@ -74,40 +68,43 @@ class NaturalAdaptation:
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""
         weights = self.limit.per_damping(K_d, regressor.shape[0])
-        force = self.limit.share_kept(self._rate * self._gain(regressor, weights)) * (regressor.T @ s)
-        if self._prediction is None:
-            return {"pi_hat": self._estimates.drawn(self._moved(force), Lambda)}
-        prediction, size = self._prediction, self._estimates.size
-        W, W_f = prediction.W[:, :size], prediction.W[:, size:]
-        gain = self._rate * self._gain(W, SX.ones(W.shape[0]))
-        if self._friction:
-            gain += dot(ca.densify(ca.sum1(W_f * W_f)).T, self._friction.rates)
-        share = self._weight * reciprocal(1.0 + self._signals.dt * self._weight * gain)
-        force += share * (W.T @ prediction.error)
-        next_state = {"pi_hat": self._estimates.drawn(self._moved(force), Lambda), **prediction.next_state}
-        if self._friction:
-            next_state |= self._friction.step(s, K_d, self.limit, share * (W_f.T @ prediction.error))
-        return next_state
+        force = self.limit.share_kept(self._gain(regressor, weights)) * (regressor.T @ s)
+        found: dict[str, SX] = {}
+        if self._prediction is not None:
+            prediction, size = self._prediction, self._estimates.size
+            W, W_f = prediction.W[:, :size], prediction.W[:, size:]
+            gain = self._gain(W, SX.ones(W.shape[0]))
+            if self._friction:
+                gain += dot(ca.densify(ca.sum1(W_f * W_f)).T, self._friction.rates)
+            share = self._weight * reciprocal(1.0 + self._signals.dt * self._weight * gain)
+            force += share * (W.T @ prediction.error)
+            found = prediction.next_state
+            if self._friction:
+                found = found | self._friction.step(s, K_d, self.limit, share * (W_f.T @ prediction.error))
+        return {"pi_hat": self._estimates.kept(self._moved(force), Lambda), **found}
 
     def _gain(self, regressor: SX, weights: SX) -> SX:
-        """Σ_j w_j y_jᵀ 𝓖 y_j γ over the rows y_j of a regressor."""
-        rows = self._estimates.in_metric(regressor)
-        return SX(dot(ca.sum2(rows * rows), weights))
+        """Σ_j w_j y_jᵀ 𝓖 y_j over the rows y_j of a regressor."""
+        blocks = self._in_metric(regressor)
+        return SX(dot(sum(rate * ca.sum2(rows * rows) for rate, rows in blocks), weights))
 
     def _moved(self, force: SX) -> SX:
         """π̂ after one period of 𝓛(force)."""
         moved = []
-        rows = ca.horzsplit(self._signals.dt * self._rate * self._estimates.in_metric(force.T), N_PARAMETERS)
-        for R, row in zip(self._estimates.factors, rows, strict=True):
+        for R, (rate, row) in zip(self._factors, self._in_metric(force.T), strict=True):
+            row = self._signals.dt * rate * row.T
             share = ca.fmin(1.0, LARGEST_CHANGE * reciprocal(ca.sqrt(ca.sumsqr(row)) + TINY))
-            U = factor(SX.eye(4) - share * from_metric(row.T))
+            U = factor(SX.eye(4) - share * from_metric(row))
             S_transposed = solve_lower(U, R.T)
             moved.append(reg_from_pseudo_inertia(S_transposed.T @ S_transposed))
         return SX(ca.vertcat(*moved))
 
+    def _in_metric(self, rows: SX) -> list[tuple[SX, SX]]:
+        """γ⁻¹ of every link, and its part of rows (m, 10 k) that act on π̂, in coordinates of `in_metric`."""
+        links = zip(self._factors, ca.horzsplit(rows, N_PARAMETERS), strict=True)
+        blocks = (ca.vertcat(*(in_metric(R, row.T).T for row in ca.vertsplit(block))) for R, block in links)
+        return list(zip(ca.vertsplit(self._rates), blocks, strict=True))
 
-def natural_composite(
-    robot: RobotExpressions, signals: Signals, links: Sequence[int], friction: FrictionAdaptation | None = None
-) -> NaturalAdaptation:
-    """Natural adaptation by the tracking error and the error of the predicted effort."""
-    return NaturalAdaptation(robot, signals, links, friction, predicts=True)
+
+natural_composite = partial(NaturalAdaptation, predicts=True)
+"""Natural adaptation by the tracking error and the error of the predicted effort."""

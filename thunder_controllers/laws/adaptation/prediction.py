@@ -72,15 +72,25 @@ class PredictionError:
         rotors: SX | None = None,
     ) -> None:
         n, columns = robot.n, estimate.numel() + 1
-        omega = _bandwidth(signals) if omega is None else omega
+        if omega is None:
+            omega = signals.gain(
+                "prediction_bandwidth",
+                default=BANDWIDTH,
+                bounds=(0.1, 1e3),
+                unit="1/s",
+                doc="Of the filter of effort and regressor whose difference adapts the estimates.",
+            )
         momentum, rest = _momentum_and_rest(robot, signals, links, rotors)
+        first = [momentum, rest]  # a state starts from no other state: with the rotors of the file
+        if rotors is not None:
+            first = ca.substitute(first, [rotors], [ca.densify(robot.rotor_inertias)])
         x = signals.state(
             f"{prefix}filtered_regressor",
             size=n * columns,
             default=0.0,
             unit="SI",
             doc="Filtered momentum and its rest per adapted parameter, column by column, then of the known links.",
-            initial=ca.vec(omega * momentum),
+            initial=ca.vec(omega * first[0]),
         )
         rest_before = signals.state(
             f"{prefix}momentum_rest",
@@ -88,7 +98,7 @@ class PredictionError:
             default=0.0,
             unit="SI",
             doc="Effort without that of the momentum, per column as in filtered_regressor, one step before.",
-            initial=ca.vec(rest),
+            initial=ca.vec(first[1]),
         )
         doc = "Filtered effort, friction left out."
         effort = signals.state(f"{prefix}filtered_effort", size=n, default=0.0, unit="N·m|N", doc=doc)
@@ -98,7 +108,7 @@ class PredictionError:
         x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
         filtered = rate * momentum - x_next
         if friction is None:
-            friction = SX.zeros(n) if adapted else _friction(robot, signals.qd)
+            friction = SX.zeros(n) if adapted else FrictionTerms(robot, signals.qd).torque(signals.qd)
         effort_next = a * effort + (1.0 - a) * (signals.applied_effort - friction)
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
@@ -124,21 +134,6 @@ class PredictionError:
         share = ca.sqrt(gate)
         self.error = share * (self.error - W_f @ friction.estimate)
         self.W = ca.diag(share) @ ca.horzcat(self.W, W_f)
-
-
-def _bandwidth(signals: Signals) -> SX:
-    return signals.gain(
-        "prediction_bandwidth",
-        default=BANDWIDTH,
-        bounds=(0.1, 1e3),
-        unit="1/s",
-        doc="Of the filter of effort and regressor whose difference adapts the estimates.",
-    )
-
-
-def _friction(robot: RobotExpressions, qd: SX) -> SX:
-    terms = FrictionTerms("", robot, qd, {})
-    return terms.viscous * qd + terms.coulomb
 
 
 def _momentum_and_rest(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.options import choose
-from thunder_dynamics.errors import loaded
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
 
-DEFAULT = "axis_angle"
+OPTION = Option("kinematic_loop", "Makes q̇_r of the error of the pose.", ("axis_angle",), "thunder.kinematic_loops")
 
 
 class KinematicLoop(Protocol):
@@ -33,7 +30,6 @@ class KinematicLoop(Protocol):
         next_state: Of every state that the loop has declared.
         telemetry: What to report, as it was declared. `pose_error` (6,), metres first, is shown by node and plugin, and
             its activation bounds are what keeps a host from activating far away.
-        described: Options of the compiled law that say what the loop does, for those that read a library.
     """
 
     Lambda: SX
@@ -42,38 +38,22 @@ class KinematicLoop(Protocol):
     effort: SX
     next_state: Mapping[str, SX]
     telemetry: Mapping[str, SX]
-    described: Mapping[str, Any]
 
 
 class KinematicLoopBuilder(Protocol):
     """Declares state, gains and telemetry of a loop, and makes it: a class of loops, for instance.
 
     Attributes:
-        OPTIONS: Names of the options that it has beside those of the law; the law refuses all others.
+        OPTIONS: What it has beside those of the law.
     """
 
-    OPTIONS: tuple[str, ...]
+    OPTIONS: tuple[Option, ...]
 
-    def __call__(
-        self, law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any], fastest: float
-    ) -> KinematicLoop:
+    def __call__(self, robot: RobotExpressions, signals: Signals, options: Options, fastest: float) -> KinematicLoop:
         """Make a loop.
 
         Args:
-            law: Name of the law, for errors.
             signals: With a Cartesian reference.
             options: All options of the law.
             fastest: Largest eigenvalue of M⁻¹K_d, of the law's profile [1/s]: defaults of bandwidths stay below it.
         """
-
-
-def kinematic_loop(law: str, options: Mapping[str, Any]) -> KinematicLoopBuilder:
-    """Load the loop that the option `kinematic_loop` of a law names, "axis_angle" by default.
-
-    Raises:
-        LawError: if none of that name is installed.
-    """
-    installed = {entry.name: entry for entry in entry_points(group="thunder.kinematic_loops")}
-    names = sorted(installed, key=lambda name: (name != DEFAULT, name))
-    builder: KinematicLoopBuilder = loaded(installed[choose(law, options, "kinematic_loop", *names)])
-    return builder

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from thunder_controllers.laws.parts.gate import smooth_step
-from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.task import posture_gains
-from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
-FloatArray = NDArray[np.float64]
+
+OPTION = Option("redundancy", "What spare degrees of freedom are for.", ("posture", "joint_limits", "none"))
 
 MARGIN = 0.15
 """Default of the gain `limit_margin`, as a share of the range of a joint."""
@@ -30,9 +25,7 @@ UNLIMITED_SPEED = 0.5
 """The same for a joint without a velocity limit [rad/s or m/s]."""
 
 
-def null_space_velocity(
-    law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any]
-) -> tuple[SX, SX]:
+def null_space_velocity(robot: RobotExpressions, signals: Signals, options: Options) -> tuple[SX, SX]:
     """Make z and its derivative, each (n,), of the option `redundancy`.
 
     - "posture" (default): z = k_n (q_home − q), which keeps a closed path of the end effector closed in the joints;
@@ -42,28 +35,25 @@ def null_space_velocity(
     - "none": z = 0.
 
     Args:
-        law: Its name, for errors.
         signals: Where gains k_n and q_home, or limit_margin and limit_speed, are declared.
+        options: Of the law, OPTION among them.
 
     Raises:
-        LawError: for another option, or "joint_limits" of an arm without any.
+        LawError: for "joint_limits" of an arm without any.
     """
-    choice = choose(law, options, "redundancy", "posture", "joint_limits", "none")
-    if choice == "posture":
+    if options["redundancy"] == "posture":
         k_n, q_home = posture_gains(robot, signals, 1.0)
         return k_n * (q_home - signals.q), -k_n * signals.qd
-    if choice == "none":
+    if options["redundancy"] == "none":
         return SX.zeros(robot.n), SX.zeros(robot.n)
-    z = _away_from_limits(law, robot, signals)
+    z = _away_from_limits(robot, signals, options)
     return z, signals.time_derivative(z)
 
 
-def _away_from_limits(law: str, robot: RobotExpressions, signals: Signals) -> SX:
-    limits = [link.joint.limits for link in robot.model.links]
-    lower, upper = np.array([one.lower for one in limits]), np.array([one.upper for one in limits])
+def _away_from_limits(robot: RobotExpressions, signals: Signals, options: Options) -> SX:
+    lower, upper, speeds = map(robot.model.limits, ("lower", "upper", "velocity"))
     if not np.isfinite([*lower, *upper]).any():
-        raise LawError(f"{robot.model.name} has no joint limits", where=f"law {law}", valid="redundancy=posture, none")
-    speeds = np.array([one.velocity for one in limits])
+        raise options.error(f"{robot.model.name} has no joint limits", "redundancy=posture, none")
     margin = signals.gain(
         "limit_margin",
         size=robot.n,

@@ -23,12 +23,11 @@ TINY = 1e-24
 
 @dataclass(frozen=True)
 class OrientationError:
-    """Orientation error e_o (3,), its kinematics L_o and L_o⁻¹ (3, 3), and the cosine of the frames' true angle."""
+    """Orientation error e_o (3,), and its kinematics L_o and L_o⁻¹ (3, 3)."""
 
     e: SX
     L: SX
     L_inverse: SX
-    cosine: SX
 
 
 def orientation_error(R: SX, R_d: SX, safe_angle: float | SX) -> OrientationError:
@@ -47,7 +46,7 @@ def orientation_error(R: SX, R_d: SX, safe_angle: float | SX) -> OrientationErro
     r = reciprocal(1.0 + c)
     S, square = SX(skew(e)), r * (e @ e.T)
     L = 0.5 * ((1.0 + c) * SX.eye(3) + S - square)
-    return OrientationError(e, L, SX.eye(3) - r * S + reciprocal(c) * square, cosine)
+    return OrientationError(e, L, SX.eye(3) - r * S + reciprocal(c) * square)
 
 
 def clipped_norm(e: SX, limit: SX) -> SX:

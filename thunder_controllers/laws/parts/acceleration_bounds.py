@@ -31,7 +31,7 @@ class BoundedAccelerations:
 
 def acceleration_limit(robot: RobotExpressions, signals: Signals) -> SX:
     """Declare U, shape (n,), the robot file's acceleration limits by default."""
-    limits = np.array([link.joint.limits.acceleration for link in robot.model.links])
+    limits = robot.model.limits("acceleration")
     return signals.gain(
         "acceleration_limit",
         size=robot.n,

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.prediction import PredictionError
-from thunder_controllers.laws.parts.options import choose
 from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
-from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
-THRESHOLD = 0.6
-"""Change of a joint's external torque that is a contact [N·m or N]: twice a Coulomb friction that nobody modelled, …"""
+OPTION = Option(
+    "contact", "Report torques from outside, or also keep estimates while they change.", ("none", "observe", "freeze")
+)
 
-THRESHOLD_SHARE = 0.03
-"""… and this share of the joint's effort limit."""
+THRESHOLD, THRESHOLD_SHARE = 0.6, 0.03
+"""A contact changes a joint's external torque by more than both: [N·m or N], and a share of the joint's effort limit.
+
+The first is twice a Coulomb friction that nobody modelled.
+"""
 
 UNLIMITED = 2.0
-"""The same for a joint without an effort limit [N·m or N]."""
+"""The change that is a contact where a joint has no effort limit [N·m or N]."""
 
 
 class ContactObserver:
     """r = K_o(p − ∫(τ + Ĉᵀq̇ − Ĝ − τ_f + r)), p = M̂ q̇ [De Luca & Mattone 2003], and the adaptation that waits for it.
 
     r is what the estimates cannot predict of the effort, filtered: −ε of `PredictionError` with bandwidth K_o, exact in
-    discrete time for any K_o and period. Where they are wrong it is their error, too, and this must not hold them. So a
-    contact is a change: r̄ is the same residual over the last T seconds, both of the estimates in use, so that neither
-    their error nor their adaptation by itself makes a difference, and joint i is touched while
+    discrete time for any K_o and period. Where the estimates are wrong r holds their error too, and an error must not
+    keep them as they are. So a contact is a change of r: r̄ is the same residual over the last T seconds. Both are of
+    the estimates in use: neither their error nor their adaptation makes a difference. Joint i is touched while
 
         |r_i − r̄_i| > θ_i + χ (|r̄_i| + |τ_f,i|)  and  |r_i| > θ_i,
 
@@ -44,62 +45,58 @@ class ContactObserver:
     1 − exp(−t/T), that it has gathered since the activation, and takes part with that of r.
 
     Args:
-        law: Its name, for errors.
         signals: Where gain observer_bandwidth, the states of the filter and telemetry `external_torque` are declared;
             to freeze, gains contact_patience, contact_threshold, contact_share and contact_hold, the states of the
             second filter, `observed_time` and `contact_left`, and telemetry `contact`.
-        options: Of the law. `contact`: "none" (default), "observe", or "freeze".
+        options: Of the law, OPTION among them.
         model: What is adapted, friction too.
 
     Attributes:
         telemetry: What to report.
 
     Raises:
-        LawError: for another option, or "freeze" where nothing adapts.
+        LawError: for "freeze" where nothing adapts.
     """
 
-    def __init__(
-        self,
-        law: str,
-        robot: RobotExpressions,
-        signals: Signals,
-        options: Mapping[str, Any],
-        model: SplitDynamics,
-    ) -> None:
-        choice = choose(law, options, "contact", "none", "observe", "freeze")
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, model: SplitDynamics) -> None:
         self.telemetry: dict[str, SX] = {}
         self._next: dict[str, SX] = {}
         self._contact: SX | None = None
-        self._signals = signals
-        self._estimates = {"pi_hat": model.adaptation.estimate} if model.adaptation else {}
-        links = [robot.model.index_of(name) for name in model.adapted_links]
-        estimate = self._estimates.get("pi_hat", SX(0, 1))
+        self._signals, self._estimates = signals, model.estimates
+        if options["contact"] == "none":
+            return
         friction = model.friction
         rubs = None if friction is None else ca.densify(friction.measured[0] @ friction.estimate)
-        if friction is not None:
-            self._estimates["friction_hat"] = friction.estimate
-        rotors = model.rotors.estimate if model.rotors else None
-        if rotors is not None:
-            self._estimates["rotor_hat"] = rotors
-        if choice == "none":
-            return
+        pi, rotors = model.estimates.get("pi_hat", SX(0, 1)), model.estimates.get("rotor_hat")
+
+        def residual(prefix: str, rate: SX) -> SX:
+            """Effort from outside, as the estimates in use have it, by a filter of that rate."""
+            prediction = PredictionError(robot, signals, model.links, pi, prefix, rate, rubs, rotors=rotors)
+            self._next |= prediction.next_state
+            return -prediction.error
+
         K_o = signals.gain(
             "observer_bandwidth", default=50.0, bounds=(0.1, 1e3), unit="1/s", doc="K_o of the momentum observer."
         )
-        observer = PredictionError(robot, signals, links, estimate, "observer_", K_o, rubs, rotors=rotors)
-        self._next |= observer.next_state
+        r = residual("observer_", K_o)
         doc = "Effort of each joint from outside, as the estimates in use have it."
         signals.describe_telemetry("external_torque", size=robot.n, unit="N·m|N", doc=doc)
-        self.telemetry["external_torque"] = -observer.error
-        if choice == "freeze":
+        self.telemetry["external_torque"] = r
+        if options["contact"] == "freeze":
             if not self._estimates:
-                raise LawError("contact=freeze where nothing adapts", where=f"law {law}", valid="contact=observe")
-            rate = reciprocal(_patience(signals))
-            memory = PredictionError(robot, signals, links, estimate, "memory_", rate, rubs, rotors=rotors)
-            self._next |= memory.next_state
-            weights = self._weights(K_o, rate)
-            usual = -memory.error / weights[1]
-            self._detect(-observer.error, weights[0] * usual, ca.fabs(usual) + ca.fabs(0.0 if rubs is None else rubs))
+                raise options.error("contact=freeze where nothing adapts", "contact=observe")
+            patience = signals.gain(
+                "contact_patience",
+                default=3.0,
+                bounds=(0.01, 1e3),
+                unit="s",
+                doc="T, over which torque from outside becomes what is usual.",
+            )
+            rate = reciprocal(patience)
+            lasting = residual("memory_", rate)
+            gathered = self._weights(K_o, rate)
+            usual = lasting / gathered[1]
+            self._detect(r, gathered[0] * usual, ca.fabs(usual) + ca.fabs(0.0 if rubs is None else rubs))
 
     def step(self, next_state: Mapping[str, SX]) -> dict[str, SX]:
         """Next state of a law: the observer's, and the law's own with what is adapted kept during a contact."""
@@ -119,7 +116,25 @@ class ContactObserver:
     def _detect(self, r: SX, expected: SX, uncertain: SX) -> None:
         """Hold the estimates where r is another than expected by more than χ of what is uncertain, and θ."""
         signals = self._signals
-        threshold, share, hold = _detection_gains(signals)
+        limits = signals.robot.model.limits("effort")
+        threshold = signals.gain(
+            "contact_threshold",
+            size=limits.size,
+            default=np.where(np.isfinite(limits), THRESHOLD + THRESHOLD_SHARE * limits, UNLIMITED),
+            bounds=(1e-6, 1e6),
+            unit="N·m|N",
+            doc="θ: the change of a joint's torque from outside beyond which it is a contact.",
+        )
+        share = signals.gain(
+            "contact_share", default=1.0, bounds=(0.0, 10.0), unit="1", doc="χ: θ grows by so much of what is usual."
+        )
+        hold = signals.gain(
+            "contact_hold",
+            default=0.2,
+            bounds=(0.0, 60.0),
+            unit="s",
+            doc="For which estimates are kept after a contact.",
+        )
         left = signals.state("contact_left", default=0.0, unit="s", doc="For which the estimates are still kept.")
         unusual = ca.fmin(ca.fabs(r - expected) - share * uncertain, ca.fabs(r)) > threshold
         left_next = ca.if_else(ca.mmax(unusual) > 0.0, hold, ca.fmax(left - signals.dt, 0.0))
@@ -127,33 +142,3 @@ class ContactObserver:
         self._next["contact_left"] = left_next
         signals.describe_telemetry("contact", unit="1", doc="1 while the estimates are kept for a contact, else 0.")
         self.telemetry["contact"] = self._contact
-
-
-def _patience(signals: Signals) -> SX:
-    return signals.gain(
-        "contact_patience",
-        default=3.0,
-        bounds=(0.01, 1e3),
-        unit="s",
-        doc="T, over which torque from outside becomes what is usual.",
-    )
-
-
-def _detection_gains(signals: Signals) -> tuple[SX, SX, SX]:
-    """θ (n,), χ and the hold time."""
-    limits = np.array([link.joint.limits.effort for link in signals.robot.model.links])
-    threshold = signals.gain(
-        "contact_threshold",
-        size=limits.size,
-        default=np.where(np.isfinite(limits), THRESHOLD + THRESHOLD_SHARE * limits, UNLIMITED),
-        bounds=(1e-6, 1e6),
-        unit="N·m|N",
-        doc="θ: the change of a joint's torque from outside beyond which it is a contact.",
-    )
-    share = signals.gain(
-        "contact_share", default=1.0, bounds=(0.0, 10.0), unit="1", doc="χ: θ grows by so much of what is usual."
-    )
-    hold = signals.gain(
-        "contact_hold", default=0.2, bounds=(0.0, 60.0), unit="s", doc="For which estimates are kept after a contact."
-    )
-    return threshold, share, hold

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.parts.gate import opened
-from thunder_controllers.laws.parts.options import choose
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
@@ -25,31 +21,35 @@ MAXIMUM = 50.0
 """Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m]."""
 
 
+COMPENSATION = Option("friction", "Feed the friction of the robot file forward, or leave it out.", ("model", "none"))
+ADAPTATION = Option("friction", "Feed the estimated friction of every joint forward, or none.", ("none", "adapted"))
+
+
 class FrictionTerms:
-    """F_V and F_C sign(q̇) of τ_f = F_V(q̇) q̇ + F_C sign(q̇), the sign smoothed, from the option `friction` of a law.
+    """F_V and F_C sign(q̇) of τ_f = F_V(q̇) q̇ + F_C sign(q̇), the sign smoothed, or zero with COMPENSATION "none".
 
     Args:
-        law: Its name, for errors.
-        options: Of the law. `friction`, "model" (default), or "none", with which both terms are zero.
+        choice: Value of the option COMPENSATION of a law.
 
     Attributes:
         viscous: Diagonal of F_V, shape (n,) [N·m·s/rad]; it depends on |q̇| where the polynomial goes beyond order 1.
         coulomb: F_C tanh(q̇ / v_s), shape (n,) [N·m].
-
-    Raises:
-        LawError: for another option.
     """
 
-    def __init__(self, law: str, robot: RobotExpressions, qd: SX, options: Mapping[str, Any]) -> None:
+    def __init__(self, robot: RobotExpressions, qd: SX, choice: str = "model") -> None:
         n, model = robot.n, robot.model
         self.viscous, self.coulomb = SX.zeros(n), SX.zeros(n)
-        if choose(law, options, "friction", "model", "none") == "none":
+        if choice == "none":
             return
         order, coefficients = model.friction_order, robot.parameters["par_Dl"]
         for i, link in enumerate(model.links):
             mine = coefficients[order * i : order * (i + 1)]
             self.viscous[i] = sum(c * ca.fabs(qd[i]) ** k for k, c in enumerate(mine))
             self.coulomb[i] = link.coulomb * ca.tanh(qd[i] / SMOOTHING_VELOCITY)
+
+    def torque(self, velocity: SX) -> SX:
+        """F_V v + F_C sign(q̇), (n,)."""
+        return self.viscous * velocity + self.coulomb
 
 
 class FrictionAdaptation:
@@ -107,24 +107,14 @@ class FrictionAdaptation:
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
         self.rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
-        self._dt = signals.dt
         Y = _basis(qd_r)
         self.effort = Y @ self.estimate
         self.regressor = ca.diag(opened(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd), speed)) @ Y
         self.measured = _basis(signals.qd), opened(ca.fabs(signals.qd), speed)
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
-        """Next state: φ̂ after one Euler step, clamped to its bounds.
-
-        Args:
-            s: q̇_r − q̇, (n,).
-            K_d: The law's feedback on s, (n,).
-            limit: What slows each joint's adaptation where it would be too fast for its damping.
-            force: Beside Y_fᵀs, (2 n,).
-        """
-        speed = ca.sum2(self.regressor * self.regressor * ca.repmat(self.rates.T, s.numel(), 1))
-        kept = limit.share_kept(ca.densify(speed) * limit.per_damping(K_d, s.numel()))
-        moved = self.estimate + self._dt * self.rates * (self.regressor.T @ (kept * s) + force)
+        """Next state: φ̂ after one Euler step, clamped to its bounds; arguments as of `AdaptationLimit.moved`."""
+        moved = limit.moved(self.estimate, self.regressor, self.rates, s, K_d, force)
         return {"friction_hat": self.bounded(moved)}
 
     def bounded(self, phi: SX) -> SX:

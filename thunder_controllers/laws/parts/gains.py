@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import casadi as ca
@@ -17,9 +16,8 @@ from thunder_controllers.laws.parts.worst_pose import (
     joint_mobility,
     task_mobility,
 )
-from thunder_dynamics.errors import LawError, nearest
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Signals
 
 FloatArray = NDArray[np.float64]
 
@@ -30,6 +28,8 @@ A loop of 1 kHz bears 452 1/s with 2 ms of delay and differenced velocities; one
 398, and with that delay besides 228. An arm that is a fifth lighter than its file takes 1.25 times what is here, and Λ
 and the estimates have their part. `default` leaves room for that in both, `stiff` with 1 ms, `topics` with 3 ms.
 """
+
+PROFILE = Option("profile", "Loop that K_d, K_p and Λ are for by default: with 2, 1 or 3 ms of delay.", tuple(FASTEST))
 
 LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""
@@ -50,27 +50,8 @@ NO_LEAST_INERTIA = 1e6
 """For links that no joint turns about an axis [kg·m²]."""
 
 
-def joint_damping_gain(robot: RobotExpressions, signals: Signals, default: FloatArray) -> ca.SX:
-    """Declare K_d, the feedback on s per joint, shape (n,)."""
-    return signals.gain(
-        "K_d",
-        size=robot.n,
-        default=default,
-        bounds=(0.0, LARGEST),
-        unit="N·m·s/rad",
-        doc="Feedback on s per joint; delay and sampling bound it.",
-    )
-
-
-def fastest_of(profile: str) -> float:
-    """Look up a profile's largest eigenvalue of M⁻¹K_d [1/s].
-
-    Raises:
-        LawError: if there is no such profile.
-    """
-    if profile not in FASTEST:
-        raise LawError(f"profile '{profile}'", valid=nearest(str(profile), FASTEST))
-    return FASTEST[profile]
+arm_inertia = lru_cache(maxsize=8)(ArmInertia)
+"""One of each robot, for all gains of a law."""
 
 
 @lru_cache(maxsize=8)
@@ -79,10 +60,21 @@ def damping_by_inertia(robot: RobotExpressions, fastest: float = FASTEST["defaul
 
     That is min 1/(M⁻¹)_ii over all poses. No eigenvalue of M⁻¹K_d exceeds `fastest` there [1/s].
     """
-    arm = ArmInertia(robot)
-    apparent = _least_of_joints(arm, robot.n)
-    scale = fastest / arm.largest(fastest_damping(apparent))
+    apparent = _least_of_joints(robot)
+    scale = fastest / arm_inertia(robot).largest(fastest_damping(apparent))
     return _rounded(np.minimum(scale * apparent, LARGEST))
+
+
+def joint_damping_gain(robot: RobotExpressions, signals: Signals, fastest: float = FASTEST["default"]) -> ca.SX:
+    """Declare K_d, the feedback on s or ė per joint, shape (n,); by default it is `damping_by_inertia`."""
+    return signals.gain(
+        "K_d",
+        size=robot.n,
+        default=damping_by_inertia(robot, fastest),
+        bounds=(0.0, LARGEST),
+        unit="N·m·s/rad",
+        doc="Feedback on the velocity error per joint; delay and sampling bound it.",
+    )
 
 
 def adaptation_limit(robot: RobotExpressions) -> float:
@@ -94,7 +86,7 @@ def adaptation_limit(robot: RobotExpressions) -> float:
     effort limit: that is in no model, and bounds only how eager the adaptation may be. Half of the bound is a margin;
     up to r = `UNCERTAIN_RATIO` the guess is no reason.
     """
-    effort = np.array([link.joint.limits.effort for link in robot.model.links])
+    effort = robot.model.limits("effort")
     rotors = np.where(np.isnan(robot.model.rotor_inertias) & np.isfinite(effort), UNKNOWN_ROTOR * effort, 0.0)
     ratio = float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot)))
     if ratio <= UNCERTAIN_RATIO:
@@ -120,19 +112,19 @@ def task_damping_by_inertia(robot: RobotExpressions, rows: int, most: tuple[floa
 
 def _by_mobility(robot: RobotExpressions, rows: int, most: tuple[float, float], fastest: float) -> FloatArray:
     """A gain on positions, then angles: no eigenvalue of M⁻¹JᵀKJ above `fastest` in either part."""
-    arm, gains = ArmInertia(robot), []
+    arm, gains = arm_inertia(robot), []
     for first in range(0, rows, 3):
         gains += 3 * [min(most[first // 3], fastest / arm.largest(task_mobility(slice(first, first + 3))))]
     return _rounded(np.array(gains))
 
 
-def least_inertia(robot: RobotExpressions, links: Sequence[int]) -> FloatArray:
+def least_inertia(robot: RobotExpressions, links: tuple[int, ...]) -> FloatArray:
     """What the whole arm has of inertia about each axis of a link's frame, at least, shape (3 k,) [kg·m²].
 
     a_p = c/max (J M⁻¹Jᵀ)_pp over all poses, J the link's angular Jacobian in its frame, and c such that no change of
     its inertia with entries |δI_pq| ≤ √(a_p a_q) makes an eigenvalue of M⁻¹JᵀδIJ exceed 1. Declared rotors count.
     """
-    arm, least = ArmInertia(robot, links), []
+    arm, least = arm_inertia(robot, links), []
     for i in range(len(links)):
         rows = slice(6 + 3 * i, 9 + 3 * i)
         mobility = np.array([arm.largest(axis_mobility(rows, axis), starts=1) for axis in range(3)])
@@ -143,17 +135,19 @@ def least_inertia(robot: RobotExpressions, links: Sequence[int]) -> FloatArray:
 
 def least_joint_inertia(robot: RobotExpressions) -> FloatArray:
     """Least inertia that each joint alone turns, min 1/(M⁻¹)_jj over poses, rotors included, (n,) [kg·m² or kg]."""
-    return _rounded(_least_of_joints(ArmInertia(robot), robot.n))
+    return _rounded(_least_of_joints(robot))
 
 
 def mean_inertia(robot: RobotExpressions) -> float:
     """Mean of tr(M)/n over poses [kg·m²]: the one inertia that stands for all joints."""
-    M, _ = ArmInertia(robot).samples
+    M, _ = arm_inertia(robot).samples
     return float(np.trace(M, axis1=1, axis2=2).mean() / robot.n)
 
 
-def _least_of_joints(arm: ArmInertia, n: int) -> FloatArray:
-    return np.array([1.0 / arm.largest(joint_mobility(joint), starts=1) for joint in range(n)])
+@lru_cache(maxsize=8)
+def _least_of_joints(robot: RobotExpressions) -> FloatArray:
+    arm = arm_inertia(robot)
+    return np.array([1.0 / arm.largest(joint_mobility(joint), starts=1) for joint in range(robot.n)])
 
 
 def _rounded(values: FloatArray) -> FloatArray:
@@ -161,32 +155,26 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.3g}") for value in values])
 
 
-def joint_impedance_gains(robot: RobotExpressions, signals: Signals) -> tuple[ca.SX, ca.SX]:
-    """Declare K_p and K_d, stiffness and damping per joint, each (n,); by default K_d by inertia and K_p = 10 K_d."""
-    K_d = damping_by_inertia(robot)
-    K_p = signals.gain(
-        "K_p",
-        size=robot.n,
-        default=10.0 * K_d,
-        bounds=(0.0, 100.0 * LARGEST),
-        unit="N·m/rad",
-        doc="Stiffness on the position error, per joint.",
-    )
-    return K_p, signals.gain(
-        "K_d",
-        size=robot.n,
-        default=K_d,
-        bounds=(1e-6, LARGEST),
-        unit="N·m·s/rad",
-        doc="Damping of the position error, per joint; delay and sampling bound it.",
-    )
+def error_dynamics_gains(signals: Signals, size: int, inertia: float | None = None) -> tuple[ca.SX, ca.SX]:
+    """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,), critically damped with Λ for a bandwidth by default.
 
-
-def error_dynamics_gains(signals: Signals, size: int) -> tuple[ca.SX, ca.SX]:
-    """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,): accelerations, whatever the robot's inertia."""
+    They are accelerations, whatever the robot's inertia; or efforts, for an inertia [kg·m²].
+    """
+    scale, what = (1.0, "Acceleration") if inertia is None else (inertia, "Effort")
+    units = ("1/s²", "1/s") if inertia is None else ("N·m/rad", "N·m·s/rad")
     R_0 = signals.gain(
-        "R_0", size=size, default=100.0, bounds=(0.0, 1e5), unit="1/s²", doc="Acceleration per error, each by itself."
+        "R_0",
+        size=size,
+        default=BANDWIDTH**2 * scale,
+        bounds=(0.0, 1e5),
+        unit=units[0],
+        doc=f"{what} per error, each by itself.",
     )
     return R_0, signals.gain(
-        "R_1", size=size, default=20.0, bounds=(0.0, 1e3), unit="1/s", doc="Acceleration per rate of the error."
+        "R_1",
+        size=size,
+        default=2.0 * BANDWIDTH * scale,
+        bounds=(0.0, 1e3 if inertia is None else 1e4),
+        unit=units[1],
+        doc=f"{what} per rate of the error.",
     )

@@ -7,6 +7,7 @@ it costs no tracking elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -147,8 +148,5 @@ class PseudoInverse:
         return x, drift + self.J.T @ y_dot
 
 
-def _sum(terms: object) -> SX:
-    total = SX(0)
-    for term in terms:  # type: ignore[attr-defined]
-        total = total + term
-    return total
+def _sum(terms: Iterable[SX]) -> SX:
+    return SX(sum(terms, start=SX(0)))

@@ -55,8 +55,8 @@ class RotorAdaptation:
             unit="kg·m²|kg",
             doc="Least inertia that each joint turns: bounds the estimate of its rotor by the rate.",
         )
-        self._rate, self._dt = reciprocal(gamma), signals.dt
-        self._regressor = gate * qdd_r
+        self._rates, self._dt = ca.repmat(reciprocal(gamma), robot.n), signals.dt
+        self._regressor = ca.diag(gate * qdd_r)
 
     def step(self, s: SX, K_d: SX, Lambda: SX, limit: AdaptationLimit) -> SX:
         """Next Î_a: one Euler step, clamped.
@@ -67,8 +67,6 @@ class RotorAdaptation:
             Lambda: Bandwidths of the law's error, of any size [1/s].
             limit: What slows each joint's adaptation where it would be too fast for its damping.
         """
-        speed = self._rate * self._regressor**2
-        kept = limit.share_kept(speed * limit.per_damping(K_d, s.numel()))
-        moved = self.estimate + self._dt * self._rate * self._regressor * kept * s
+        moved = limit.moved(self.estimate, self._regressor, self._rates, s, K_d)
         most = self.nominal + self._inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY))
         return SX(ca.fmin(ca.fmax(moved, 0.0), most))

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import casadi as ca
 
 from thunder_controllers.laws.parts.friction import FrictionTerms
-from thunder_controllers.laws.parts.gains import mean_inertia
+from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
 
 SX = ca.SX
-
-BANDWIDTH = 10.0
-"""Of the error dynamics by default, critically damped at the mean inertia [1/s]."""
 
 LOWEST_SHARE = 0.1
 """Of the mean inertia, below which β does not fall by default: R_1/β is then 200 1/s, which 2 ms of delay bear."""
@@ -30,19 +24,20 @@ class ScalarInertia:
     """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_1 ‖q̇‖; held while y vanishes.
 
     Args:
-        signals: Where state `beta`, gains R_0, R_1, mu_1, beta_lower and telemetry `inertia` are declared.
+        signals: Where state `beta`, gains mu_1, beta_lower and telemetry `inertia` are declared.
         M: Mass matrix at signals.q (n, n), which may be estimated.
 
     Attributes:
+        mean: Of tr(M)/n over poses [kg·m²].
         beta: Its value now [kg·m²]; at activation tr(M)/n of the robot file.
         telemetry: What to report of it.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, M: SX) -> None:
-        self._signals, self._M, self._mean = signals, M, float(f"{mean_inertia(robot):.3g}")
+        self._signals, self._M, self.mean = signals, M, float(f"{mean_inertia(robot):.3g}")
         beta = signals.state(
             "beta",
-            default=self._mean,
+            default=self.mean,
             unit="kg·m²",
             doc="Inertia β of the error.",
             initial=ca.trace(robot["M"]) / robot.n,
@@ -52,7 +47,7 @@ class ScalarInertia:
         )
         self._lower = signals.gain(
             "beta_lower",
-            default=LOWEST_SHARE * self._mean,
+            default=LOWEST_SHARE * self.mean,
             bounds=(1e-9, 1e4),
             unit="kg·m²",
             doc="β does not fall below it: R_1/β is a velocity feedback, which delay and sampling bound.",
@@ -60,26 +55,6 @@ class ScalarInertia:
         signals.describe_telemetry("inertia", unit="kg·m²", doc="β in use.")
         self.beta = ca.fmax(beta, self._lower)
         self.telemetry = {"inertia": self.beta}
-
-    def feedback_gains(self) -> tuple[SX, SX]:
-        """Declare R_0 and R_1 of β ë + (Z + R_1) ė + R_0 e = 0, each (n,)."""
-        n = self._signals.robot.n
-        R_0 = self._signals.gain(
-            "R_0",
-            size=n,
-            default=BANDWIDTH**2 * self._mean,
-            bounds=(0.0, 1e5),
-            unit="N·m/rad",
-            doc="Stiffness of the error dynamics, per joint.",
-        )
-        return R_0, self._signals.gain(
-            "R_1",
-            size=n,
-            default=2.0 * BANDWIDTH * self._mean,
-            bounds=(0.0, 1e4),
-            unit="N·m·s/rad",
-            doc="Damping of the error dynamics, per joint.",
-        )
 
     def step(self, y: SX) -> dict[str, SX]:
         """Next state, exact for a quotient and a speed that are constant over the step."""
@@ -96,12 +71,11 @@ class ErrorDynamics:
         τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
 
     Args:
-        law: Its name, for errors.
-        signals: Where what `ScalarInertia` and `joint_error` have is declared.
+        signals: Where what `ScalarInertia` and `joint_error` have is declared, and gains R_0 and R_1.
         M: At signals.q (n, n).
         C: At signals.q and signals.qd (n, n).
         G: At signals.q (n,).
-        options: Of the law; `friction` as `FrictionTerms` has it.
+        friction: As `FrictionTerms` has it.
 
     Attributes:
         e: (n,).
@@ -113,14 +87,12 @@ class ErrorDynamics:
         telemetry: The error, and β.
     """
 
-    def __init__(
-        self, law: str, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, friction: FrictionTerms) -> None:
         qd, reference = signals.qd, signals.reference
         self.e, self.e_dot = joint_error(signals)
-        friction = FrictionTerms(law, robot, qd, options)
         inertia = ScalarInertia(robot, signals, M)
-        self.beta, (R_0, self.R_1) = inertia.beta, inertia.feedback_gains()
+        self.beta = inertia.beta
+        R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
         qdd = reference.qdd + (y_d + R_0 * self.e + self.R_1 * self.e_dot - y) / self.beta
         self.effort = M @ qdd + y + G + friction.coulomb

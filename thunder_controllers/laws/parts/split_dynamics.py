@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Scheme, schemes
+from thunder_controllers.laws.adaptation.scheme import Adaptation
+from thunder_controllers.laws.parts import friction
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gate import motion
-from thunder_controllers.laws.parts.options import adapted_links, choose
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
-from thunder_dynamics.errors import LawError, loaded
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
 
-OPTIONS = ("adapted_links", "adaptation", "friction", "rotors")
-"""Options of a law that has this part."""
+ADAPTED = Option("adapted_links", "Links to adapt, by names, or all; by default the link of the end effector.")
+
+OPTIONS = (
+    ADAPTED,
+    Option("known", "Links whose parameters are those of the robot file, by names: all others adapt."),
+    Option(
+        "adaptation",
+        "Scheme of the adaptation; none is the fixed form, in which every link is known.",
+        ("consistent", "none"),
+        "thunder.adaptations",
+    ),
+    friction.ADAPTATION,
+    Option(
+        "rotors", "Reflected rotor inertias of the robot file, or adapted ones of every joint.", ("model", "adapted")
+    ),
+)
+"""Of a law that has this part."""
 
 
 class SplitDynamics:
@@ -34,87 +48,71 @@ class SplitDynamics:
     ‖q̇_r‖ goes from the gain `rest_speed` to twice that.
 
     Args:
-        law: Its name, for errors.
         signals: Where estimates and their gains are declared, if there are any.
         qd_r: Reference velocity of the joints (n,).
         qdd_r: Its exact derivative.
-        options: Of the law. `adaptation`, a scheme of the group `thunder.adaptations`, "consistent" by default, or
-            "none", the fixed form, in which every link is known; `adapted_links`, names of links or "all" (default: the
-            link of the end effector); `friction`, "none" (default) or "adapted": viscous and Coulomb friction of every
-            joint; `rotors`, "model" (default), the reflected inertias of the robot file, or "adapted", of every joint.
+        options: Of the law, OPTIONS among them.
 
     Attributes:
-        adapted_links: Their names.
-        adaptation: The scheme, or None.
+        links: Indices of the adapted ones.
         friction: Its adaptation, or None.
-        rotors: Theirs, or None.
+        estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for another adaptation, friction or rotors, or links to adapt without adaptation.
+        LawError: for links to adapt without adaptation.
     """
 
-    def __init__(
-        self,
-        law: str,
-        robot: RobotExpressions,
-        signals: Signals,
-        qd_r: SX,
-        qdd_r: SX,
-        options: Mapping[str, Any],
-    ) -> None:
-        named = options.get("adapted_links")
-        links: tuple[int, ...] = ()
-        installed = schemes()
-        chosen = choose(law, options, "adaptation", *installed, "none")
-        if chosen != "none":
-            links = adapted_links(robot.model, named)
-        elif named is not None:
-            raise LawError("adapted_links with adaptation=none", where=f"law {law}", valid="one of them")
-        q, qd = signals.q, signals.qd
-        self.adapted_links = [robot.model.links[i].name for i in links]
-        adapts_rotors = choose(law, options, "rotors", "model", "adapted") == "adapted"
-        gate = motion(signals, qd_r) if links or adapts_rotors else SX(0)
-        self.rotors = RotorAdaptation(robot, signals, qdd_r, gate) if adapts_rotors else None
-        known = [i for i in range(robot.n) if i not in links]
-        rotors = self.rotors.estimate if self.rotors else None
-        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, rotors)
-        self.friction: FrictionAdaptation | None = None
-        if choose(law, options, "friction", "none", "adapted") == "adapted":
-            self.friction = FrictionAdaptation(robot, signals, qd_r)
-            self.effort += self.friction.effort
-        self.adaptation: Adaptation | None = None
+    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
+        model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
+        named = options["adapted_links"], options["known"]
+        if not adapts and named != (None, None):
+            raise options.error("links to adapt with adaptation=none", "one of them")
+        self.links = model.select_links(*named) if adapts else ()
+        self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
-        if links:
-            scheme: Scheme = loaded(installed[chosen])
-            self.adaptation = scheme(robot, signals, links, self.friction)
-            self.telemetry = self.adaptation.telemetry
-            self._nominal = np.concatenate([robot.model.links[i].inertia.pi for i in links])
-            Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, links)
-            self.effort += Y_u @ self.adaptation.estimate
-            if (feedforward := getattr(self.adaptation, "feedforward", None)) is not None:
-                self.effort += feedforward(qd_r, qdd_r)
+        self._nominal: dict[str, NDArray[np.float64]] = {}
+        adapts_rotors = options["rotors"] == "adapted"
+        gate = motion(signals, qd_r) if adapts or adapts_rotors else SX(0)
+        self._rotors = RotorAdaptation(robot, signals, qdd_r, gate) if adapts_rotors else None
+        if self._rotors:
+            self._adapts("rotor_hat", self._rotors.estimate, self._rotors.nominal)
+        known = [i for i in range(robot.n) if i not in self.links]
+        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self.estimates.get("rotor_hat"))
+        self.friction = FrictionAdaptation(robot, signals, qd_r) if options["friction"] == "adapted" else None
+        if self.friction:
+            self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
+            self.effort += self.friction.effort
+        self._scheme: Adaptation | None = None
+        if adapts:
+            self._scheme = options.parts["adaptation"](robot, signals, self.links, self.friction)
+            self._adapts(
+                "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
+            )
+            self.telemetry = self._scheme.telemetry
             rest = SX.zeros(robot.n)
-            Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, links)
+            Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
+            Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
+            self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
             self._Y_g = Y_0 + gate * (Y_u - Y_0)
-        if links or self.friction or self.rotors:
+        if self.estimates:
             self._robustness = Robustness(signals)
-            self._limit = self.adaptation.limit if self.adaptation else AdaptationLimit(signals)
+            self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
+
+    def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
+        self.estimates[name], self._nominal[name] = estimate, nominal
 
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
         found: dict[str, SX] = {}
-        if not (self.adaptation or self.friction or self.rotors):
+        if not self.estimates:
             return found
-        s, pulled = self._robustness.outside_dead_zone(s), self._robustness.pulled
+        s = self._robustness.outside_dead_zone(s)
         if self.friction:
             found |= self.friction.step(s, K_d, self._limit)
-        if self.adaptation:
-            found |= self.adaptation.step(self._Y_g, s, K_d, Lambda)
-            found["pi_hat"] = pulled(found["pi_hat"], self._nominal)
-        if self.friction:
-            found["friction_hat"] = pulled(found["friction_hat"], self.friction.nominal)
-        if self.rotors:
-            found["rotor_hat"] = pulled(self.rotors.step(s, K_d, Lambda, self._limit), self.rotors.nominal)
-        return found
+        if self._scheme:
+            found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
+        if self._rotors:
+            found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
+        return found | {name: self._robustness.pulled(found[name], self._nominal[name]) for name in self.estimates}

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.options import choose
-from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import vee
 
 SX = ca.SX
+
+OPTION = Option("task", "Follow the pose, or the position and leave the orientation free.", ("pose", "position"))
 
 ACTIVATION_ANGLE = float(np.deg2rad(160.0))
 """A host refuses to activate with a larger orientation error [rad]: at 180° it has no direction."""
@@ -45,30 +44,33 @@ class Task:
     telemetry: Mapping[str, SX]
 
 
-def task_error(law: str, robot: RobotExpressions, signals: Signals, options: Mapping[str, Any]) -> Task:
-    """Errors of the option `task`, "pose" (default) or "position"; declares the telemetry of the errors.
+def task_error(
+    robot: RobotExpressions,
+    signals: Signals,
+    options: Options,
+    *,
+    distance: float = ACTIVATION_DISTANCE,
+    inverts: bool = True,
+) -> Task:
+    """Errors of the option `task`; declares telemetry `pose_error` and `orientation_cosine`.
+
+    Args:
+        options: Of the law, OPTION among them.
+        distance: A host refuses to activate with a larger position error along any axis [m].
+        inverts: The law inverts J.
 
     Raises:
-        LawError: for another task.
+        LawError: for an arm with fewer joints on the path to its end effector than the task has rows, of an inverse.
     """
-    rows = {"pose": 6, "position": 3}[choose(law, options, "task", "pose", "position")]
+    rows = {"pose": 6, "position": 3}[options["task"]]
+    joints = len(robot.model.path(robot.model.ee_link))
+    if inverts and joints < rows:
+        valid = "task=position" if joints >= 3 else "a robot of at least three joints"
+        raise options.error(f"a {options['task']} task needs {rows} joints, {robot.model.name} has {joints}", valid)
     reference, (R, p) = signals.reference, robot.pose(signals.q)
     Q = reference.rotation @ R.T
     e = ca.vertcat(reference.position - p, vee(Q))
-    describe_pose_errors(signals, ACTIVATION_DISTANCE, with_orientation=rows == 6)
-    telemetry = {"pose_error": e, "orientation_cosine": 0.5 * (ca.trace(Q) - 1.0)}
-    J = robot.jacobian(signals.q)[:rows, :]
-    return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
-
-
-def describe_pose_errors(signals: Signals, distance: float, *, with_orientation: bool) -> None:
-    """Declare the telemetry `pose_error` and `orientation_cosine`, which forbid activation far away.
-
-    Args:
-        distance: Largest position error along any axis [m].
-        with_orientation: The angle may not exceed ACTIVATION_ANGLE.
-    """
-    largest = np.array([distance] * 3 + [np.inf] * 3)
+    largest, least = np.array([distance] * 3 + [np.inf] * 3), np.cos(ACTIVATION_ANGLE) if rows == 6 else -np.inf
     signals.describe_telemetry(
         "pose_error", size=6, unit="m, 1", doc="[p_d − p; r sin θ].", activation_bounds=(-largest, largest)
     )
@@ -76,30 +78,24 @@ def describe_pose_errors(signals: Signals, distance: float, *, with_orientation:
         "orientation_cosine",
         unit="1",
         doc="Cosine of the angle between the actual and the desired orientation.",
-        activation_bounds=(float(np.cos(ACTIVATION_ANGLE)) if with_orientation else -np.inf, np.inf),
+        activation_bounds=(float(least), np.inf),
     )
-
-
-def require_joints(law: str, robot: RobotExpressions, task: Task) -> None:
-    """Raise `LawError` for an arm with fewer joints on the path to its end effector than the task has rows."""
-    joints = len(robot.model.path(robot.model.ee_link))
-    if joints < task.rows:
-        valid = "task=position" if joints >= 3 else "a robot of at least three joints"
-        raise LawError(
-            f"{task.rows} rows of the task need as many joints, not {joints}", where=f"law {law}", valid=valid
-        )
+    telemetry = {"pose_error": e, "orientation_cosine": 0.5 * (ca.trace(Q) - 1.0)}
+    J = robot.jacobian(signals.q)[:rows, :]
+    return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
 
 
 def posture_gains(robot: RobotExpressions, signals: Signals, bandwidth: float) -> tuple[SX, SX]:
     """Declare k_n, a bandwidth with that default, and q_home, shape (n,), the middle of the joint ranges by default."""
-    ranges = [(link.joint.limits.lower, link.joint.limits.upper) for link in robot.model.links]
+    lower, upper = robot.model.limits("lower"), robot.model.limits("upper")
+    has_range = np.isfinite(lower) & np.isfinite(upper)
     k_n = signals.gain(
         "k_n", default=bandwidth, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture."
     )
     return k_n, signals.gain(
         "q_home",
         size=robot.n,
-        default=np.array([0.5 * (a + b) if np.isfinite([a, b]).all() else 0.0 for a, b in ranges]),
+        default=0.5 * (np.where(has_range, lower, 0.0) + np.where(has_range, upper, 0.0)),
         bounds=(-1e3, 1e3),
         unit="rad|m",
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",

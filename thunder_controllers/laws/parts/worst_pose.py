@@ -52,9 +52,9 @@ class ArmInertia:
         turns = [kinematics.poses[i + 1][0].T @ kinematics.jacobian_link(i + 1)[3:, :] for i in links]
         self._n = robot.n
         self._function = ca.Function("inertia", [q], [numeric["M"], ca.vertcat(numeric.jacobian(q), *turns)])
-        limits = [link.joint.limits for link in robot.model.links]
-        self._lower = np.array([limit.lower if np.isfinite(limit.lower) else -np.pi for limit in limits])
-        self._upper = np.array([limit.upper if np.isfinite(limit.upper) else np.pi for limit in limits])
+        self._lower, self._upper = (
+            np.nan_to_num(robot.model.limits(end), posinf=np.pi, neginf=-np.pi) for end in ("lower", "upper")
+        )
 
     @cached_property
     def _random(self) -> FloatArray:

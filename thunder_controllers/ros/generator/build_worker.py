@@ -77,14 +77,14 @@ def build_here(request: Request) -> BuildResult:
 
 
 def _laws(request: Request) -> list[tuple[str, Any]]:
-    """Parse the laws, with the option `adapted_links` where they do not state it themselves.
+    """Parse the laws, with the option `adapted_links` where they do not state it, or `known`, themselves.
 
     Raises:
         LawError: if one has another form.
     """
     shared = {"adapted_links": list(request["adapted_links"])} if request["adapted_links"] else {}
     parsed = [parse_law(text) for text in request["laws"]]
-    return [(law, {}) if isinstance(law, str) else (law[0], {**shared, **law[1]}) for law in parsed]
+    return [(law, options if "known" in options else {**shared, **options}) for law, options in parsed]
 
 
 class BuildProcess:

@@ -10,7 +10,7 @@ import numpy as np
 from thunder_controllers.host import MARGIN_DELAY, Note
 from thunder_controllers.simulation.plants.model import joint_friction
 from thunder_controllers.simulation.plants.plant import Plant
-from thunder_dynamics.errors import LawError, NameNotFoundError, listed
+from thunder_dynamics.errors import listed, loaded
 from thunder_dynamics.model import RobotModel
 
 GRAVITY_TOLERANCE = 1e-3
@@ -26,7 +26,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
         law: Name of the law.
         options: It is built with; one that names friction has been told.
     """
-    notes = [] if "friction" in options else _friction(plant, model, law, options)
+    notes = [] if "friction" in options else _friction(plant, model, law)
     delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
     if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
@@ -46,10 +46,11 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     return notes
 
 
-def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
+def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     true, known = plant.true_friction(), joint_friction(model)
     pushed = [name for name, more in zip(plant.joints, (known > true).T, strict=True) if more.any()]
-    if pushed and _takes(model, law, {**options, "friction": "model"}):
+    frictions = _frictions(law)
+    if pushed and "model" in frictions:
         text = f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes"
         return [Note("plant_friction_less", f"{text}; law.options: {{friction: none}} leaves it out")]
     rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
@@ -57,25 +58,20 @@ def _friction(plant: Plant, model: RobotModel, law: str, options: Mapping[str, A
         return []
     viscous, coulomb = true.max(axis=1)
     what = f"the plant has joint friction (viscous up to {viscous:g}, Coulomb up to {coulomb:g}: {listed(rubbing)})"
-    if _takes(model, law, {**options, "friction": "model"}):
+    if "model" in frictions:
         if np.allclose(known, true):
             return []
         text = f"{what} that is not in the controller's robot file, whose friction {law} compensates"
         return [Note("plant_friction", text)]
-    if _takes(model, law, {**options, "friction": "adapted"}):
+    if "adapted" in frictions:
         text = f"{what} that {law} was not told of: law.options: {{friction: adapted}} lets it estimate that"
         return [Note("plant_friction", text)]
     return []
 
 
-def _takes(model: RobotModel, law: str, options: Mapping[str, Any]) -> bool:
-    """Whether a law can be built with these options: only its builder knows."""
-    from thunder_dynamics.build import law_builders  # only here: a plant needs no code generator
-    from thunder_dynamics.expressions import RobotExpressions
-    from thunder_dynamics.law import build_law
+def _frictions(law: str) -> tuple[str, ...]:
+    """Values of the option `friction` of a law."""
+    from thunder_dynamics.build import law_entry  # only here: a plant needs no code generator
+    from thunder_dynamics.law import options_of
 
-    try:
-        build_law(law_builders()[law], RobotExpressions(model), options)
-    except (LawError, NameNotFoundError):
-        return False
-    return True
+    return next((one.choices for one in options_of(loaded(law_entry(law))) if one.name == "friction"), ())
