@@ -14,13 +14,14 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import plain
 from thunder_controllers.references.table import Sampled, table_of
-from thunder_controllers.references.trajectories import Reference
+from thunder_controllers.references.trajectories import Follower, Reference
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import prepare
-from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
+from thunder_controllers.simulation.reference_options import KINDS, GivenReference
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -206,7 +207,7 @@ def simulate(
         "host": host or {},
     }
     data["law"] = {key: value for key, value in data["law"].items() if value is not None}
-    config = check_config(_plain(data), NAME)
+    config = check_config(plain(data), NAME)
     run = Run(NAME, adaptation, config)
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
@@ -261,7 +262,7 @@ def _reference(said: Motion) -> Any:
         return {"type": said} if is_type else {"type": "csv", "file": str(path)}
     if isinstance(said, type) or not (callable(getattr(said, "sample", None)) or callable(said) or _is_pair(said)):
         raise ScenarioError(f"a reference of type {type(said).__name__}", where=NAME, valid=VALID_REFERENCE)
-    return GivenOptions(make=lambda follower: _made(said, follower))
+    return GivenReference(make=lambda follower: _made(said, follower))
 
 
 def _is_pair(said: object) -> bool:
@@ -275,14 +276,3 @@ def _made(said: Any, follower: Follower) -> Reference:
     if callable(getattr(said, "sample", None)):
         return Checked(said, type(said).__name__)
     return Sampled(said, follower.cartesian)
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and numbers of NumPy as a YAML file would have them, paths as text."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return fspath(value) if isinstance(value, PathLike) else value

@@ -20,7 +20,7 @@ from thunder_controllers.identification.information import (
 )
 from thunder_controllers.identification.limits import MotionBounds
 from thunder_controllers.identification.search import identifying_motion
-from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -114,7 +114,7 @@ def test_they_are_told_better_than_by_random_phases(library: Library) -> None:
     """The geometric mean of the standard deviations that the same noise leaves; limits are not even kept by those."""
     mine = _told(library, _motion(library).derivatives(TIMES))
     for seed in range(3):
-        random = JointExcitation(START[library.robot], 0.6, 0.1, 5, seed)
+        random = JointExcitation(centre=START[library.robot], amplitude=0.6, harmonics=5, seed=seed)
         theirs = _told(library, tuple(np.split(random.sample(TIMES), 3, axis=1)))
         assert np.exp(np.log(theirs / mine).mean()) < 0.5
 
@@ -164,5 +164,5 @@ def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) 
         return float(2.0 * np.log(values[:8]).sum())
 
     whole, last = (told(identifying_motion(library, link, start, bounds).derivatives(TIMES)) for link in (None, 2))
-    sums = (JointExcitation(start, 0.5, 0.1, 5, seed).sample(TIMES) for seed in range(3))
+    sums = (JointExcitation(centre=start, amplitude=0.5, harmonics=5, seed=seed).sample(TIMES) for seed in range(3))
     assert whole > 5.0 + max(last, *(told(tuple(np.split(rows, 3, axis=1))) for rows in sums))

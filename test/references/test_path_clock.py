@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from thunder_controllers.references.path_clock import PathClock
-from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST, Lissajous
+from thunder_controllers.references.sinusoids import Lissajous
+from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
@@ -69,7 +70,7 @@ def test_it_may_start_at_full_rate() -> None:
 
 
 def test_scaled_samples_are_derivatives_along_the_clock() -> None:
-    path, clock = Lissajous([0.4, 0, 0.5], 0.1, [0.2, 0.3, 0.5]), PathClock(1.0)
+    path, clock = Lissajous(centre=(0.4, 0, 0.5), amplitude=0.1, frequency=(0.2, 0.3, 0.5)), PathClock(1.0)
     clock.go_to(1.0)
     rows = []
     for _ in range(1500):

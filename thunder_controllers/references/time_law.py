@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.host import TimeLaw
-from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
@@ -18,21 +17,16 @@ class RestToRest:
 
     Args:
         lengths: Of each segment in as many measures as have bounds, as of a line and an angle, shape (K, m).
-        bounds: Of velocity, acceleration and jerk, each of shape (m,); all of them are kept.
+        bounds: Of velocity, acceleration and jerk, each of shape (m,), positive; all of them are kept.
         dwell: Pause [s], not negative.
 
     Raises:
-        ScenarioError: if a bound is not positive and finite, or a segment has no length.
+        ValueError: if a segment has no length.
     """
 
     def __init__(self, lengths: FloatArray, bounds: Sequence[ArrayLike], dwell: float = 0.0) -> None:
-        if not (np.isfinite(dwell) and dwell >= 0.0):
-            raise ScenarioError(f"dwell {dwell:g} s", where="reference", valid="finite and not negative")
-        for name, bound in zip(("velocity", "acceleration", "jerk"), bounds, strict=True):
-            if not (np.isfinite(bound).all() and (np.asarray(bound) > 0.0).all()):
-                raise ScenarioError(f"{name} bound {bound}", where="reference", valid="positive and finite")
         if not lengths.any(axis=1).all():
-            raise ScenarioError("two poses in a row are the same", where="reference", valid="poses that differ")
+            raise ValueError("two places in a row are the same (valid: places that differ)")
         rates = 1.0 / np.max(lengths[:, None, :] / np.asarray(bounds), axis=2)
         self._laws = [TimeLaw(*rate) for rate in rates]
         durations = np.array([law.duration + dwell for law in self._laws])

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
+from thunder_controllers.fields import UNKNOWN_KEY, Finite, Positive, Strict, complaint
 from thunder_controllers.host import Options
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
-from thunder_controllers.simulation.fields import UNKNOWN_KEY, Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
@@ -312,22 +312,13 @@ def _scenario_error(error: ValidationError, document: YamlDocument, prefix: KeyP
     own, kind = first["loc"], first["type"]
     path = _known_path(own, document, prefix)
     if kind == UNKNOWN_KEY:
-        what = f"unknown key '{context['key']}'"
-        return ScenarioError(what, where=document.where((*path, context["key"])), valid=context["valid"])
-    if kind == "missing" and isinstance(own[-1], int):
-        return ScenarioError(f"only {own[-1]} values", where=document.where(path), valid="more values")
-    if kind == "missing":
-        return ScenarioError(f"missing key '{own[-1]}'", where=document.where(path), valid="a value for it")
+        path = (*path, context["key"])
     if kind == "union_tag_not_found":
         return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags(own))
     if kind == "union_tag_invalid":
         return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags(own))
-    if kind == "value_error":
-        what, _, valid = str(context["error"]).partition(" (valid: ")
-        return ScenarioError(what, where=document.where(path), valid=valid[:-1] or None)
-    shown = repr(first["input"])
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
-    return ScenarioError(shown, where=document.where(path), valid=_lower_first(first["msg"]))
+    what, valid = complaint(first)
+    return ScenarioError(what, where=document.where(path), valid=valid)
 
 
 def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> KeyPath:
@@ -337,10 +328,6 @@ def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> K
         if any((*start, *path, part) in document.lines for start in ((), prefix)):
             path = (*path, part)
     return (*prefix, *path) if (*prefix, *path) in document.lines and path else path
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _tags(location: KeyPath) -> str:

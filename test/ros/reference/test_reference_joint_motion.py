@@ -10,7 +10,7 @@ import pytest
 from thunder_controllers.references.motion import Leg, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
+from thunder_controllers.ros.reference.legs import JointSpace, joint_legs
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
@@ -38,7 +38,7 @@ ENDING = ("points", "hold here", "hold there")
 
 def _legs(start: np.ndarray = START, space: JointSpace = SPACE, **changes: Any) -> list[Leg]:
     parameters = {parameter.name: parameter.default for parameter in PARAMETERS} | changes
-    return joint_legs_of(parameters["type"], parameters, start, space)
+    return joint_legs(parameters["type"], parameters, start, space)
 
 
 def _run(motion: Motion, steps: int) -> np.ndarray:

@@ -11,11 +11,11 @@ from thunder_controllers.references.motion import LONGEST_PERIOD, MOST_SAMPLES, 
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.pose_motion import legs_of, pose
+from thunder_controllers.ros.reference.legs import place_of, pose_legs
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
-START = pose(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
+START = place_of(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
 DOWN = [0.0, 0.0, np.pi]
 
 MOTIONS: dict[str, dict[str, Any]] = {
@@ -39,7 +39,7 @@ def _parameters(**changes: Any) -> dict[str, Any]:
 
 def _legs(start: np.ndarray = START, **changes: Any) -> list[Leg]:
     parameters = _parameters(**changes)
-    return legs_of(parameters["type"], parameters, start)
+    return pose_legs(parameters["type"], parameters, start)
 
 
 def _run(motion: Motion, steps: int) -> np.ndarray:

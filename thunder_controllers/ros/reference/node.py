@@ -31,8 +31,7 @@ from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.controller.configuration import load_configuration
-from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.pose_motion import legs_of, pose
+from thunder_controllers.ros.reference.legs import JointSpace, joint_legs, place_of, pose_legs
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
@@ -107,9 +106,9 @@ class ReferenceNode(Node):
             robot = self._known_robot()
             library = robot.library
             space = JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)
-            legs = joint_legs_of(kind, self._settings, self._start_joints(robot), space)
+            legs = joint_legs(kind, self._settings, self._start_joints(robot), space)
         else:
-            legs = legs_of(kind, self._settings, self._start_pose())
+            legs = pose_legs(kind, self._settings, self._start_pose())
             self._check(legs)
         self._motion.start(legs, self._settings["ramp_time"], "joint" if kind.startswith("joint_") else "cartesian")
         self.get_logger().info(f"motion: {kind}")
@@ -177,7 +176,7 @@ class ReferenceNode(Node):
         elif not np.isfinite(position).all() or not abs(np.linalg.norm(quaternion) - 1.0) < QUATERNION_TOLERANCE:
             self._warn("a pose of the controller is not finite, or its quaternion not of norm 1")
         else:
-            self._pose = pose(position, Rotation.from_quat(quaternion).as_matrix())
+            self._pose = place_of(position, Rotation.from_quat(quaternion).as_matrix())
 
     def _warn(self, what: str) -> None:
         self.get_logger().warning(plain(f"{what}: it is not used"), throttle_duration_sec=5.0)
