@@ -48,7 +48,17 @@ CONTROLLERS: dict[str, set[str]] = {
     "report": {"view", "simulation", "identification", "host"},
     "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},
     "scripting": {"report", "view", "simulation", "references", "fields", "host"},
-    "commands": {"experiments", "report", "view", "simulation", "identification", "analysis", "host", "resources"},
+    "commands": {
+        "fields",
+        "experiments",
+        "report",
+        "view",
+        "simulation",
+        "identification",
+        "analysis",
+        "host",
+        "resources",
+    },
     "ros": {"references", "fields", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""

@@ -5,7 +5,7 @@ Every section is a frozen pydantic model: unknown keys, wrong types, non-finite 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Annotated, Any, TypeVar
 
@@ -57,36 +57,66 @@ class Strict(BaseModel):
         return plain(data)
 
 
-Stated = TypeVar("Stated", bound=BaseModel)
+Section = TypeVar("Section", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
 
 
-def checked(kind: type[Stated], values: Mapping[str, Any], where: str) -> Stated:
-    """Make a section of values that come from no file.
+def checked(
+    kind: type[Section],
+    values: Mapping[str, Any],
+    where: str | Callable[[KeyPath], str],
+    types: Callable[[KeyPath], str] | None = None,
+) -> Section:
+    """Make a section of values.
+
+    Args:
+        kind: Its class.
+        values: By key.
+        where: Begins the names of keys in errors, or gives the place of a key path.
+        types: What may be the `type` at a place of pydantic's, for errors.
 
     Raises:
-        ScenarioError: for the first value that is wrong, at `where` and the key.
+        ScenarioError: for the value that is wrong, with its place and what would be valid.
     """
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what, valid = complaint(first)
-        raise ScenarioError(what, where=".".join(map(str, (where, *first["loc"]))), valid=valid) from error
+        # A union complains once per member; the deepest complaint is about the member that was meant.
+        first = max(error.errors(include_url=False), key=lambda one: len(_known_path(one["loc"], values)))
+        path, what, valid = _complaint(first, _known_path(first["loc"], values), types or (lambda place: "a type"))
+        place = where(path) if callable(where) else ".".join(map(str, (where, *path)))
+        raise ScenarioError(what, where=place, valid=valid) from error
 
 
-def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What is wrong, and what would be valid, of an error of pydantic's."""
-    if found["type"] == UNKNOWN_KEY:
-        return f"unknown key '{found['ctx']['key']}'", found["ctx"]["valid"]
-    if found["type"] == "missing" and isinstance(found["loc"][-1], int):
-        return f"only {found['loc'][-1]} values", "more values"
-    if found["type"] == "missing":
-        return f"missing key '{found['loc'][-1]}'", "a value for it"
-    if found["type"] == "value_error":
-        what, _, valid = str(found["ctx"]["error"]).partition(" (valid: ")
-        return what, valid[:-1] or None
+def _known_path(location: KeyPath, values: Any) -> KeyPath:
+    """The keys there are of pydantic's location, which has names of union members in between."""
+    path: KeyPath = ()
+    for part in location:
+        keys = values if isinstance(values, Mapping) else range(len(values) if isinstance(values, list | tuple) else 0)
+        if part in keys:
+            path, values = (*path, part), values[part]
+    return path
+
+
+def _complaint(found: Any, path: KeyPath, types: Callable[[KeyPath], str]) -> tuple[KeyPath, str, str | None]:
+    """Where, what is wrong, and what would be valid, of an error of pydantic's."""
+    kind, last, context = found["type"], found["loc"][-1] if found["loc"] else "", found.get("ctx", {})
+    if kind == UNKNOWN_KEY:
+        return (*path, context["key"]), f"unknown key '{context['key']}'", context["valid"]
+    if kind == "union_tag_invalid":
+        return (*path, "type"), f"type '{context['tag']}'", types(found["loc"])
+    if kind == "union_tag_not_found":
+        return path, "missing key 'type'", types(found["loc"])
+    if kind == "missing" and isinstance(last, int):
+        return path, f"only {last} values", "more values"
+    if kind == "missing":
+        return path, f"missing key '{last}'", "a value for it"
+    if kind == "value_error":
+        what, _, valid = str(context["error"]).partition(" (valid: ")
+        return path, what, valid[:-1] or None
     shown, message = repr(found["input"]), found["msg"]
-    return shown if len(shown) <= LONGEST_INPUT else f"{shown[: LONGEST_INPUT - 3]}…", message[:1].lower() + message[1:]
+    shown = shown if len(shown) <= LONGEST_INPUT else f"{shown[: LONGEST_INPUT - 3]}…"
+    return path, shown, message[:1].lower() + message[1:]
 
 
 def per_joint(value: float | tuple[float, ...], n: int, where: str) -> NDArray[np.float64]:

@@ -232,7 +232,7 @@ def test_a_joint_excitation_keeps_its_amplitude_and_its_velocity() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("lissajous", {"centre": [0, 0]}, "reference.centre.2: only 2 values"),
+        ("lissajous", {"centre": [0, 0]}, "reference.centre: only 2 values"),
         ("lissajous", {"centre": [0, 0, np.nan]}, "reference.centre.2: nan; valid: input should be a finite number"),
         ("lissajous", {"center": 0}, "unknown key 'center'; valid: .*centre"),
         ("poses", {"poses": [{"position": [0, 0, 0]}]}, "reference.poses: .*at least 2 items"),

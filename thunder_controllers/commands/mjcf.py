@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import click
-from pydantic import ValidationError
 
+from thunder_controllers.fields import checked
 from thunder_controllers.resources import shipped
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
@@ -113,21 +113,9 @@ def _plant_options(integrator: str, viscous: float | None, coulomb: float | None
     values: dict[str, Any] = {"integrator": integrator}
     if viscous is not None or coulomb is not None:
         values["friction"] = {"viscous": viscous or 0.0, "coulomb": coulomb or 0.0}
-    try:
-        return PlantOptions.model_validate(values)
-    except ValidationError as error:
-        raise _refusal(error) from error
+    return checked(PlantOptions, values, "plant")
 
 
 def _payload(mass: float, com: Sequence[float], inertia: Sequence[float], link: str) -> Payload:
     values = {"mass": mass, "com": tuple(com), "inertia": tuple(inertia), "link": link}
-    try:
-        return Payload.model_validate(values)
-    except ValidationError as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: ValidationError) -> ScenarioError:
-    """The first complaint in one line."""
-    first = error.errors()[0]
-    return ScenarioError(str(first["msg"]), where=".".join(str(part) for part in first["loc"]) or "payload")
+    return checked(Payload, values, "payload")

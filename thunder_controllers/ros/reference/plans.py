@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.fields import checked
-from thunder_controllers.references.motion import NEAR, POSE, Leg, through
+from thunder_controllers.references.motion import NEAR, Journey, way_through
 from thunder_controllers.references.sinusoids import Excitation, JointExcitation, JointLissajous, Lissajous
-from thunder_controllers.references.trajectories import POSITION, ROTATION, Hold, JointPath, Pose, PoseToPose
+from thunder_controllers.references.trajectories import (
+    POSITION,
+    ROTATION,
+    Hold,
+    JointPath,
+    JointSteps,
+    Pose,
+    PoseToPose,
+)
 from thunder_controllers.ros.common.declarations import Values
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.spatial import rotation_from_ypr
@@ -66,7 +74,7 @@ class JointSpace:
             raise ScenarioError(what, where=where, valid=f"at most {self.velocity[k]:.4g}")
 
 
-def pose_legs(kind: str, parameters: Values, start: FloatArray) -> list[Leg]:
+def plan_poses(kind: str, parameters: Values, start: FloatArray) -> Journey:
     """Plan a Cartesian motion from rest at `start`: the way to it, then the motion itself.
 
     Args:
@@ -82,17 +90,18 @@ def pose_legs(kind: str, parameters: Values, start: FloatArray) -> list[Leg]:
         bounds = {name: parameters[f"limits.{name}"] for name in ("linear", "angular")}
         return checked(PoseToPose, {"poses": list(map(_stated, places)), "dwell": dwell} | bounds, "limits")
 
-    if kind == "pose_to_pose":
-        places = [start, *_poses(parameters, start)]
-        return through(places, lambda poses: plan(poses, parameters["pose_to_pose.dwell"]))
-    centre = _centre(parameters, start)
-    if kind == "hold":
-        return through([start, centre], plan) or [Leg(checked(Hold, _stated(start), "hold"), 1.0, 0.0)]
+    ramp_time = parameters["ramp_time"]
+    if kind not in POSE_PATHS:
+        stops = kind == "pose_to_pose"
+        places = _poses(parameters, start) if stops else [_centre(parameters, start)]
+        dwell = parameters["pose_to_pose.dwell"] if stops else 0.0
+        way = way_through([start, *places], lambda poses: plan(poses, dwell))
+        return Journey("cartesian", way or checked(Hold, _stated(start), kind), None, ramp_time)
     made, keys = POSE_PATHS[kind]
-    place = _stated(centre)
+    place = _stated(_centre(parameters, start))
     place["position" if "position" in made.model_fields else "centre"] = place.pop("position")
     path = checked(made, place | {key: parameters[f"{kind}.{key}"] for key in keys}, kind)
-    return through([start, path.sample(np.zeros(1))[0, POSE]], plan, path)
+    return Journey("cartesian", way_through([start, path.sample(np.zeros(1))[0, :12]], plan), path, ramp_time)
 
 
 def place_of(position: FloatArray, rotation: FloatArray) -> FloatArray:
@@ -126,7 +135,7 @@ def _poses(parameters: Values, start: FloatArray) -> list[FloatArray]:
     return [place_of(*place) for place in zip(positions, rotations, strict=True)]
 
 
-def joint_legs(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> list[Leg]:
+def plan_joints(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> Journey:
     """Plan a joint motion from rest at `start`, shape (n,): the way to it, then the motion itself.
 
     Args:
@@ -138,21 +147,26 @@ def joint_legs(kind: str, parameters: Values, start: FloatArray, space: JointSpa
     Raises:
         ScenarioError: if the parameters make no motion within the limits.
     """
-    n = len(start)
+    n, ramp_time = len(start), parameters["ramp_time"]
 
     def plan(points: list[FloatArray], dwell: float = 0.0) -> JointPath:
         velocity, acceleration, jerk = parameters["limits.joint"]
         bounds = {"velocity": np.minimum(velocity, space.velocity), "acceleration": acceleration, "jerk": jerk}
         return checked(JointPath, {"positions": points, "dwell": dwell} | bounds, "limits.joint")
 
-    rest = Leg(checked(JointLissajous, {"centre": start, "amplitude": 0.0, "frequency": 0.0}, kind), 1.0, 0.0)
-    if kind == "joint_points":
-        points = _rows(parameters, "joint_points.positions", n, least=1)
+    if kind not in JOINT_PATHS:
+        stops = kind == "joint_points"
+        points = (
+            _rows(parameters, "joint_points.positions", n, least=1)
+            if stops
+            else [_joint_centre(parameters, start, space, np.zeros(n))]
+        )
         for k, point in enumerate(points):
             space.check(point, 0.0, f"joint_points.positions: point {k}")
-        return through([start, *points], lambda places: plan(places, parameters["joint_points.dwell"])) or [rest]
-    if kind == "joint_hold":
-        return through([start, _joint_centre(parameters, start, space, np.zeros(n))], plan) or [rest]
+        dwell = parameters["joint_points.dwell"] if stops else 0.0
+        way = way_through([start, *points], lambda places: plan(places, dwell))
+        rest = checked(JointSteps, {"steps": [{"time": 0.0, "q": start}]}, kind)
+        return Journey("joint", way or rest, None, ramp_time)
     made, keys = JOINT_PATHS[kind]
     values: dict[str, Any] = {key: parameters[f"{kind}.{key}"] for key in keys}
     if values["frequency"] == ():
@@ -161,7 +175,7 @@ def joint_legs(kind: str, parameters: Values, start: FloatArray, space: JointSpa
     values["centre"] = _joint_centre(parameters, start, space, np.abs(values["amplitude"]))
     path = checked(made, values, kind)
     space.check_velocity(path.largest_velocity, kind)
-    return through([start, path.sample(np.zeros(1))[0, :n]], plan, path)
+    return Journey("joint", way_through([start, path.sample(np.zeros(1))[0, :n]], plan), path, ramp_time)
 
 
 def _joint_centre(parameters: Values, start: FloatArray, space: JointSpace, reach: FloatArray) -> FloatArray:
