@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from evaluation import load_robot
@@ -39,11 +37,9 @@ def library(request: pytest.FixtureRequest, build_cache: object) -> Library:
 
 
 def _bounds(library: Library, **changes: object) -> MotionBounds:
-    n = library.n_joints
     centre = library.evaluate("T_0_ee", START[library.robot])[:3, 3]
     box = (tuple((centre - 0.3).tolist()), tuple((centre + 0.3).tolist()))
-    bounds = MotionBounds((1.0,) * n, (1.0,) * n, (4.0,) * n, SHARE, box, 0.3)  # type: ignore[arg-type]
-    return dataclasses.replace(bounds, **changes)
+    return MotionBounds.model_validate({"share": SHARE, "workspace": box, **changes})
 
 
 def _motion(library: Library) -> JointFourier:
@@ -154,7 +150,7 @@ def test_a_start_beyond_the_limits_is_refused(library: Library) -> None:
 def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) -> None:
     """More than the best motion for the last link and than sums of sinusoids, by log det; a rotor takes one of 9."""
     library, start = Library(build(load_robot("planar3r"), python=False)), (0.0, 0.5, 0.5)
-    bounds = MotionBounds((1.0,) * 3, (1.0,) * 3, (4.0,) * 3, SHARE, None, 0.0)
+    bounds = MotionBounds(share=SHARE, clearance=0.0)
 
     def told(states: tuple[np.ndarray, ...]) -> float:
         Y = regressor(library, *states) / np.tile(SCALE, 3) / library.effort_limit[:, None]

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from thunder_controllers.fields import Positive, Vector3, per_joint
+from thunder_controllers.fields import Positive
 from thunder_controllers.identification.fourier import PoseOfJoints
 from thunder_controllers.identification.limits import MotionBounds
 from thunder_controllers.identification.search import identifying_motion
 from thunder_controllers.references.trajectories import (
     Follower,
     Joints,
-    PositiveNumbers,
     Reference,
     Seed,
     Stated,
@@ -21,7 +20,7 @@ from thunder_controllers.references.trajectories import (
 from thunder_dynamics.errors import NameNotFoundError
 
 
-class Identify(Stated):
+class Identify(MotionBounds, Stated):
     """The motion that makes the parameters of a link known best, [below](#a-motion-that-identifies)."""
 
     type: Literal["identify"] = "identify"
@@ -29,16 +28,6 @@ class Identify(Stated):
     link: str | None = Field(default=None, description="by default that of the end effector; or `all`")
     period: Positive = Field(default=10.0, description="[s]")
     harmonics: Annotated[int, Field(strict=True, ge=2, le=20)] = Field(default=5, description="of each joint")
-    reach: PositiveNumbers = Field(default=1.0, description="from `q` [rad or m]")
-    velocity: PositiveNumbers = Field(default=1.0, description="bound [rad/s or m/s]")
-    acceleration: PositiveNumbers = Field(default=4.0, description="bound [rad/s² or m/s²]")
-    share: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = Field(
-        default=0.7, description="of the robot's limits"
-    )
-    workspace: tuple[Vector3, Vector3] | None = Field(default=None, description="corners of a box [m]")
-    clearance: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = Field(
-        default=0.3, description="of a pose from singularities"
-    )
     seed: Seed = Field(default=0, description="of the search")
 
     def build_for(self, follower: Follower) -> Reference:
@@ -49,11 +38,7 @@ class Identify(Stated):
         if self.link not in places:
             valid = f"{', '.join(links)}, all"
             raise NameNotFoundError(f"no link '{self.link}'", where="reference.link", valid=valid)
-        reach, velocity, acceleration = (
-            tuple(per_joint(getattr(self, name), n, f"reference.{name}").tolist())
-            for name in ("reach", "velocity", "acceleration")
-        )
-        clearance = self.clearance if cartesian else 0.0
-        bounds = MotionBounds(reach, velocity, acceleration, self.share, self.workspace, clearance)
+        bounds = MotionBounds(**{name: getattr(self, name) for name in MotionBounds.model_fields})
+        bounds = bounds if cartesian else bounds.model_copy(update={"clearance": 0.0})
         joints = identifying_motion(library, places[self.link], self.q, bounds, self.period, self.harmonics, self.seed)
         return PoseOfJoints(library, joints) if cartesian else joints

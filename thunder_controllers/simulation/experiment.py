@@ -39,6 +39,9 @@ Watch = Callable[[Setup, Run, Trace], object]
 PROGRESS_STEPS = 50
 """Progress reports, and checks that the plant has not diverged, per run that nobody watches."""
 
+RECORDED = ("t", "q", "qd", "q_measured", "qd_measured", "effort", "state", "telemetry", "guards")
+"""Rows of a trace that the loop writes; the others follow from them."""
+
 FRAME_RATE = 30.0
 """Of what is shown of the arm [Hz]."""
 
@@ -247,23 +250,15 @@ class _Recorder:
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
         error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
         return Trace(
-            t=self.t[rows],
-            q=self.q[rows],
-            qd=self.qd[rows],
-            q_measured=self.q_measured[rows],
-            qd_measured=self.qd_measured[rows],
+            **{name: getattr(self, name)[rows] for name in RECORDED},
             reference=samples,
-            effort=self.effort[rows],
             position=position,
             rotation=rotation,
             error=error,
-            state=self.state[rows],
-            telemetry=self.telemetry[rows],
             telemetry_names=np.array([e.name for e in law.telemetry for _ in range(e.size)], dtype=np.str_),
             estimates=self._estimates(setup)[rows],
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
-            guards=self.guards[rows],
             faults=setup.plant.faults.in_force(self.t[rows]),
             fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),

@@ -11,7 +11,7 @@ from thunder_controllers.references.motion import LONGEST_PERIOD, MOST_SAMPLES, 
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.plans import place_of, plan_poses
+from thunder_controllers.ros.reference.plans import JOINT_PATHS, POSE_PATHS, place_of, plan_poses
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
@@ -45,6 +45,15 @@ def _plan(start: np.ndarray = START, ramp_time: float = 1.0, **changes: Any) -> 
 def _run(motion: Motion, steps: int) -> np.ndarray:
     rows = [motion.advance(DT) for _ in range(steps)]
     return np.reshape([row for row in rows if row is not None], (-1, 24))
+
+
+def test_parameters_of_a_path_are_fields_of_its_class_in_the_same_unit() -> None:
+    declared = {parameter.name: parameter for parameter in node_parameters("reference", names.REFERENCE)}
+    for kind, (made, keys) in {**POSE_PATHS, **JOINT_PATHS}.items():
+        assert set(keys) == {name.partition(".")[2] for name in declared if name.startswith(f"{kind}.")}
+        for key in keys:
+            unit = declared[f"{kind}.{key}"].unit
+            assert unit == "1" or f"[{unit}]" in str(made.model_fields[key].description)
 
 
 @pytest.mark.parametrize("name", MOTIONS)
