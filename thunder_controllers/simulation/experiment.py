@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Guard, Library, Limits
 from thunder_controllers.host.inertia_estimate import ESTIMATE
-from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
@@ -248,7 +247,7 @@ class _Recorder:
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
-        error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
+        error = pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
         return Trace(
             **{name: getattr(self, name)[rows] for name in RECORDED},
             reference=samples,
@@ -275,12 +274,6 @@ class _Recorder:
         entries = setup.library.law(setup.host.law).state
         offset = next((entry.offset for entry in entries if entry.name == ESTIMATE), 0)
         return self.state[:, offset : offset + size].reshape(len(self.t), -1, N_PARAMETERS).copy()
-
-
-def _pose_error(samples: FloatArray, position: FloatArray, rotation: FloatArray) -> FloatArray:
-    assert samples.shape[1] == CARTESIAN_SIZE
-    desired = samples[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
-    return pose_error(position, rotation, samples[:, POSITION], desired)
 
 
 def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:
