@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import plain
 from thunder_controllers.references.table import Sampled, table_of
-from thunder_controllers.references.trajectories import Follower, Reference
+from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-Motion = Mapping[str, Any] | str | PathLike[str] | tuple[Any, Any] | Callable[[float], Any] | Reference
+Motion = Mapping[str, Any] | str | PathLike[str] | tuple[Any, Any] | Callable[[float], Any] | Reference | Stated
 """What `simulate` takes as a reference."""
 
 NAME = "simulate"
@@ -253,8 +253,8 @@ def _start(start: Sequence[float] | Mapping[str, Any] | None, model: RobotModel)
 
 
 def _reference(said: Motion) -> Any:
-    """A mapping of a scenario, or what makes the reference when it is known who follows it."""
-    if isinstance(said, Mapping):
+    """A mapping or a trajectory as a scenario has it, or what makes the reference when it is known who follows it."""
+    if isinstance(said, Mapping | Stated):
         return said
     if isinstance(said, str | PathLike):
         path = Path(said)

@@ -49,13 +49,13 @@ class Journey:
 
     Attributes:
         kind: Of the samples.
-        way: At rest from its `duration` on, or at once; None: the path begins at once.
+        way: At rest from its `duration` on; what has none ends at once.
         path: None: the journey ends with its way.
         ramp_time: In which the path's clock starts, and a journey that is stopped comes to rest [s].
     """
 
     kind: Kind
-    way: Reference | None
+    way: Reference
     path: Reference | None
     ramp_time: float
 
@@ -67,13 +67,12 @@ class Journey:
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,) from 0 on, as rows."""
         if self.path is None:
-            assert self.way is not None
             return self.way.sample(t)
         late = np.fmax(t - self.ends, 0.0)
         missing, rate, change = np.transpose([StopShape(self.ramp_time).at(one, -1.0, 0.0) for one in late])
         rows = on_clock(self.path.sample(late + missing), self.kind, 1.0 + rate, change)
-        if self.way is not None:
-            early = t < self.ends
+        early = t < self.ends
+        if early.any():
             rows[early] = self.way.sample(t[early])
         return rows
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from thunder_controllers.references.motion import LONGEST_PERIOD, MOST_SAMPLES, STEP, Journey, Motion
-from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST
+from thunder_controllers.references.trajectories import ACCELERATION, POSITION, TWIST, Pose
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.plans import JOINT_PATHS, POSE_PATHS, place_of, plan_poses
+from thunder_controllers.ros.reference.plans import JOINT_PATHS, POSE_PATHS, plan_poses
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
-START = place_of(np.array([0.45, 0.05, 0.5]), np.diag([1.0, -1.0, -1.0]))
+START = Pose(position=(0.45, 0.05, 0.5), ypr=(0.0, 0.0, np.pi)).at_rest[:12]
 DOWN = [0.0, 0.0, np.pi]
 
 MOTIONS: dict[str, dict[str, Any]] = {

@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from thunder_controllers.host import Configuration, Library, Limits, Options
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.motion import Journey, Kind, Motion
+from thunder_controllers.references.trajectories import Pose
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
@@ -31,7 +32,7 @@ from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.controller.configuration import load_configuration
-from thunder_controllers.ros.reference.plans import JointSpace, place_of, plan_joints, plan_poses
+from thunder_controllers.ros.reference.plans import JointSpace, plan_joints, plan_poses
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
@@ -176,7 +177,7 @@ class ReferenceNode(Node):
         elif not np.isfinite(position).all() or not abs(np.linalg.norm(quaternion) - 1.0) < QUATERNION_TOLERANCE:
             self._warn("a pose of the controller is not finite, or its quaternion not of norm 1")
         else:
-            self._pose = place_of(position, Rotation.from_quat(quaternion).as_matrix())
+            self._pose = Pose(**Pose.keys(position, Rotation.from_quat(quaternion).as_matrix())).at_rest[:12]
 
     def _warn(self, what: str) -> None:
         self.get_logger().warning(plain(f"{what}: it is not used"), throttle_duration_sec=5.0)

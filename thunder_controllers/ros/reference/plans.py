@@ -23,7 +23,6 @@ from thunder_controllers.references.trajectories import (
 )
 from thunder_controllers.ros.common.declarations import Values
 from thunder_dynamics.errors import ScenarioError
-from thunder_dynamics.spatial import rotation_from_ypr
 
 FloatArray = NDArray[np.float64]
 
@@ -85,54 +84,41 @@ def plan_poses(kind: str, parameters: Values, start: FloatArray) -> Journey:
     Raises:
         ScenarioError: if the parameters do not make a motion.
     """
-
-    def plan(places: list[FloatArray], dwell: float = 0.0) -> PoseToPose:
-        bounds = {name: parameters[f"limits.{name}"] for name in ("linear", "angular")}
-        return checked(PoseToPose, {"poses": list(map(_stated, places)), "dwell": dwell} | bounds, "limits")
-
-    ramp_time = parameters["ramp_time"]
-    if kind not in POSE_PATHS:
-        stops = kind == "pose_to_pose"
-        places = _poses(parameters, start) if stops else [_centre(parameters, start)]
-        dwell = parameters["pose_to_pose.dwell"] if stops else 0.0
-        way = way_through([start, *places], lambda poses: plan(poses, dwell))
-        return Journey("cartesian", way or checked(Hold, _stated(start), kind), None, ramp_time)
-    made, keys = POSE_PATHS[kind]
-    place = _stated(_centre(parameters, start))
-    place["position" if "position" in made.model_fields else "centre"] = place.pop("position")
-    path = checked(made, place | {key: parameters[f"{kind}.{key}"] for key in keys}, kind)
-    return Journey("cartesian", way_through([start, path.sample(np.zeros(1))[0, :12]], plan), path, ramp_time)
-
-
-def place_of(position: FloatArray, rotation: FloatArray) -> FloatArray:
-    """Place, shape (12,), of a position (3,) [m] and a rotation (3, 3) in the world frame."""
-    return np.concatenate([position, rotation.T.ravel()])
-
-
-def _rotation(place: FloatArray) -> FloatArray:
-    return place[ROTATION].reshape(3, 3).T
-
-
-def _stated(place: FloatArray) -> dict[str, Any]:
-    return Pose.keys(place[POSITION], _rotation(place))
-
-
-def _centre(parameters: Values, start: FloatArray) -> FloatArray:
-    """Where the motion is: what is given, and the rest from where the robot is."""
+    here, path, dwell = pose_at(start), None, 0.0
     positions, angles = _rows(parameters, "centre", 3, 1), _rows(parameters, "ypr", 3, 1)
-    rotation = np.array(rotation_from_ypr(*angles[0])) if len(angles) else _rotation(start)
-    return place_of(positions[0] if len(positions) else start[POSITION], rotation)
+    position, ypr = positions[0] if len(positions) else here.position, angles[0] if len(angles) else here.ypr
+    poses = [checked(Pose, {"position": position, "ypr": ypr}, kind)]
+    if kind == "pose_to_pose":
+        poses, dwell = _poses(parameters, poses[0]), parameters["pose_to_pose.dwell"]
+    elif kind in POSE_PATHS:
+        made, keys = POSE_PATHS[kind]
+        place = {"position" if "position" in made.model_fields else "centre": position, "ypr": ypr}
+        path = checked(made, place | {key: parameters[f"{kind}.{key}"] for key in keys}, kind)
+        poses = [pose_at(path.sample(np.zeros(1))[0])]
+
+    def plan(places: list[FloatArray]) -> PoseToPose:
+        bounds = {name: parameters[f"limits.{name}"] for name in ("linear", "angular")}
+        return checked(PoseToPose, {"poses": list(map(pose_at, places)), "dwell": dwell} | bounds, "limits")
+
+    way = way_through([start, *(pose.at_rest[:12] for pose in poses)], plan)
+    rest = Hold(position=here.position, ypr=here.ypr)
+    return Journey("cartesian", way or rest, path, parameters["ramp_time"])
 
 
-def _poses(parameters: Values, start: FloatArray) -> list[FloatArray]:
+def pose_at(place: FloatArray) -> Pose:
+    """The pose that a place, shape (12,), or a sample is at."""
+    return Pose(**Pose.keys(place[POSITION], place[ROTATION].reshape(3, 3).T))
+
+
+def _poses(parameters: Values, centre: Pose) -> list[Pose]:
+    """Those to go to, turned as the centre where no orientations are given."""
     positions = _rows(parameters, "pose_to_pose.positions", 3, least=1)
     angles = _rows(parameters, "pose_to_pose.ypr", 3)
     if len(angles) not in (0, len(positions)):
         what = f"{len(angles)} orientations for {len(positions)} positions"
         raise ScenarioError(what, where="pose_to_pose.ypr", valid="one each")
-    default = _rotation(_centre(parameters, start))
-    rotations = [np.array(rotation_from_ypr(*ypr)) for ypr in angles] or [default] * len(positions)
-    return [place_of(*place) for place in zip(positions, rotations, strict=True)]
+    turns = angles if len(angles) else [centre.ypr] * len(positions)
+    return [Pose.model_validate({"position": p, "ypr": ypr}) for p, ypr in zip(positions, turns, strict=True)]
 
 
 def plan_joints(kind: str, parameters: Values, start: FloatArray, space: JointSpace) -> Journey:
@@ -147,35 +133,31 @@ def plan_joints(kind: str, parameters: Values, start: FloatArray, space: JointSp
     Raises:
         ScenarioError: if the parameters make no motion within the limits.
     """
-    n, ramp_time = len(start), parameters["ramp_time"]
-
-    def plan(points: list[FloatArray], dwell: float = 0.0) -> JointPath:
-        velocity, acceleration, jerk = parameters["limits.joint"]
-        bounds = {"velocity": np.minimum(velocity, space.velocity), "acceleration": acceleration, "jerk": jerk}
-        return checked(JointPath, {"positions": points, "dwell": dwell} | bounds, "limits.joint")
-
-    if kind not in JOINT_PATHS:
-        stops = kind == "joint_points"
-        points = (
-            _rows(parameters, "joint_points.positions", n, least=1)
-            if stops
-            else [_joint_centre(parameters, start, space, np.zeros(n))]
-        )
+    n, path, dwell = len(start), None, 0.0
+    if kind == "joint_points":
+        points, dwell = list(_rows(parameters, "joint_points.positions", n, least=1)), parameters["joint_points.dwell"]
         for k, point in enumerate(points):
             space.check(point, 0.0, f"joint_points.positions: point {k}")
-        dwell = parameters["joint_points.dwell"] if stops else 0.0
-        way = way_through([start, *points], lambda places: plan(places, dwell))
-        rest = checked(JointSteps, {"steps": [{"time": 0.0, "q": start}]}, kind)
-        return Journey("joint", way or rest, None, ramp_time)
-    made, keys = JOINT_PATHS[kind]
-    values: dict[str, Any] = {key: parameters[f"{kind}.{key}"] for key in keys}
-    if values["frequency"] == ():
-        values["frequency"] = JOINT_FREQUENCIES[:n]
-    values = {key: _in_turn(value, f"{kind}.{key}", n) for key, value in values.items()}
-    values["centre"] = _joint_centre(parameters, start, space, np.abs(values["amplitude"]))
-    path = checked(made, values, kind)
-    space.check_velocity(path.largest_velocity, kind)
-    return Journey("joint", way_through([start, path.sample(np.zeros(1))[0, :n]], plan), path, ramp_time)
+    elif kind == "joint_hold":
+        points = [_joint_centre(parameters, start, space, np.zeros(n))]
+    else:
+        made, keys = JOINT_PATHS[kind]
+        values: dict[str, Any] = {key: parameters[f"{kind}.{key}"] for key in keys}
+        if values["frequency"] == ():
+            values["frequency"] = JOINT_FREQUENCIES[:n]
+        values = {key: _in_turn(value, f"{kind}.{key}", n) for key, value in values.items()}
+        values["centre"] = _joint_centre(parameters, start, space, np.abs(values["amplitude"]))
+        path = checked(made, values, kind)
+        space.check_velocity(path.largest_velocity, kind)
+        points = [path.sample(np.zeros(1))[0, :n]]
+
+    def plan(places: list[FloatArray]) -> JointPath:
+        velocity, acceleration, jerk = parameters["limits.joint"]
+        bounds = {"velocity": np.minimum(velocity, space.velocity), "acceleration": acceleration, "jerk": jerk}
+        return checked(JointPath, {"positions": places, "dwell": dwell} | bounds, "limits.joint")
+
+    rest = JointSteps.model_validate({"steps": [{"time": 0.0, "q": start}]})
+    return Journey("joint", way_through([start, *points], plan) or rest, path, parameters["ramp_time"])
 
 
 def _joint_centre(parameters: Values, start: FloatArray, space: JointSpace, reach: FloatArray) -> FloatArray:
