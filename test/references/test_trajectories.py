@@ -112,6 +112,16 @@ def test_every_trajectory_is_tried_here() -> None:
     assert {name.partition(",")[0] for name in EXAMPLES} == kinds
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_written_of_one_is_what_it_is_made_of(name: str) -> None:
+    trajectory = _make(name)
+    written = trajectory.model_dump(exclude_defaults=True)
+    again = KINDS[written["type"]].model_validate(written)
+    assert isinstance(again, Trajectory)
+    np.testing.assert_array_equal(again.sample(np.ones(1)), trajectory.sample(np.ones(1)))
+    assert again == trajectory
+
+
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "steps" not in name])
 def test_velocities_and_accelerations_are_derivatives(name: str) -> None:
     trajectory = _make(name)

@@ -46,7 +46,7 @@ def common_period(frequency: ArrayLike) -> float | None:
     return denominator / numerator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Waves:
     """x_i(t) = Σₖ A_ik sin(2πf_ik t + φ_ik): amplitude, frequency [Hz] and phase [rad] of shape (n, K) each."""
 

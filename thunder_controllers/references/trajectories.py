@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import Finite, NonNegative, Positive, Strict, Vector3
@@ -79,6 +79,11 @@ class Stated(Strict):
 
     type: str
     further: dict[str, Numbers] = Field(default={}, description="constant values of what a law adds to its reference")
+
+    @model_serializer(mode="wrap")
+    def _with_type(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Its type, though it is a default, beside what else is written."""
+        return {"type": self.type, **write(self)}
 
     @abstractmethod
     def build_for(self, follower: Follower) -> Reference:
@@ -187,21 +192,17 @@ class PoseToPose(_RestToRest):
     )
 
     @cached_property
-    def _ways(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Positions and rotations that segments begin with, lines and turns to their ends."""
-        points, matrices = (np.array([getattr(pose, name) for pose in self.poses]) for name in ("position", "rotation"))
-        turns = Rotation.from_matrix(np.matmul(matrices[:-1].transpose(0, 2, 1), matrices[1:])).as_rotvec()
-        return points, matrices, np.diff(points, axis=0), turns
-
-    @cached_property
     def _law(self) -> RestToRest:
-        lengths = np.linalg.norm(self._ways[2:], axis=2).T
-        return RestToRest(lengths, tuple(zip(self.linear, self.angular, strict=True)), self.dwell)
+        points, matrices = (np.array([getattr(pose, name) for pose in self.poses]) for name in ("position", "rotation"))
+        lines = np.diff(points, axis=0)
+        turns = Rotation.from_matrix(np.matmul(matrices[:-1].transpose(0, 2, 1), matrices[1:])).as_rotvec()
+        lengths = np.linalg.norm([lines, turns], axis=2).T
+        bounds = tuple(zip(self.linear, self.angular, strict=True))
+        return RestToRest((points, matrices, lines, turns), lengths, bounds, self.dwell)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
-        points, matrices, lines, turns = (values[index] for values in self._ways)
+        (points, matrices, lines, turns), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
         rotation = np.matmul(matrices, Rotation.from_rotvec(sigma * turns).as_matrix())
         columns = rotation.transpose(0, 2, 1).reshape(-1, 9)
         direction = np.hstack([lines, np.einsum("nij,nj->ni", matrices, turns)])
@@ -218,25 +219,20 @@ class JointPath(_RestToRest):
     jerk: PositiveNumbers = Field(default=40.0, description="bound [rad/s³ or m/s³]")
 
     @cached_property
-    def _ways(self) -> tuple[FloatArray, FloatArray]:
-        """Positions that segments begin with, and lines to their ends."""
+    def _law(self) -> RestToRest:
         sizes = {len(point) for point in self.positions}
         if len(sizes) > 1:
             raise ValueError(f"positions of {sorted(sizes)} joints (valid: of the same joints)")
-        points = np.array(self.positions)
-        return points, np.diff(points, axis=0)
-
-    @cached_property
-    def _law(self) -> RestToRest:
-        lines, names = self._ways[1], ("velocity", "acceleration", "jerk")
-        n = lines.shape[1]
+        (n,), names = sizes, ("velocity", "acceleration", "jerk")
         check_sizes(self, n, *names)
-        return RestToRest(np.abs(lines), [spread(getattr(self, name), n) for name in names], self.dwell)
+        points = np.array(self.positions)
+        lines = np.diff(points, axis=0)
+        bounds = [spread(getattr(self, name), n) for name in names]
+        return RestToRest((points, lines), np.abs(lines), bounds, self.dwell)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
-        points, lines = (values[index] for values in self._ways)
+        (points, lines), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
         return np.hstack([points + sigma * lines, sigma_dot * lines, sigma_ddot * lines])
 
 
