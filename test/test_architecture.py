@@ -35,20 +35,31 @@ LAWS = "laws"
 
 CONTROLLERS: dict[str, set[str]] = {
     "resources": set(),
+    "fields": set(),
     "package_uri": {"resources"},
     "laws": set(),
     "host": set(),
-    "references": {"host"},
+    "references": {"fields", "host"},
     "analysis": {"host"},
     "redundancy": set(),
-    "identification": {"references", "host"},
-    "simulation": {"identification", "references", "host", "resources"},
+    "identification": {"references", "fields", "host"},
+    "simulation": {"identification", "references", "fields", "host", "resources"},
     "view": {"simulation", "references", "host"},
     "report": {"view", "simulation", "identification", "host"},
     "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},
-    "scripting": {"report", "view", "simulation", "references", "host"},
-    "commands": {"experiments", "report", "view", "simulation", "identification", "analysis", "host", "resources"},
-    "ros": {"references", "host", "simulation", "package_uri", "resources"},
+    "scripting": {"report", "view", "simulation", "references", "fields", "host"},
+    "commands": {
+        "fields",
+        "experiments",
+        "report",
+        "view",
+        "simulation",
+        "identification",
+        "analysis",
+        "host",
+        "resources",
+    },
+    "ros": {"references", "fields", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""
 

@@ -14,13 +14,14 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import plain
 from thunder_controllers.host import Note
 from thunder_controllers.references.table import Sampled, table_of
-from thunder_controllers.references.trajectories import Reference
+from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.preparation import prepare
-from thunder_controllers.simulation.reference_options import KINDS, Follower, GivenOptions
+from thunder_controllers.simulation.reference_options import KINDS, GivenReference
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-Motion = Mapping[str, Any] | str | PathLike[str] | tuple[Any, Any] | Callable[[float], Any] | Reference
+Motion = Mapping[str, Any] | str | PathLike[str] | tuple[Any, Any] | Callable[[float], Any] | Reference | Stated
 """What `simulate` takes as a reference."""
 
 NAME = "simulate"
@@ -199,7 +200,7 @@ def simulate(
         "host": host or {},
     }
     data["law"] = {key: value for key, value in data["law"].items() if value is not None}
-    config = check_config(_plain(data), NAME)
+    config = check_config(plain(data), NAME)
     run = Run(NAME, adaptation, config)
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
@@ -245,8 +246,8 @@ def _start(start: Sequence[float] | Mapping[str, Any] | None, model: RobotModel)
 
 
 def _reference(said: Motion) -> Any:
-    """A mapping of a scenario, or what makes the reference when it is known who follows it."""
-    if isinstance(said, Mapping):
+    """A mapping or a trajectory as a scenario has it, or what makes the reference when it is known who follows it."""
+    if isinstance(said, Mapping | Stated):
         return said
     if isinstance(said, str | PathLike):
         path = Path(said)
@@ -254,7 +255,7 @@ def _reference(said: Motion) -> Any:
         return {"type": said} if is_type else {"type": "csv", "file": str(path)}
     if isinstance(said, type) or not (callable(getattr(said, "sample", None)) or callable(said) or _is_pair(said)):
         raise ScenarioError(f"a reference of type {type(said).__name__}", where=NAME, valid=VALID_REFERENCE)
-    return GivenOptions(make=lambda follower: _made(said, follower))
+    return GivenReference(make=lambda follower: _made(said, follower))
 
 
 def _is_pair(said: object) -> bool:
@@ -268,14 +269,3 @@ def _made(said: Any, follower: Follower) -> Reference:
     if callable(getattr(said, "sample", None)):
         return Checked(said, type(said).__name__)
     return Sampled(said, follower.cartesian)
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and numbers of NumPy as a YAML file would have them, paths as text."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return fspath(value) if isinstance(value, PathLike) else value

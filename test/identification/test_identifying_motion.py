@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from evaluation import load_robot
@@ -20,7 +18,7 @@ from thunder_controllers.identification.information import (
 )
 from thunder_controllers.identification.limits import MotionBounds
 from thunder_controllers.identification.search import identifying_motion
-from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -39,11 +37,9 @@ def library(request: pytest.FixtureRequest, build_cache: object) -> Library:
 
 
 def _bounds(library: Library, **changes: object) -> MotionBounds:
-    n = library.n_joints
     centre = library.evaluate("T_0_ee", START[library.robot])[:3, 3]
     box = (tuple((centre - 0.3).tolist()), tuple((centre + 0.3).tolist()))
-    bounds = MotionBounds((1.0,) * n, (1.0,) * n, (4.0,) * n, SHARE, box, 0.3)  # type: ignore[arg-type]
-    return dataclasses.replace(bounds, **changes)
+    return MotionBounds.model_validate({"share": SHARE, "workspace": box, **changes})
 
 
 def _motion(library: Library) -> JointFourier:
@@ -114,7 +110,7 @@ def test_they_are_told_better_than_by_random_phases(library: Library) -> None:
     """The geometric mean of the standard deviations that the same noise leaves; limits are not even kept by those."""
     mine = _told(library, _motion(library).derivatives(TIMES))
     for seed in range(3):
-        random = JointExcitation(START[library.robot], 0.6, 0.1, 5, seed)
+        random = JointExcitation(centre=START[library.robot], amplitude=0.6, harmonics=5, seed=seed)
         theirs = _told(library, tuple(np.split(random.sample(TIMES), 3, axis=1)))
         assert np.exp(np.log(theirs / mine).mean()) < 0.5
 
@@ -154,7 +150,7 @@ def test_a_start_beyond_the_limits_is_refused(library: Library) -> None:
 def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) -> None:
     """More than the best motion for the last link and than sums of sinusoids, by log det; a rotor takes one of 9."""
     library, start = Library(build(load_robot("planar3r"), python=False)), (0.0, 0.5, 0.5)
-    bounds = MotionBounds((1.0,) * 3, (1.0,) * 3, (4.0,) * 3, SHARE, None, 0.0)
+    bounds = MotionBounds(share=SHARE, clearance=0.0)
 
     def told(states: tuple[np.ndarray, ...]) -> float:
         Y = regressor(library, *states) / np.tile(SCALE, 3) / library.effort_limit[:, None]
@@ -164,5 +160,5 @@ def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) 
         return float(2.0 * np.log(values[:8]).sum())
 
     whole, last = (told(identifying_motion(library, link, start, bounds).derivatives(TIMES)) for link in (None, 2))
-    sums = (JointExcitation(start, 0.5, 0.1, 5, seed).sample(TIMES) for seed in range(3))
+    sums = (JointExcitation(centre=start, amplitude=0.5, harmonics=5, seed=seed).sample(TIMES) for seed in range(3))
     assert whole > 5.0 + max(last, *(told(tuple(np.split(rows, 3, axis=1))) for rows in sums))

@@ -14,7 +14,7 @@ from robots import PINOCCHIO_ORDER, random_inertia
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import LENGTH, SCALE, SIGN_SPEED, columns_of, joint_terms, regressor
 from thunder_controllers.identification.payload import FoundBody, Payload, find_payload
-from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 
 RATE = 200.0
@@ -66,7 +66,7 @@ def library(panda_folder: Path) -> Library:
 def _record(library: Library, rng: np.random.Generator, amplitude: object = 0.8) -> tuple[np.ndarray, np.ndarray]:
     """Positions and efforts of ten seconds with the body on the last link, friction, rotors and noise."""
     t = np.arange(round(10 * RATE)) / RATE
-    motion = JointExcitation(CENTRE, amplitude, 0.1, 5, seed=4)
+    motion = JointExcitation(centre=CENTRE, amplitude=amplitude, harmonics=5, seed=4)
     q, qd, qdd = np.split(motion.sample(t), 3, axis=1)
     pi = np.array(library.pi)
     pi[columns_of(6)] += BODY.pi

@@ -17,7 +17,7 @@ from thunder_controllers.identification.consistency import Divergence, consisten
 from thunder_controllers.identification.information import SIGN_SPEED, joint_terms, regressor
 from thunder_controllers.identification.motion import Motion, Record
 from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
-from thunder_controllers.references.excitation import JointExcitation
+from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_dynamics.build import build
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.model import RobotModel
@@ -51,7 +51,8 @@ class Recorded:
 
 def recorded(model: RobotModel, seed: int, amplitude: float = 0.8, rotor: float = 0.0) -> Recorded:
     rng = np.random.default_rng(seed)
-    q, qd, qdd = np.split(JointExcitation(CENTRE, amplitude, 0.1, 5, seed).sample(TIMES), 3, axis=1)
+    excitation = JointExcitation(centre=CENTRE, amplitude=amplitude, harmonics=5, seed=seed)
+    q, qd, qdd = np.split(excitation.sample(TIMES), 3, axis=1)
     theirs = pinocchio_model(model)
     data = theirs.createData()
     effort = np.array([pin.rnea(theirs, data, *one) for one in zip(q, qd, qdd, strict=True)])
@@ -123,7 +124,7 @@ def test_bodies_exist_and_agree_with_the_base_parameters(found: RobotFit) -> Non
 @pytest.mark.slow
 def test_coulomb_friction_is_filtered_as_the_effort_is(library: Library) -> None:
     """Without noise hardly anything is left of the efforts; with the sign of filtered velocities much more."""
-    q = JointExcitation(CENTRE, 0.8, 0.1, 5, 4).sample(TIMES)[:, :7]
+    q = JointExcitation(centre=CENTRE, amplitude=0.8, harmonics=5, seed=4).sample(TIMES)[:, :7]
     motion = Motion.of(Record(q, recorded(true_panda(), 4).exact.effort, RATE))
     dry = motion.effort - regressor(library, motion.q, motion.qd, motion.qdd) @ true_panda().pi
     dry -= FRICTION[:, 0] * motion.qd

@@ -13,21 +13,15 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library, Limits, Options
 from thunder_controllers.references.feasibility import check_reference
-from thunder_controllers.references.trajectories import (
-    Hold,
-    JointLissajous,
-    Lissajous,
-    PoseSteps,
-    PoseToPose,
-    Reference,
-)
+from thunder_controllers.references.sinusoids import JointLissajous, Lissajous
+from thunder_controllers.references.trajectories import Hold, Pose, PoseSteps, PoseToPose, Reference
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
-DOWN = np.diag([1.0, -1.0, -1.0])
+CENTRE, DOWN = (0.45, 0.0, 0.45), (0.0, 0.0, np.pi)
 PERIOD = 1e-3
 
 
@@ -39,6 +33,14 @@ def panda() -> Library:
     """With a law of a pose and one of joints."""
     folder = build(load_robot("panda"), ["cartesian_impedance", "pd_plus", "gravity_compensation"], python=False)
     return Library(Path(folder) / "libpanda.so")
+
+
+def _figure(amplitude: Any, frequency: Any, **swing: Any) -> Lissajous:
+    return Lissajous(centre=CENTRE, amplitude=amplitude, frequency=frequency, ypr=DOWN, **swing)
+
+
+def _joints(amplitude: Any, frequency: Any) -> JointLissajous:
+    return JointLissajous(centre=START, amplitude=amplitude, frequency=frequency)
 
 
 def _check(
@@ -57,7 +59,7 @@ def _refusal(library: Library, reference: Reference, seconds: float, **options: 
 
 
 def test_a_path_within_reach_passes_in_silence(panda: Library) -> None:
-    path = Lissajous([0.45, 0.0, 0.45], [0.1, 0.15, 0.1], [0.2, 0.1, 0.4], rotation=DOWN)
+    path = _figure((0.1, 0.15, 0.1), (0.2, 0.1, 0.4))
     assert _check(panda, path, 30.0) == []
 
 
@@ -66,14 +68,14 @@ def test_poses_that_joints_were_drawn_for_are_never_refused(panda: Library) -> N
     rng = np.random.default_rng(1)
     lower, upper = panda.position_lower, panda.position_upper
     T = [panda.evaluate("T_0_ee", lower + (upper - lower) * share) for share in rng.uniform(0.1, 0.9, (12, 7))]
-    steps = PoseSteps(np.arange(12) * 0.1, [t[:3, 3] for t in T], [t[:3, :3] for t in T])
+    steps = PoseSteps(steps=[{"time": 0.1 * k, **Pose.keys(t[:3, 3], t[:3, :3])} for k, t in enumerate(T)])
     for note in _check(panda, steps, 1.2):
         assert note.startswith("the reference is out of reach of the posture that the arm starts in, from t = ")
 
 
 def test_the_way_out_of_reach_is_told_where_it_begins(panda: Library) -> None:
     """A line from 0.5 to 1.5 m: with the hand down the reach ends about 0.75 m from the shoulder."""
-    line = PoseToPose([[0.5, 0.0, 0.4], [1.5, 0.0, 0.4]], [DOWN, DOWN], linear=(0.25, 1.0, 10.0))
+    line = PoseToPose(poses=[{"position": (x, 0.0, 0.4), "ypr": DOWN} for x in (0.5, 1.5)], linear=(0.25, 1.0, 10.0))
     message = _refusal(panda, line, 5.0)
     found = re.fullmatch(
         r"here: the reference is out of reach from t = (\S+) s on, at (\S+) s by (\S+) m and \S+ rad; "
@@ -87,21 +89,22 @@ def test_the_way_out_of_reach_is_told_where_it_begins(panda: Library) -> None:
 
 
 def test_a_pose_out_of_reach_at_the_end_only_is_found(panda: Library) -> None:
-    steps = PoseSteps([0.0, 1.9], [[0.45, 0.0, 0.45], [0.45, 0.0, 1.6]], [DOWN, DOWN])
+    places = ((0.0, CENTRE), (1.9, (0.45, 0.0, 1.6)))
+    steps = PoseSteps(steps=[{"time": time, "position": position, "ypr": DOWN} for time, position in places])
     assert "out of reach from t = 1.9" in _refusal(panda, steps, 2.0)
 
 
 def test_speeds_that_no_posture_gives_are_refused(panda: Library) -> None:
-    fast = Lissajous([0.45, 0.0, 0.45], [0.02, 0.0, 0.0], 200.0, rotation=DOWN)
+    fast = _figure((0.02, 0.0, 0.0), 200.0)
     assert re.search(r"the linear speed of the reference is 25\.1 at t = \S+ s; valid: \d", _refusal(panda, fast, 1.0))
-    spin = Lissajous([0.45, 0.0, 0.45], 0.0, 0.0, rotation=DOWN, swing=[0.5, 0, 0], swing_frequency=10.0)
+    spin = _figure(0.0, 0.0, swing=(0.5, 0, 0), swing_frequency=10.0)
     assert "the angular speed of the reference is 31.4 at t = 0 s; valid: " in _refusal(panda, spin, 1.0)
 
 
 def test_the_bound_of_speeds_is_above_what_joints_do(panda: Library) -> None:
     """The end effector with all joints at their fastest, in a thousand postures: never above what is refused."""
     slow = {"velocity_limit": np.full(7, 0.1)}
-    message = _refusal(panda, Lissajous([0.45, 0.0, 0.45], [0.1, 0, 0], 5.0, rotation=DOWN), 1.0, **slow)
+    message = _refusal(panda, _figure((0.1, 0, 0), 5.0), 1.0, **slow)
     bound = float(re.search(r"valid: (\S+) \[", message)[1])  # type: ignore[index]
     rng = np.random.default_rng(0)
     postures = rng.uniform(panda.position_lower, panda.position_upper, (1000, 7))
@@ -110,7 +113,7 @@ def test_the_bound_of_speeds_is_above_what_joints_do(panda: Library) -> None:
 
 
 def test_what_only_this_posture_violates_is_a_note(panda: Library) -> None:
-    quick = Lissajous([0.45, 0.0, 0.45], [0.0, 0.15, 0.0], 0.5, rotation=DOWN)
+    quick = _figure((0.0, 0.15, 0.0), 0.5)
     (note,) = _check(panda, quick, 2.0, velocity_limit=np.full(7, 0.4))
     assert re.fullmatch(
         r"following the reference with the smallest joint velocities, panda_joint\d needs 0\.\d+ at t = \S+ s; "
@@ -120,7 +123,7 @@ def test_what_only_this_posture_violates_is_a_note(panda: Library) -> None:
 
 
 def test_references_of_joints_are_compared_with_their_limits(panda: Library) -> None:
-    wide = JointLissajous(START, [0, 0, 0, 2.5, 0, 0, 0], 0.1)
+    wide = _joints((0, 0, 0, 2.5, 0, 0, 0), 0.1)
     message = _refusal(panda, wide, 5.0, law="pd_plus")
     found = re.match(
         r"here: the reference has panda_joint4 at position (\S+) at t = (\S+) s; valid: (\S+) to (\S+)", message
@@ -129,13 +132,13 @@ def test_references_of_joints_are_compared_with_their_limits(panda: Library) -> 
     value, t, lower, upper = map(float, found.groups())
     assert value > upper > lower and value == pytest.approx(-2.2 + 2.5 * np.sin(0.2 * np.pi * t), abs=1e-3)
     assert "panda_joint1 at velocity 6.283 at t = 0 s; valid: -2.1" in _refusal(
-        panda, JointLissajous(START, [1, 0, 0, 0, 0, 0, 0], 1.0), 1.0, law="pd_plus"
+        panda, _joints((1, 0, 0, 0, 0, 0, 0), 1.0), 1.0, law="pd_plus"
     )
 
 
 def test_what_a_law_does_not_use_is_not_checked(panda: Library) -> None:
-    assert _check(panda, JointLissajous(START, 9.0, 1.0), 1.0, law="gravity_compensation") == []
+    assert _check(panda, _joints(9.0, 1.0), 1.0, law="gravity_compensation") == []
 
 
 def test_a_constant_pose_takes_one_short_look(panda: Library) -> None:
-    assert _check(panda, Hold([0.45, 0.0, 0.45], DOWN), 0.001) == []
+    assert _check(panda, Hold(position=CENTRE, ypr=DOWN), 0.001) == []

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,29 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.references.columns import MAX_TABLE_BYTES
+from thunder_controllers.references.sinusoids import Lissajous
 from thunder_controllers.references.table import JointTable, PoseTable, Sampled, table_of
-from thunder_controllers.references.table_file import read_table
-from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST, Lissajous
+from thunder_controllers.references.table_file import Csv
+from thunder_controllers.references.trajectories import (
+    ACCELERATION,
+    POSITION,
+    ROTATION,
+    TWIST,
+    Follower,
+    Reference,
+)
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
 FloatArray = NDArray[np.float64]
 
-MOTION = Lissajous([0.4, 0.0, 0.5], [0.1, 0.2, 0.1], [0.5, 0.3, 0.7], 0.3, swing=[0.5, 0.4, 0.3], swing_frequency=0.6)
+MOTION = Lissajous(
+    centre=(0.4, 0.0, 0.5),
+    amplitude=(0.1, 0.2, 0.1),
+    frequency=(0.5, 0.3, 0.7),
+    phase=0.3,
+    swing=(0.5, 0.4, 0.3),
+    swing_frequency=0.6,
+)
 T = np.linspace(0.0, 2.0, 201)
 BETWEEN = np.linspace(0.0, 2.0, 1237)
 
@@ -110,6 +126,12 @@ def test_a_table_rests_after_its_end_if_it_ends_at_rest() -> None:
         JointTable(T, T[:, None]).sample(np.array([0.0, 3.0]))
 
 
+def _read(path: Path, cartesian: bool = False) -> Reference:
+    """Of a robot with the joints a and b."""
+    library: Any = SimpleNamespace(joint_names=("a", "b"))
+    return Csv(file=path.name).build_for(Follower(library, cartesian, path.parent))
+
+
 def _joint_file(folder: Path, header: str, rows: FloatArray) -> Path:
     path = folder / "table.csv"
     np.savetxt(path, rows, delimiter=",", header=header, comments="", fmt="%.17g")
@@ -119,11 +141,11 @@ def _joint_file(folder: Path, header: str, rows: FloatArray) -> Path:
 def test_columns_of_joints_by_number_or_by_name_with_derivatives_or_without(tmp_path: Path) -> None:
     sine, cosine = np.sin(T), np.cos(T)
     q, qd, qdd = (np.column_stack(pair) for pair in ((sine, cosine), (cosine, -sine), (-sine, -cosine)))
-    plain = read_table(_joint_file(tmp_path, "t,q1,q2", np.column_stack([T, q])), ["a", "b"], False)
+    plain = _read(_joint_file(tmp_path, "t,q1,q2", np.column_stack([T, q])))
     swapped = np.column_stack([T, q[:, ::-1], qd[:, ::-1], qdd[:, ::-1]])
     kinds = ("position", "velocity", "acceleration")
     header = ",".join(["t", *(f"{joint}.{kind}" for kind in kinds for joint in "ba")])
-    named = read_table(_joint_file(tmp_path, header, swapped), ["a", "b"], False)
+    named = _read(_joint_file(tmp_path, header, swapped))
     np.testing.assert_allclose(plain.sample(T), np.hstack([q, qd, qdd]), atol=1e-5)
     np.testing.assert_allclose(named.sample(T), np.hstack([q, qd, qdd]), atol=1e-12)
 
@@ -132,7 +154,7 @@ def test_columns_of_poses_by_quaternion_or_by_angles(tmp_path: Path) -> None:
     position, quaternion = _poses(MOTION.sample(T))
     angles = Rotation.from_quat(quaternion).as_euler("ZYX")
     tables = [
-        read_table(_joint_file(tmp_path, header, np.column_stack([T, position, turn])), [], True)
+        _read(_joint_file(tmp_path, header, np.column_stack([T, position, turn])), True)
         for header, turn in (("t,x,y,z,qx,qy,qz,qw", quaternion), ("t,x,y,z,yaw,pitch,roll", angles))
     ]
     np.testing.assert_allclose(tables[0].sample(BETWEEN), tables[1].sample(BETWEEN), atol=1e-9)
@@ -160,7 +182,7 @@ def test_a_bad_file_is_told_by_line(tmp_path: Path, old: str, new: str, message:
     path = tmp_path / "table.csv"
     path.write_text(GOOD.replace(old, new, 1))
     with pytest.raises(ThunderError) as caught:
-        read_table(path, ["a", "b"], False)
+        _read(path)
     assert str(caught.value).startswith(f"{path}{message}")
 
 
@@ -180,7 +202,7 @@ def test_what_is_no_file_of_a_sensible_size_is_refused_at_once(
     place(tmp_path / "table.csv")
     begin = time.monotonic()
     with pytest.raises(ScenarioError, match=reason):
-        read_table(tmp_path / "table.csv", ["a", "b"], False)
+        _read(tmp_path / "table.csv")
     assert time.monotonic() - begin < 15.0
 
 

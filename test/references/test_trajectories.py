@@ -1,59 +1,84 @@
-"""References: twist and acceleration are derivatives of the pose, motions start and end at rest."""
+"""Trajectories: velocity and acceleration are derivatives of the place, motions start and end at rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import checked
+from thunder_controllers.references.sinusoids import JointExcitation, common_period
 from thunder_controllers.references.trajectories import (
     ACCELERATION,
     CARTESIAN_SIZE,
     POSITION,
     ROTATION,
     TWIST,
-    Hold,
-    JointLissajous,
-    JointPath,
     JointPolynomial,
     JointSteps,
-    Lissajous,
-    PoseSteps,
+    Pose,
     PoseToPose,
-    Reference,
-    common_period,
+    Trajectory,
 )
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_controllers.simulation.reference_options import KINDS
+from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
-R_A = Rotation.from_euler("zyx", [0.3, -0.8, 2.0]).as_matrix()
-R_B = Rotation.from_euler("zyx", [-1.0, 0.4, 0.5]).as_matrix()
-DEMO = Lissajous([0.4, 0.0, 0.5], [0.10, 0.15, 0.10], [0.2, 0.1, 0.4], [0.0, np.pi / 2, 0.0], R_A)
-SWING = Lissajous([0.4, 0.0, 0.5], 0.1, 0.2, 0.0, R_A, [0.5, 0.4, 0.3], [0.1, 0.2, 0.3], [0.0, 0.5, 1.0])
-JOINT_WAVE = JointLissajous([0.0, -0.5, 1.0], [0.3, 0.0, 0.5], [0.5, 3.0, 0.25], [0.0, 0.0, 1.0])
+A, B = (0.3, -0.8, 2.0), (-1.0, 0.4, 0.5)
+R_A, R_B = (Rotation.from_euler("ZYX", ypr).as_matrix() for ypr in (A, B))
+FIGURE = {"centre": [0.4, 0.0, 0.5], "amplitude": [0.10, 0.15, 0.10], "frequency": [0.2, 0.1, 0.4]}
 
-
-def _poses() -> PoseToPose:
-    return PoseToPose([[0.4, 0.0, 0.5], [0.5, 0.2, 0.4], [0.5, 0.2, 0.4]], [R_A, R_B, R_A], dwell=0.1)
-
-
-def _joint_path() -> JointPath:
-    return JointPath([[0.0, 0.0], [1.0, -0.2], [0.5, 0.7]], velocity=[1.0, 2.0], dwell=0.2)
-
-
-REFERENCES: dict[str, Callable[[], Reference]] = {
-    "lissajous": lambda: DEMO,
-    "swing": lambda: SWING,
-    "poses": _poses,
-    "hold": lambda: Hold([0.1, 0.2, 0.3], R_B),
-    "joint_lissajous": lambda: JOINT_WAVE,
-    "joint_path": _joint_path,
-    "joint_polynomial": lambda: JointPolynomial([0.0, -0.5], [0.3, 1.0], 0.8),
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "lissajous": FIGURE | {"phase": [0.0, np.pi / 2, 0.0], "ypr": A},
+    "lissajous, swinging": FIGURE
+    | {"ypr": A, "swing": [0.5, 0.4, 0.3], "swing_frequency": [0.1, 0.2, 0.3], "swing_phase": [0.0, 0.5, 1.0]},
+    "hold": {"position": [0.1, 0.2, 0.3], "ypr": B},
+    "poses": {
+        "poses": [
+            {"position": [0.4, 0.0, 0.5], "ypr": A},
+            {"position": [0.5, 0.2, 0.4], "ypr": B},
+            {"position": [0.5, 0.2, 0.4], "ypr": A},
+        ],
+        "dwell": 0.1,
+    },
+    "steps": {
+        "steps": [
+            {"time": 0.0, "position": [0.1, 0.2, 0.3], "ypr": A},
+            {"time": 1.0, "position": [0.4, 0.5, 0.6], "ypr": B},
+        ]
+    },
+    "excitation": {
+        "position": [0.4, 0.1, 0.5],
+        "ypr": B,
+        "linear": [0.05, 0.1, 0.02],
+        "angular": [0.3, 0.2, 0.4],
+        "frequency": 0.2,
+        "seed": 3,
+    },
+    "joint_lissajous": {
+        "centre": [0.0, -0.5, 1.0],
+        "amplitude": [0.3, 0.0, 0.5],
+        "frequency": [0.5, 3.0, 0.25],
+        "phase": [0.0, 0.0, 1.0],
+    },
+    "joint_path": {"positions": [[0.0, 0.0], [1.0, -0.2], [0.5, 0.7]], "velocity": [1.0, 2.0], "dwell": 0.2},
+    "joint_steps": {"steps": [{"time": 0.0, "q": [0.1, 0.2]}, {"time": 1.0, "q": [0.3, 0.4]}]},
+    "joint_polynomial": {"start": [0.0, -0.5], "end": [0.3, 1.0], "time": 0.8},
+    "joint_excitation": {
+        "centre": [0.3, -1.0, 0.1],
+        "amplitude": [0.5, 0.2, 0.0],
+        "frequency": 0.2,
+        "harmonics": 4,
+        "seed": 3,
+    },
 }
+ENDING = ("poses", "joint_path", "joint_polynomial")
+PERIODS = {"lissajous": 10.0, "lissajous, swinging": 10.0, "excitation": 5.0, "joint_excitation": 5.0}
+PERIODS["joint_lissajous"] = 4.0
 
 STEP = 1e-4
 TOLERANCE = 5e-6
@@ -63,83 +88,78 @@ Where the jerk jumps, the difference of the velocity is off by up to jerk·h/2 =
 by jerk·h²/6, which is below the tolerance."""
 
 
+def _make(name: str, **changes: Any) -> Trajectory:
+    kind = KINDS[name.partition(",")[0]]
+    made = checked(kind, EXAMPLES[name] | changes, "reference")
+    assert isinstance(made, Trajectory)
+    return made
+
+
 def _matrices(rows: FloatArray) -> FloatArray:
     return rows[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
 
 
-def _times(reference: Reference) -> FloatArray:
-    return np.linspace(0.0137, getattr(reference, "duration", reference.period or 1.0) * 0.99, 301)
+def _parts(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Places, velocities and accelerations; of a place that turns its position alone."""
+    if rows.shape[1] == CARTESIAN_SIZE:
+        return rows[:, POSITION], rows[:, TWIST], rows[:, ACCELERATION]
+    q, qd, qdd = np.split(rows, 3, axis=1)
+    return q, qd, qdd
 
 
-@pytest.mark.parametrize("kind", ["lissajous", "swing", "poses", "hold"])
-def test_twist_is_the_derivative_of_the_pose(kind: str) -> None:
-    reference = REFERENCES[kind]()
-    t = _times(reference)
-    before, now, after = (reference.sample(t + k * STEP) for k in (-1, 0, 1))
-    velocity = (after[:, POSITION] - before[:, POSITION]) / (2 * STEP)
-    turn = Rotation.from_matrix(_matrices(after) @ _matrices(before).transpose(0, 2, 1)).as_rotvec() / (2 * STEP)
-    np.testing.assert_allclose(now[:, TWIST], np.hstack([velocity, turn]), atol=TOLERANCE)
+def test_every_trajectory_is_tried_here() -> None:
+    kinds = {name for name, kind in KINDS.items() if issubclass(kind, Trajectory)}
+    assert {name.partition(",")[0] for name in EXAMPLES} == kinds
 
 
-@pytest.mark.parametrize("kind", ["lissajous", "swing", "poses", "hold"])
-def test_acceleration_is_the_derivative_of_the_twist(kind: str) -> None:
-    reference = REFERENCES[kind]()
-    t = _times(reference)
-    before, now, after = (reference.sample(t + k * STEP) for k in (-1, 0, 1))
-    numeric = (after[:, TWIST] - before[:, TWIST]) / (2 * STEP)
-    jerk_jump = 2e-3 if kind == "poses" else TOLERANCE
-    np.testing.assert_allclose(now[:, ACCELERATION], numeric, atol=jerk_jump)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_written_of_one_is_what_it_is_made_of(name: str) -> None:
+    trajectory = _make(name)
+    written = trajectory.model_dump(exclude_defaults=True)
+    again = KINDS[written["type"]].model_validate(written)
+    assert isinstance(again, Trajectory)
+    np.testing.assert_array_equal(again.sample(np.ones(1)), trajectory.sample(np.ones(1)))
+    assert again == trajectory
 
 
-@pytest.mark.parametrize("kind", ["joint_lissajous", "joint_path", "joint_polynomial"])
-def test_joint_velocity_and_acceleration_are_derivatives(kind: str) -> None:
-    reference = REFERENCES[kind]()
-    t = _times(reference)
-    before, now, after = (np.split(reference.sample(t + k * STEP), 3, axis=1) for k in (-1, 0, 1))
-    np.testing.assert_allclose(now[1], (after[0] - before[0]) / (2 * STEP), atol=TOLERANCE)
-    jerk_jump = 2e-3 if kind == "joint_path" else 2e-5
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "steps" not in name])
+def test_velocities_and_accelerations_are_derivatives(name: str) -> None:
+    trajectory = _make(name)
+    end = getattr(trajectory, "duration", trajectory.period or 1.0)
+    t = np.linspace(0.0137, end * 0.99, 301)
+    rows = [trajectory.sample(t + k * STEP) for k in (-1, 0, 1)]
+    before, now, after = map(_parts, rows)
+    velocity = (after[0] - before[0]) / (2 * STEP)
+    if rows[0].shape[1] == CARTESIAN_SIZE:
+        turn = Rotation.from_matrix(_matrices(rows[2]) @ _matrices(rows[0]).transpose(0, 2, 1)).as_rotvec()
+        velocity = np.hstack([velocity, turn / (2 * STEP)])
+    np.testing.assert_allclose(now[1], velocity, atol=TOLERANCE)
+    jerk_jump = 2e-3 if name in ("poses", "joint_path") else 2e-5
     np.testing.assert_allclose(now[2], (after[1] - before[1]) / (2 * STEP), atol=jerk_jump)
 
 
-def test_demo_path_is_the_documented_one() -> None:
+def test_the_figure_is_the_documented_one() -> None:
     t = np.array([0.0, 1.3, 7.7])
-    expected = np.stack(
-        [
-            0.4 + 0.10 * np.sin(2 * np.pi * 0.2 * t),
-            0.15 * np.cos(2 * np.pi * 0.1 * t),
-            0.5 + 0.1 * np.sin(2 * np.pi * 0.4 * t),
-        ],
-        axis=1,
-    )
-    np.testing.assert_allclose(DEMO.sample(t)[:, POSITION], expected, atol=1e-15)
-    assert DEMO.period == 10.0
+    angle = 2 * np.pi * np.multiply.outer(t, FIGURE["frequency"]) + [0.0, np.pi / 2, 0.0]
+    expected = FIGURE["centre"] + FIGURE["amplitude"] * np.sin(angle)
+    rows = _make("lissajous").sample(t)
+    np.testing.assert_allclose(rows[:, POSITION], expected, atol=1e-15)
+    np.testing.assert_allclose(_matrices(rows), [R_A] * 3, atol=1e-14)
 
 
-def test_the_orientation_swings_about_its_mean_and_not_at_all_by_default() -> None:
-    (turned,) = _matrices(SWING.sample(np.array([1.3])))
+def test_the_orientation_swings_about_its_mean() -> None:
+    (turned,) = _matrices(_make("lissajous, swinging").sample(np.array([1.3])))
     angles = np.array([0.5, 0.4, 0.3]) * np.sin(2 * np.pi * np.array([0.1, 0.2, 0.3]) * 1.3 + [0.0, 0.5, 1.0])
     np.testing.assert_allclose(turned, R_A @ Rotation.from_euler("ZYX", angles).as_matrix(), atol=1e-14)
-    np.testing.assert_array_equal(_matrices(DEMO.sample(np.array([0.0, 1.3]))), [R_A, R_A])
 
 
-def test_a_periodic_reference_repeats_after_its_period() -> None:
-    t = np.linspace(0.0, 3.0, 50)
-    for reference in (DEMO, SWING, JOINT_WAVE):
-        assert reference.period is not None
-        np.testing.assert_allclose(reference.sample(t + reference.period), reference.sample(t), atol=1e-12)
-
-
-@pytest.mark.parametrize(("degree", "zero"), [(1, 0), (3, 1), (5, 2)])
-def test_polynomials_go_from_start_to_end_and_rest_outside(degree: int, zero: int) -> None:
-    """With so many derivatives zero at the start."""
-    start, end, time = np.array([0.2, -1.0]), np.array([1.0, 2.0]), 0.5
-    reference = JointPolynomial(start, end, time, degree)
-    rows = reference.sample(np.array([-1.0, 0.0, 0.5 * time, time, time + 1.0])).reshape(5, 3, 2)
-    np.testing.assert_allclose(rows[:, 0], [start, start, 0.5 * (start + end), end, end], atol=1e-15)
-    np.testing.assert_array_equal(rows[[0, 3, 4], 1:], 0.0)
-    np.testing.assert_array_equal(rows[1, 1 : 1 + zero], 0.0)
-    with pytest.raises(DimensionError, match="degree 2"):
-        JointPolynomial(start, end, time, 2)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_has_a_period_repeats_after_it(name: str) -> None:
+    trajectory = _make(name)
+    assert trajectory.period == PERIODS.get(name)
+    if trajectory.period is not None:
+        t = np.linspace(0.0, 3.0, 50)
+        np.testing.assert_allclose(trajectory.sample(t + trajectory.period), trajectory.sample(t), atol=1e-9)
 
 
 def test_common_period_takes_frequencies_as_decimals() -> None:
@@ -148,76 +168,103 @@ def test_common_period_takes_frequencies_as_decimals() -> None:
     assert common_period([0.0]) is None
 
 
-@pytest.mark.parametrize("build", [_poses, _joint_path])
-def test_paths_start_and_end_at_rest_and_stay_there(build: Callable[[], PoseToPose | JointPath]) -> None:
-    reference = build()
-    rows = reference.sample(np.array([-1.0, 0.0, reference.duration, reference.duration + 5.0]))
-    moving = rows[:, TWIST.start :] if rows.shape[1] == CARTESIAN_SIZE else rows[:, 2:]
-    np.testing.assert_allclose(moving, 0.0, atol=1e-12)  # the end is a sum of durations: rounding times the jerk
-    np.testing.assert_allclose(rows[0], rows[1], atol=1e-12)
-    np.testing.assert_allclose(rows[2], rows[3], atol=1e-12)
+@pytest.mark.parametrize(("degree", "zero"), [(1, 0), (3, 1), (5, 2)])
+def test_polynomials_go_from_start_to_end_with_so_many_derivatives_zero(degree: Any, zero: int) -> None:
+    start, end, time = (0.2, -1.0), (1.0, 2.0), 0.5
+    trajectory = JointPolynomial(start=start, end=end, time=time, degree=degree)
+    rows = trajectory.sample(np.array([0.0, 0.5 * time, time])).reshape(3, 3, 2)
+    np.testing.assert_allclose(rows[:, 0], [start, 0.5 * np.add(start, end), end], atol=1e-15)
+    np.testing.assert_array_equal(rows[0, 1 : 1 + zero], 0.0)
 
 
-def test_path_passes_every_pose_and_keeps_its_bounds() -> None:
+@pytest.mark.parametrize("name", ENDING)
+def test_paths_start_and_end_at_rest_and_stay_there(name: str) -> None:
+    trajectory: Any = _make(name)
+    # The end is a sum of durations: rounding times the jerk.
+    rows = trajectory.sample(np.array([-1.0, trajectory.duration + 1e-12, trajectory.duration + 5.0]))
+    place, velocity, acceleration = _parts(rows)
+    np.testing.assert_allclose(np.hstack([velocity, acceleration]), 0.0, atol=1e-10)
+    np.testing.assert_allclose(place[0], _parts(trajectory.sample(np.zeros(1)))[0][0], atol=1e-12)
+    np.testing.assert_allclose(place[1], place[2], atol=1e-12)
+
+
+def test_a_path_passes_every_pose_keeps_its_bounds_and_its_acceleration_is_continuous() -> None:
     linear, angular = (0.1, 0.5, 5.0), (0.3, 1.0, 10.0)
-    path = PoseToPose([[0, 0, 0], [0.3, 0, 0]], [R_A, R_B], linear, angular)
-    rows = path.sample(np.linspace(0.0, path.duration, 2001))
-    np.testing.assert_allclose(_matrices(rows)[0], R_A, atol=1e-12)
-    np.testing.assert_allclose(_matrices(rows)[-1], R_B, atol=1e-7)
+    poses = (Pose(position=(0, 0, 0), ypr=A), Pose(position=(0.3, 0, 0), ypr=B))
+    path = PoseToPose(poses=poses, linear=linear, angular=angular)
+    t = np.linspace(0.0, path.duration, 4001)
+    rows = path.sample(t)
+    np.testing.assert_allclose(_matrices(rows)[[0, -1]], [R_A, R_B], atol=1e-7)
     np.testing.assert_allclose(rows[-1, POSITION], [0.3, 0, 0], atol=1e-8)
+    np.testing.assert_allclose(_matrices(rows) @ _matrices(rows).transpose(0, 2, 1), [np.eye(3)] * len(t), atol=1e-12)
     for part, bounds in ((slice(0, 3), linear), (slice(3, 6), angular)):
         assert np.linalg.norm(rows[:, TWIST][:, part], axis=1).max() <= bounds[0] * (1 + 1e-9)
         assert np.linalg.norm(rows[:, ACCELERATION][:, part], axis=1).max() <= bounds[1] * (1 + 1e-9)
+        jump = np.linalg.norm(np.diff(rows[:, ACCELERATION][:, part], axis=0), axis=1).max()
+        assert jump <= bounds[2] * t[1] * (1 + 1e-6)
 
 
-def test_path_acceleration_is_continuous() -> None:
-    path = _poses()
-    t = np.arange(0.0, path.duration, 1e-3)
-    jump = np.abs(np.diff(path.sample(t)[:, ACCELERATION], axis=0)).max()
-    assert jump <= 40.0 * 1e-3 * 1.01  # the angular jerk bound over one step
+@pytest.mark.parametrize(("name", "size"), [("steps", 12), ("joint_steps", 2)])
+def test_steps_jump_at_their_times_and_rest_between(name: str, size: int) -> None:
+    rows = _make(name).sample(np.array([0.0, 0.999, 1.0, 7.0]))
+    first, second = (rows[k, :size] for k in (0, 3))
+    np.testing.assert_array_equal(rows[:, :size], [first, first, second, second])
+    expected = ([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]) if name == "steps" else ([0.1, 0.2], [0.3, 0.4])
+    np.testing.assert_array_equal([first[: len(expected[0])], second[: len(expected[1])]], expected)
+    assert not rows[:, size:].any()
 
 
-def test_steps_jump_at_their_times_and_rest_between() -> None:
-    t = np.array([0.0, 0.999, 1.0, 7.0])
-    poses = PoseSteps([0.0, 1.0], [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], [R_A, R_B]).sample(t)
-    np.testing.assert_array_equal(poses[:, POSITION], [[0.1, 0.2, 0.3]] * 2 + [[0.4, 0.5, 0.6]] * 2)
-    np.testing.assert_array_equal(_matrices(poses), [R_A, R_A, R_B, R_B])
-    joints = JointSteps([0.0, 1.0], [[0.1, 0.2], [0.3, 0.4]]).sample(t)
-    np.testing.assert_array_equal(joints[:, :2], [[0.1, 0.2]] * 2 + [[0.3, 0.4]] * 2)
-    assert not poses[:, TWIST.start :].any() and not joints[:, 2:].any()
+def test_poses_of_rotations_are_those_of_their_angles() -> None:
+    (row,) = _make("hold", **Pose.keys([1, 2, 3], R_A)).sample(np.zeros(1))
+    np.testing.assert_allclose(row[ROTATION].reshape(3, 3).T, R_A, atol=1e-14)
+    np.testing.assert_array_equal(row[POSITION], [1, 2, 3])
 
 
-def test_rotations_stay_orthonormal() -> None:
-    path = _poses()
-    R = _matrices(path.sample(np.linspace(0.0, path.duration, 200)))
-    np.testing.assert_allclose(R @ R.transpose(0, 2, 1), np.broadcast_to(np.eye(3), R.shape), atol=1e-12)
+def test_an_excitation_keeps_its_amplitudes_uses_them_and_its_seed_decides_the_phases() -> None:
+    t = np.linspace(0.0, 5.0, 5001)
+    offset = _make("excitation").sample(t)[:, POSITION] - [0.4, 0.1, 0.5]
+    largest, amplitude = np.abs(offset).max(axis=0), np.array([0.05, 0.1, 0.02])
+    assert (largest <= amplitude).all() and (largest >= 0.3 * amplitude).all()
+    np.testing.assert_allclose(_matrices(_make("excitation", angular=0.0).sample(t[:9])), [R_B] * 9, atol=1e-14)
+    same, other = (_make("excitation", seed=seed).sample(t)[:, POSITION] - [0.4, 0.1, 0.5] for seed in (3, 4))
+    np.testing.assert_array_equal(same, offset)
+    assert np.abs(other - offset).max() > 1e-3
+
+
+def test_a_joint_excitation_keeps_its_amplitude_and_its_velocity() -> None:
+    motion = _make("joint_excitation")
+    assert isinstance(motion, JointExcitation)
+    q, qd, _ = np.split(motion.sample(np.linspace(0.0, 5.0, 5001)), 3, axis=1)
+    assert (np.abs(q - [0.3, -1.0, 0.1]) <= np.array([0.5, 0.2, 0.0]) + 1e-12).all()
+    assert (np.abs(qd) <= motion.largest_velocity + 1e-12).all()
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("name", "changes", "message"),
     [
-        (lambda: Lissajous([0, 0], 0.1, 0.1), "centre has shape"),
-        (lambda: Lissajous([0, 0, np.nan], 0.1, 0.1), "finite"),
-        (lambda: Hold([0, 0, 0], 2 * np.eye(3)), "not a rotation matrix"),
-        (lambda: Hold([0, 0, 0], np.diag([1.0, 1.0, -1.0])), "not a rotation matrix"),
-        (lambda: PoseToPose([[0, 0, 0]]), "K ≥ 2"),
-        (lambda: PoseToPose([[0, 0, 0], [1, 0, 0]], [R_A]), "1 rotations for 2 positions"),
-        (lambda: JointPath([0.0, 1.0]), "positions have shape"),
-        (lambda: PoseSteps([0.0, 0.0], [[0, 0, 0], [1, 0, 0]], [R_A, R_A]), "0 and rising"),
-        (lambda: PoseSteps([0.0], [[0, 0]], [R_A]), "position has shape"),
-        (lambda: JointSteps([0.5], [[0.0, 1.0]]), "0 and rising"),
-        (lambda: JointSteps([0.0, 1.0], [[0.0, 1.0], [0.0]]), "positions has shape"),
+        ("lissajous", {"centre": [0, 0]}, "reference.centre: only 2 values"),
+        ("lissajous", {"centre": [0, 0, np.nan]}, "reference.centre.2: nan; valid: input should be a finite number"),
+        ("lissajous", {"center": 0}, "unknown key 'center'; valid: .*centre"),
+        ("poses", {"poses": [{"position": [0, 0, 0]}]}, "reference.poses: .*at least 2 items"),
+        ("poses", {"poses": [{"position": [0, 0, 0]}] * 2}, "two places in a row are the same"),
+        ("joint_path", {"positions": [[0.0, 1.0], [1.0]]}, r"positions of \[1, 2\] joints; valid: of the same"),
+        ("joint_path", {"velocity": [1.0, 2.0, 3.0]}, "3 values of velocity; valid: one, or 2"),
+        ("joint_path", {"jerk": 0.0}, "reference.jerk.*greater than 0"),
+        ("joint_path", {"dwell": -1.0}, "reference.dwell: -1.0; valid: .*greater than or equal to 0"),
+        ("joint_steps", {"steps": [{"time": 0.5, "q": [0.0]}]}, r"times \[0.5\]; valid: 0, then rising"),
+        ("joint_polynomial", {"degree": 2}, "reference.degree: 2; valid: input should be 1, 3 or 5"),
+        ("joint_lissajous", {"frequency": [1.0, 2.0]}, "2 values of frequency; valid: one, or 3"),
+        ("joint_excitation", {"amplitude": [0.1] * 2}, "2 values of amplitude; valid: one, or 3"),
+        ("excitation", {"harmonics": 0}, "reference.harmonics: 0; valid: .*greater than or equal to 1"),
+        ("excitation", {"frequency": np.inf}, "reference.frequency: inf; valid: .*finite"),
     ],
 )
-def test_wrong_shapes_are_named(build: object, message: str) -> None:
-    with pytest.raises(DimensionError, match=message):
-        build()  # type: ignore[operator]
+def test_what_makes_no_motion_is_refused(name: str, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        _make(name, **changes)
 
 
-def test_impossible_time_laws_are_errors() -> None:
-    with pytest.raises(ScenarioError, match="two poses in a row are the same"):
-        PoseToPose([[0, 0, 0], [0, 0, 0]])
-    with pytest.raises(ScenarioError, match="velocity bound"):
-        JointPath([[0.0], [1.0]], velocity=0.0)
-    with pytest.raises(ScenarioError, match="dwell -1"):
-        JointPath([[0.0], [1.0]], dwell=-1.0)
+def test_steps_are_of_the_same_joints_at_rising_times() -> None:
+    for steps in ([(0.0, [1.0]), (1.0, [1.0, 2.0])], [(0.0, [1.0]), (0.0, [2.0])]):
+        with pytest.raises(ValueError, match="valid: "):
+            JointSteps(steps=[{"time": time, "q": q} for time, q in steps])

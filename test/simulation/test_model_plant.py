@@ -255,8 +255,6 @@ def test_point_masses_without_friction_keep_their_energy() -> None:
     [
         ({"integrator": "euler"}, "with integrator euler; valid: rk4"),
         ({"contacts": True}, "with contacts; valid: engine: mujoco"),
-        ({"friction": Friction(viscous=(1.0, 2.0))}, "friction: 2 values; valid: one, or one per joint"),
-        ({"torque_delay": 0.0005}, "0.0005 s is not a whole number of integration steps"),
     ],
 )
 def test_what_it_cannot_do_is_refused(arm: RobotModel, options: dict[str, Any], message: str) -> None:

@@ -15,6 +15,7 @@ import yaml
 from numpy.typing import NDArray
 
 from thunder_controllers import Result, simulate
+from thunder_controllers.references.trajectories import Hold
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.errors import ThunderError
@@ -90,10 +91,10 @@ def test_a_reference_may_be_a_function_arrays_a_file_or_an_object(tmp_path: Path
 
 
 def test_one_ee_link_is_that_of_controller_and_plant() -> None:
-    hold = {"type": "hold", "position": [0.45, 0.0, 0.5], "ypr": [0, 0, np.pi]}
+    hold = Hold(position=(0.45, 0.0, 0.5), ypr=(0.0, 0.0, np.pi))
     result = simulate(URDF, reference=hold, duration=0.02, ee_link="panda_flange", law="cartesian_impedance")
     assert np.abs(result.trace.error).max() < 1e-3
-    assert result.config.plant.engine == "mujoco"
+    assert result.config.plant.engine == "mujoco" and result.config.reference == hold
 
 
 def test_a_model_may_be_given_itself() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
-from pydantic import BaseModel, ValidationError
 
+from thunder_controllers.fields import checked
 from thunder_controllers.resources import shipped
 from thunder_controllers.simulation.model_file import write_model_file
 from thunder_controllers.simulation.options import Payload, PlantOptions
@@ -17,12 +17,9 @@ from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers import locate
 from thunder_dynamics.readers.command_options import XACRO, parse_number, reading_options
-from thunder_dynamics.readers.fields import complaint
 
 DESCRIPTIONS = "urdf"
 """Folder of the descriptions that come with the package."""
-
-Section = TypeVar("Section", bound=BaseModel)
 
 
 def _descriptions() -> Iterable[str]:
@@ -68,23 +65,13 @@ def mjcf(
         reading=reading,
         joints=(),
         period=timestep,
-        plant=_checked(PlantOptions, "", {"integrator": integrator, **friction}),
+        plant=checked(PlantOptions, {"integrator": integrator, **friction}, "plant"),
         q_start=tuple(parse_number(word, "q_start", DimensionError) for word in q_start.split()),
     )
     simulated = SimulatedRobot(options)
     if payload_mass is not None:
         link = payload_link or simulated.plant.ee_link
         body = {"mass": payload_mass, "com": tuple(payload_com), "inertia": tuple(payload_inertia), "link": link}
-        simulated.attach(_checked(Payload, "payload", body))
+        simulated.attach(checked(Payload, body, "payload"))
     write_model_file(simulated.plant, out, simulated.q_start)
     click.echo(str(out.resolve()))
-
-
-def _checked(kind: type[Section], where: str, values: Mapping[str, Any]) -> Section:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what, valid = complaint(first)
-        place = ".".join(filter(None, (where, *map(str, first["loc"]))))
-        raise ScenarioError(what, where=place, valid=valid) from error

@@ -119,7 +119,7 @@ def references(settings: Settings) -> Group:
             (T,) = draws.poses(library, q[None])
             ways = [draws.stated(pose) for pose in (T, there, T)]
             reference = {"type": "poses", "poses": ways, "linear": SLOWLY, "dwell": 1.0}
-            line = PoseToPose([T[:3, 3], there[:3, 3]], [T[:3, :3], there[:3, :3]], SLOWLY)
+            line = PoseToPose.model_validate({"poses": ways[:2], "linear": SLOWLY})
             cases.append(Case(row, _from(q, reference, 2.0 * line.duration + 3.0), 0.1))
     back = Criterion("success", 0.95, at_least=True, rows=("in reach",))
     return Group("Slow lines to a pose and back", tuple(cases), (*NO_FAULT, back))

@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
-from thunder_controllers.identification.information import SCALE, columns_of, explain, joint_terms, regressor
-from thunder_controllers.identification.least_squares import weighted_fit
+from thunder_controllers.identification.information import (
+    SCALE,
+    columns_of,
+    explain,
+    joint_terms,
+    regressor,
+    weighted_fit,
+)
 from thunder_controllers.identification.motion import Motion, Record
 
 FloatArray = NDArray[np.float64]

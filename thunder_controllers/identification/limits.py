@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from thunder_controllers.fields import Strict, Vector3, per_joint
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import regressor, rotor_effort
+from thunder_controllers.references.trajectories import PositiveNumbers
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
 FloatArray = NDArray[np.float64]
-Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
-WHERE = "reference identify"
+WHERE = "reference"
 
 TINY = 1e-12
 """Keeps inverses finite."""
 
 
-@dataclass(frozen=True)
-class MotionBounds:
-    """What is asked for.
+class MotionBounds(Strict):
+    """What is asked for; of joints a number for all, or one each."""
 
-    Args:
-        reach: Of each joint to both sides of the start [rad or m].
-        velocity: Of each joint [rad/s or m/s].
-        acceleration: Of each joint.
-        share: Of the robot's own limits: of position, about the middle of the range, of velocity, acceleration, effort.
-        workspace: Corners of a box that the end effector stays in [m], world frame; None: anywhere.
-        clearance: Share of 1/tr((JJᵀ)⁻¹) at the start that stays everywhere; 0: the motion may be singular.
-    """
-
-    reach: tuple[float, ...]
-    velocity: tuple[float, ...]
-    acceleration: tuple[float, ...]
-    share: float
-    workspace: Box | None
-    clearance: float
+    reach: PositiveNumbers = Field(default=1.0, description="from `q` to both sides [rad or m]")
+    velocity: PositiveNumbers = Field(default=1.0, description="bound [rad/s or m/s]")
+    acceleration: PositiveNumbers = Field(default=4.0, description="bound [rad/s² or m/s²]")
+    share: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = Field(
+        default=0.7,
+        description="of the limits of position, about the middle, velocity, acceleration and effort",
+    )
+    workspace: tuple[Vector3, Vector3] | None = Field(
+        default=None, description="corners of a box that the end effector stays in, world frame [m]"
+    )
+    clearance: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = Field(
+        default=0.3, description="of a pose: share of 1/tr((JJᵀ)⁻¹) at `q` that stays; 0: it may be singular"
+    )
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,17 @@ class Limits:
         n, share = library.n_joints, bounds.share
         if len(start) != n:
             raise DimensionError(f"{len(start)} values of q", where=WHERE, valid=f"{n}")
+        reach, most, change = (
+            per_joint(getattr(bounds, name), n, f"{WHERE}.{name}") for name in ("reach", "velocity", "acceleration")
+        )
         self._library = library
         self._bounded_place = bounds.workspace is not None
         self._nearness = bounds.clearance * _clearance(library, start[None])[0] if bounds.clearance > 0.0 else 0.0
         low, high = np.asarray(library.position_lower), np.asarray(library.position_upper)
         keep = np.where(np.isfinite(high - low), 0.5 * (1.0 - share) * (high - low), 0.0)
-        lower, upper = np.fmax(start - bounds.reach, low + keep), np.fmin(start + bounds.reach, high - keep)
-        velocity = np.fmin(bounds.velocity, share * np.asarray(library.velocity_limit))
-        acceleration = np.fmin(bounds.acceleration, share * np.asarray(library.acceleration_limit))
+        lower, upper = np.fmax(start - reach, low + keep), np.fmin(start + reach, high - keep)
+        velocity = np.fmin(most, share * np.asarray(library.velocity_limit))
+        acceleration = np.fmin(change, share * np.asarray(library.acceleration_limit))
         self.of_motion = Limit.between(lower, upper), Limit.within(velocity), Limit.within(acceleration)
         corners = np.array(bounds.workspace or ((-np.inf,) * 3, (np.inf,) * 3))
         place = Limit.between(*corners)

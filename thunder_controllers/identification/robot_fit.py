@@ -13,12 +13,13 @@ from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
 from thunder_controllers.identification.information import (
     SIGN_SPEED,
+    Fit,
     columns_of,
     joint_terms,
     regressor,
     rotor_effort,
+    weighted_fit,
 )
-from thunder_controllers.identification.least_squares import Fit, weighted_fit
 from thunder_controllers.identification.motion import Motion, Record
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
 from thunder_dynamics.errors import ThunderError

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.references.columns import read_columns
 from thunder_controllers.references.table import JointTable, PoseTable
+from thunder_controllers.references.trajectories import FloatArray, Follower, Reference, Stated
 from thunder_dynamics.errors import DimensionError, ScenarioError, listed
-
-FloatArray = NDArray[np.float64]
 
 POSITION = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
@@ -22,24 +22,26 @@ TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 CHANGE = ("dvx", "dvy", "dvz", "dwx", "dwy", "dwz")
 
 
-def read_table(path: Path, joints: Sequence[str], cartesian: bool) -> JointTable | PoseTable:
-    """Read a reference of joints or of a pose.
+class Csv(Stated):
+    """Through the rows of a table, [below](#a-table)."""
 
-    Args:
-        path: The file.
-        joints: Names of the robot's joints, in order.
-        cartesian: Whether a pose is wanted.
+    type: Literal["csv"] = "csv"
+    file: str = Field(description="relative to the scenario")
 
-    Raises:
-        ScenarioError: if the file cannot be read, a column is missing or unknown, or a cell is no number.
-        ThunderError: as the tables raise.
-    """
-    columns = read_columns(path, ScenarioError)
-    try:
-        return _poses(columns, path) if cartesian else _joints(columns, joints, path)
-    except (ScenarioError, DimensionError) as error:
-        where = str(path) if error.where == "reference" else error.where
-        raise ScenarioError(error.what, where=where, valid=error.valid) from error
+    def build_for(self, follower: Follower) -> Reference:
+        """Read the file, of joints or of a pose.
+
+        Raises:
+            ScenarioError: if the file cannot be read, a column is missing or unknown, or a cell is no number.
+            ThunderError: as the tables raise.
+        """
+        path = follower.folder / self.file
+        columns = read_columns(path, ScenarioError)
+        try:
+            return _poses(columns, path) if follower.cartesian else _joints(columns, follower.library.joint_names, path)
+        except (ScenarioError, DimensionError) as error:
+            where = str(path) if error.where == "reference" else error.where
+            raise ScenarioError(error.what, where=where, valid=error.valid) from error
 
 
 def _joints(columns: dict[str, FloatArray], joints: Sequence[str], path: Path) -> JointTable:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.host import TimeLaw
-from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
@@ -17,37 +16,36 @@ class RestToRest:
     """Segments on which σ goes from 0 to 1, each starting and ending at rest, with a pause after each.
 
     Args:
+        ways: Arrays with a row for each segment, of what `sample` is to give beside σ.
         lengths: Of each segment in as many measures as have bounds, as of a line and an angle, shape (K, m).
-        bounds: Of velocity, acceleration and jerk, each of shape (m,); all of them are kept.
+        bounds: Of velocity, acceleration and jerk, each of shape (m,), positive; all of them are kept.
         dwell: Pause [s], not negative.
 
     Raises:
-        ScenarioError: if a bound is not positive and finite, or a segment has no length.
+        ValueError: if a segment has no length.
     """
 
-    def __init__(self, lengths: FloatArray, bounds: Sequence[ArrayLike], dwell: float = 0.0) -> None:
-        if not (np.isfinite(dwell) and dwell >= 0.0):
-            raise ScenarioError(f"dwell {dwell:g} s", where="reference", valid="finite and not negative")
-        for name, bound in zip(("velocity", "acceleration", "jerk"), bounds, strict=True):
-            if not (np.isfinite(bound).all() and (np.asarray(bound) > 0.0).all()):
-                raise ScenarioError(f"{name} bound {bound}", where="reference", valid="positive and finite")
+    def __init__(
+        self, ways: Sequence[FloatArray], lengths: FloatArray, bounds: Sequence[ArrayLike], dwell: float = 0.0
+    ) -> None:
         if not lengths.any(axis=1).all():
-            raise ScenarioError("two poses in a row are the same", where="reference", valid="poses that differ")
+            raise ValueError("two places in a row are the same (valid: places that differ)")
+        self._ways = ways
         rates = 1.0 / np.max(lengths[:, None, :] / np.asarray(bounds), axis=2)
         self._laws = [TimeLaw(*rate) for rate in rates]
         durations = np.array([law.duration + dwell for law in self._laws])
         self._starts = np.cumsum(durations) - durations
         self.duration = float(durations.sum() - dwell)
 
-    def sample(self, t: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]:
+    def sample(self, t: FloatArray) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray]:
         """Sample at times `t`, shape (N,) [s].
 
         Returns:
-            Segment index (N,), σ and two derivatives (N, 1), constant outside the motion.
+            Rows of the ways, one for each time, σ and two derivatives (N, 1), constant outside the motion.
         """
         index = np.clip(np.searchsorted(self._starts, t, side="right") - 1, 0, len(self._laws) - 1)
         values = np.empty((len(t), 3))
         for segment in np.unique(index):
             rows = index == segment
             values[rows] = self._laws[segment].sample(t[rows] - self._starts[segment])
-        return index, values[:, :1], values[:, 1:2], values[:, 2:]
+        return [way[index] for way in self._ways], values[:, :1], values[:, 1:2], values[:, 2:]

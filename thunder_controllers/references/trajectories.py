@@ -5,23 +5,31 @@ position p_d (3) [m], rotation R_d (3×3, column-major), twist ξ_d = [v; ω] (6
 ξ̇_d (6) [m/s², rad/s²]. A joint sample is one row of 3·n numbers: q_d, q̇_d, q̈_d. Both are the order of the
 reference entries of the library's laws.
 
-Every reference is exact: velocities and accelerations are derivatives of the pose in closed form, never differences.
+Every trajectory is one class: its fields are the keys that a scenario has, with unit, bounds and text, and its samples
+are exact: velocities and accelerations are derivatives of the pose in closed form, never differences.
 """
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import Finite, NonNegative, Positive, Strict, Vector3
 from thunder_controllers.host import MotionLimits
 from thunder_controllers.references.time_law import RestToRest
-from thunder_dynamics.errors import DimensionError
+from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
+
+if TYPE_CHECKING:
+    from thunder_controllers.host import Library
 
 FloatArray = NDArray[np.float64]
 
@@ -32,12 +40,13 @@ ACCELERATION = slice(18, 24)
 CARTESIAN_SIZE = 24
 """Length of a Cartesian sample."""
 
-_HOST = MotionLimits()
-LINEAR = (_HOST.linear_velocity, _HOST.linear_acceleration, _HOST.linear_jerk)
-"""Bounds of straight motion where none are given, those of the host's motions [m/s, m/s², m/s³]."""
+Numbers = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
+PositiveNumbers = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
+Joints = Annotated[tuple[Finite, ...], Field(min_length=1)]
+Bounds = tuple[Positive, Positive, Positive]
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 
-ANGULAR = (_HOST.angular_velocity, _HOST.angular_acceleration, _HOST.angular_jerk)
-"""The same of turning [rad/s, rad/s², rad/s³]."""
+_HOST = MotionLimits()
 
 
 class Reference(Protocol):
@@ -53,319 +62,264 @@ class Reference(Protocol):
         ...
 
 
-def as_vector(value: ArrayLike, size: int, name: str) -> FloatArray:
-    """Copy `value` as a read-only float vector of `size` numbers; a scalar fills it."""
-    array = np.array(value, dtype=float)
-    if array.ndim == 0:
-        array = np.full(size, float(array))
-    if array.shape != (size,) or not np.isfinite(array).all():
-        valid = f"finite, ({size},) or a scalar"
-        raise DimensionError(f"{name} has shape {array.shape}", where="reference", valid=valid)
-    array.setflags(write=False)
-    return array
+@dataclass(frozen=True)
+class Follower:
+    """Who follows a reference: a compiled robot, whether its law follows a pose, and where relative paths start."""
+
+    library: Library
+    cartesian: bool
+    folder: Path
 
 
-def as_rotation(value: ArrayLike | None) -> FloatArray:
-    """Copy a rotation matrix, the identity for None; check that it is one."""
-    matrix = np.eye(3) if value is None else np.array(value, dtype=float)
-    if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
-        raise DimensionError("not a rotation matrix", where="reference", valid="(3, 3), R Rᵀ = 1, det R = 1")
-    matrix.setflags(write=False)
-    return matrix
+class Stated(Strict):
+    """A reference as a scenario states it, by its `type`."""
+
+    suits_both: ClassVar[bool] = True
+    """Whether it may be of joints or of a pose; else its type says which."""
+
+    type: str
+    further: dict[str, Numbers] = Field(default={}, description="constant values of what a law adds to its reference")
+
+    @model_serializer(mode="wrap")
+    def _with_type(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Its type, though it is a default, beside what else is written."""
+        return {"type": self.type, **write(self)}
+
+    @abstractmethod
+    def build_for(self, follower: Follower) -> Reference:
+        """Make the reference for a robot and its law."""
 
 
-def common_period(frequency: ArrayLike) -> float | None:
-    """Compute the smallest common period [s] of sinusoids of the given frequencies [Hz]; None if all are zero.
+class Trajectory(Stated):
+    """A reference in closed form, the same for every robot."""
 
-    Frequencies are taken as the decimal numbers they are written as, so that 0.1 and 0.4 Hz have 10 s in common.
-    """
-    fractions = [Fraction(repr(abs(float(f)))) for f in np.atleast_1d(np.asarray(frequency, dtype=float)) if f != 0.0]
-    if not fractions:
+    suits_both: ClassVar[bool] = False
+
+    @property
+    def period(self) -> float | None:
+        """Period [s], None if it never repeats or is constant."""
         return None
-    denominator = math.lcm(*(f.denominator for f in fractions))
-    numerator = math.gcd(*(int(f * denominator) for f in fractions))
-    return denominator / numerator
+
+    @abstractmethod
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,) [s], as rows of 24 or 3·n."""
+
+    def build_for(self, follower: Follower) -> Reference:
+        """Hand itself out, whoever follows it."""
+        return self
 
 
-Values = tuple[FloatArray, FloatArray, FloatArray]
-"""Numbers and their first two derivatives, shape (N, size) each."""
+def spread(value: float | Sequence[float], n: int) -> FloatArray:
+    """One number for all, or n numbers, as an array (n,)."""
+    return np.broadcast_to(np.asarray(value, dtype=float), (n,))
 
 
-def moving_pose(rotation: FloatArray, position: Values, angles: Values) -> FloatArray:
-    """Rows of 24 of p_d and R Rz(ψ) Ry(θ) Rx(φ): three numbers each; every angle turns about its axis, once moved."""
-    angle, rate, change = (values[:, :, None] for values in angles)
-    yaw = rotation @ Rotation.from_euler("Z", angle[:, 0]).as_matrix()
-    turned = rotation @ Rotation.from_euler("ZYX", angle[:, :, 0]).as_matrix()
-    z, y, x = yaw[:, :, 2], yaw[:, :, 1], turned[:, :, 0]
-    first = rate[:, 0] * z
-    second = first + rate[:, 1] * y
-    omega_dot = change[:, 0] * z + change[:, 1] * y + change[:, 2] * x
-    omega_dot += rate[:, 1] * np.cross(first, y) + rate[:, 2] * np.cross(second, x)
-    omega = second + rate[:, 2] * x
-    columns = turned.transpose(0, 2, 1).reshape(-1, 9)
-    return np.hstack([position[0], columns, position[1], omega, position[2], omega_dot])
+def check_sizes(trajectory: Trajectory, n: int, *names: str) -> None:
+    """Raise `ValueError` unless fields hold one number, or n of them."""
+    for name in names:
+        if np.size(getattr(trajectory, name)) not in (1, n):
+            raise ValueError(f"{np.size(getattr(trajectory, name))} values of {name} (valid: one, or {n})")
 
 
-class _Sinusoids:
-    """x(t) = centre + A sin(2πft + φ) of `size` numbers, with its first two derivatives."""
+class Pose(Strict):
+    """A pose in the world frame, R = Rz(yaw) Ry(pitch) Rx(roll)."""
 
-    def __init__(
-        self, size: int, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike
-    ) -> None:
-        self._centre, self._phase = as_vector(centre, size, "centre"), as_vector(phase, size, "phase")
-        self._amplitude = as_vector(amplitude, size, "amplitude")
-        self._frequency = as_vector(frequency, size, "frequency")
+    position: Vector3 = Field(description="[m]")
+    ypr: Vector3 = Field(default=(0.0, 0.0, 0.0), description="[rad]")
 
     @property
-    def _moving(self) -> FloatArray:
-        """Frequencies of the numbers that move [Hz], zero of the others."""
-        return np.asarray(self._frequency * (self._amplitude != 0.0))
+    def rotation(self) -> FloatArray:
+        """R, shape (3, 3)."""
+        return np.array(rotation_from_ypr(*self.ypr))
 
     @property
-    def period(self) -> float | None:
-        """Common period of the numbers that move [s]."""
-        return common_period(self._moving)
+    def at_rest(self) -> FloatArray:
+        """As a sample, shape (24,)."""
+        return np.concatenate([self.position, self.rotation.T.ravel(), np.zeros(12)])
 
-    def _values(self, t: FloatArray) -> Values:
-        """x, ẋ and ẍ at times `t`, shape (N,); shape (N, size) each."""
-        omega = 2.0 * np.pi * self._frequency
-        angle = np.multiply.outer(t, omega) + self._phase
-        sine, cosine = self._amplitude * np.sin(angle), self._amplitude * np.cos(angle)
-        return self._centre + sine, omega * cosine, -(omega**2) * sine
+    @staticmethod
+    def keys(position: ArrayLike, rotation: ArrayLike) -> dict[str, Any]:
+        """Values of the fields, of a position (3,) and a rotation (3, 3)."""
+        return {"position": position, "ypr": ypr_from_rotation(rotation)}
 
 
-class Lissajous(_Sinusoids):
-    """p_d(t) = centre + A sin(2πft + phase) per axis; R_d(t) = R Rz(ψ) Ry(θ) Rx(φ), its angles alike about zero.
+class Hold(Pose, Trajectory):
+    """A constant pose."""
 
-    Args:
-        centre: [m], world frame, shape (3,).
-        amplitude: A [m].
-        frequency: f [Hz].
-        phase: [rad]; π/2 turns the sine into a cosine.
-        rotation: R, shape (3, 3); the identity by default.
-        swing: Amplitudes of ψ, θ, φ [rad]; without them the orientation is constant.
-        swing_frequency: Their frequencies [Hz].
-        swing_phase: Their phases [rad].
-    """
-
-    def __init__(
-        self,
-        centre: ArrayLike,
-        amplitude: ArrayLike,
-        frequency: ArrayLike,
-        phase: ArrayLike = 0.0,
-        rotation: ArrayLike | None = None,
-        swing: ArrayLike = 0.0,
-        swing_frequency: ArrayLike = 0.0,
-        swing_phase: ArrayLike = 0.0,
-    ) -> None:
-        super().__init__(3, centre, amplitude, frequency, phase)
-        self._rotation = as_rotation(rotation)
-        self._swing = _Sinusoids(3, 0.0, swing, swing_frequency, swing_phase)
-
-    @property
-    def period(self) -> float | None:
-        """Common period of all that moves [s]."""
-        return common_period(np.append(self._moving, self._swing._moving))
+    type: Literal["hold"] = "hold"
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24."""
-        return moving_pose(self._rotation, self._values(t), self._swing._values(t))
+        return np.tile(self.at_rest, (len(t), 1))
 
 
-class Hold(Lissajous):
-    """A constant pose: position (3,) [m] and rotation (3, 3) in the world frame."""
+class _RestToRest(Trajectory):
+    """Through places from rest to rest, each way on one time law, the host's: the fastest within bounds of jerk."""
 
-    def __init__(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
-        super().__init__(position, 0.0, 0.0, rotation=rotation)
+    dwell: NonNegative = Field(default=0.0, description="of rest at each place after the first [s]")
+
+    @model_validator(mode="after")
+    def _moves(self) -> _RestToRest:
+        self._law  # noqa: B018 - which refuses a way of no length
+        return self
+
+    @cached_property
+    @abstractmethod
+    def _law(self) -> RestToRest: ...
+
+    @property
+    def duration(self) -> float:
+        """Time at which the last place is reached [s]."""
+        return self._law.duration
 
 
-class PoseToPose:
-    """Rest to rest through a list of poses, on straight lines and geodesics of SO(3).
+class PoseToPose(_RestToRest):
+    """Rest to rest through poses, on straight lines and geodesics of SO(3).
 
     Between two poses p(σ) = p₀ + σ(p₁ − p₀), R(σ) = R₀ Exp(σφ), φ = Log(R₀ᵀR₁), σ: 0 → 1 on a jerk-limited time law,
     so ξ = σ̇ [p₁ − p₀; R₀φ] and ξ̇ = σ̈ [p₁ − p₀; R₀φ] exactly, with ξ̇ continuous.
-
-    Args:
-        positions: Shape (K, 3) [m], K ≥ 2.
-        rotations: K rotation matrices; identities by default.
-        linear: Bounds of velocity, acceleration and jerk of the motion on each segment [m/s, m/s², m/s³].
-        angular: The same of turning [rad/s, rad/s², rad/s³].
-        dwell: Rest at every pose after the first [s].
     """
 
-    period: float | None = None
+    type: Literal["poses"] = "poses"
+    poses: Annotated[tuple[Pose, ...], Field(min_length=2)] = Field(description="each `{position, ypr}`")
+    linear: Bounds = Field(
+        default=(_HOST.linear_velocity, _HOST.linear_acceleration, _HOST.linear_jerk),
+        description="bounds of velocity, acceleration and jerk [m/s, m/s², m/s³]",
+    )
+    angular: Bounds = Field(
+        default=(_HOST.angular_velocity, _HOST.angular_acceleration, _HOST.angular_jerk),
+        description="the same of turning [rad/s, rad/s², rad/s³]",
+    )
 
-    def __init__(
-        self,
-        positions: ArrayLike,
-        rotations: Sequence[ArrayLike] | None = None,
-        linear: Sequence[float] = LINEAR,
-        angular: Sequence[float] = ANGULAR,
-        dwell: float = 0.0,
-    ) -> None:
-        points = np.array(positions, dtype=float)
-        if points.ndim != 2 or points.shape[0] < 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-            raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, 3)")
-        matrices = [as_rotation(None)] * len(points) if rotations is None else [as_rotation(r) for r in rotations]
-        if len(matrices) != len(points):
-            raise DimensionError(
-                f"{len(matrices)} rotations for {len(points)} positions", where="reference", valid="one each"
-            )
-        self._points, self._matrices = points, np.array(matrices)
-        self._lines = np.diff(points, axis=0)
-        relative = np.matmul(self._matrices[:-1].transpose(0, 2, 1), self._matrices[1:])
-        self._angles = Rotation.from_matrix(relative).as_rotvec()
-        lengths = np.linalg.norm([self._lines, self._angles], axis=2).T
-        self._law = RestToRest(lengths, tuple(zip(linear, angular, strict=True)), dwell)
-
-    @property
-    def duration(self) -> float:
-        """Time at which the last pose is reached [s]."""
-        return self._law.duration
+    @cached_property
+    def _law(self) -> RestToRest:
+        points, matrices = (np.array([getattr(pose, name) for pose in self.poses]) for name in ("position", "rotation"))
+        lines = np.diff(points, axis=0)
+        turns = Rotation.from_matrix(np.matmul(matrices[:-1].transpose(0, 2, 1), matrices[1:])).as_rotvec()
+        lengths = np.linalg.norm([lines, turns], axis=2).T
+        bounds = tuple(zip(self.linear, self.angular, strict=True))
+        return RestToRest((points, matrices, lines, turns), lengths, bounds, self.dwell)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
-        rows = np.zeros((len(t), CARTESIAN_SIZE))
-        rows[:, POSITION] = self._points[index] + sigma * self._lines[index]
-        turn = Rotation.from_rotvec(sigma * self._angles[index]).as_matrix()
-        rotation = np.matmul(self._matrices[index], turn)
-        rows[:, ROTATION] = rotation.transpose(0, 2, 1).reshape(-1, 9)
-        axis = np.einsum("nij,nj->ni", self._matrices[index], self._angles[index])
-        direction = np.hstack([self._lines[index], axis])
-        rows[:, TWIST] = sigma_dot * direction
-        rows[:, ACCELERATION] = sigma_ddot * direction
-        return rows
+        (points, matrices, lines, turns), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        rotation = np.matmul(matrices, Rotation.from_rotvec(sigma * turns).as_matrix())
+        columns = rotation.transpose(0, 2, 1).reshape(-1, 9)
+        direction = np.hstack([lines, np.einsum("nij,nj->ni", matrices, turns)])
+        return np.hstack([points + sigma * lines, columns, sigma_dot * direction, sigma_ddot * direction])
 
 
-class _Steps:
-    """Constant between times at which it jumps: rows of samples, shape (K, size), from times (K,) [s] on."""
+class JointPath(_RestToRest):
+    """Rest to rest through joint positions on straight lines of joint space, jerk-limited."""
 
-    period: float | None = None
+    type: Literal["joint_path"] = "joint_path"
+    positions: Annotated[tuple[Joints, ...], Field(min_length=2)] = Field(description="lists [rad or m]")
+    velocity: PositiveNumbers = Field(default=1.0, description="bound [rad/s or m/s]")
+    acceleration: PositiveNumbers = Field(default=4.0, description="bound [rad/s² or m/s²]")
+    jerk: PositiveNumbers = Field(default=40.0, description="bound [rad/s³ or m/s³]")
 
-    def __init__(self, times: ArrayLike, rows: FloatArray) -> None:
-        self._times, self._rows = np.array(times, dtype=float), rows
-        if self._times.shape != (len(rows),) or self._times[0] != 0.0 or not (np.diff(self._times) > 0.0).all():
-            raise DimensionError(f"times {self._times.tolist()}", where="reference", valid="one per step, 0 and rising")
+    @cached_property
+    def _law(self) -> RestToRest:
+        sizes = {len(point) for point in self.positions}
+        if len(sizes) > 1:
+            raise ValueError(f"positions of {sorted(sizes)} joints (valid: of the same joints)")
+        (n,), names = sizes, ("velocity", "acceleration", "jerk")
+        check_sizes(self, n, *names)
+        points = np.array(self.positions)
+        lines = np.diff(points, axis=0)
+        bounds = [spread(getattr(self, name), n) for name in names]
+        return RestToRest((points, lines), np.abs(lines), bounds, self.dwell)
 
     def sample(self, t: FloatArray) -> FloatArray:
-        """Sample at times `t`, shape (N,), from 0 on, as rows."""
-        return np.array(self._rows[np.searchsorted(self._times, t, side="right") - 1])
+        """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
+        (points, lines), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        return np.hstack([points + sigma * lines, sigma_dot * lines, sigma_ddot * lines])
+
+
+class PoseStep(Pose):
+    """A pose from a time on."""
+
+    time: NonNegative = Field(description="[s]")
+
+
+class JointStep(Strict):
+    """Joint positions from a time on."""
+
+    time: NonNegative = Field(description="[s]")
+    q: Joints = Field(description="[rad or m]")
+
+    @property
+    def at_rest(self) -> FloatArray:
+        """As a sample, shape (3·n,)."""
+        return np.concatenate([self.q, np.zeros(2 * len(self.q))])
+
+
+class _Steps(Trajectory):
+    """At rest between times at which it jumps."""
+
+    steps: tuple[PoseStep | JointStep, ...]
+
+    @model_validator(mode="after")
+    def _rises(self) -> _Steps:
+        times = [step.time for step in self.steps]
+        if times[0] != 0.0 or not (np.diff(times) > 0.0).all():
+            raise ValueError(f"times {times} (valid: 0, then rising)")
+        if len({len(step.at_rest) for step in self.steps}) > 1:
+            raise ValueError("steps of different joints (valid: of the same ones)")
+        return self
+
+    def sample(self, t: FloatArray) -> FloatArray:
+        """Sample at times `t`, shape (N,), from 0 on, as rows of 24 or 3·n."""
+        index = np.searchsorted([step.time for step in self.steps], t, side="right") - 1
+        return np.array([step.at_rest for step in self.steps])[index]
 
 
 class PoseSteps(_Steps):
-    """Jumps from pose to pose: times (K,) [s], positions (K, 3) [m] and rotations (K, 3, 3), world frame.
+    """Jumps from pose to pose, at rest between; `host.approaches_jumps` says who deals with them."""
 
-    Raises:
-        DimensionError: if times do not rise from 0, or an array has another shape or is not finite.
-    """
-
-    def __init__(self, times: ArrayLike, positions: ArrayLike, rotations: Sequence[ArrayLike]) -> None:
-        poses = zip(np.asarray(positions), rotations, strict=True)
-        rows = [Hold(as_vector(position, 3, "position"), rotation).sample(np.zeros(1)) for position, rotation in poses]
-        super().__init__(times, np.concatenate(rows))
+    type: Literal["steps"] = "steps"
+    steps: Annotated[tuple[PoseStep, ...], Field(min_length=1)] = Field(
+        description="each `{time, position, ypr}`, the first at time 0"
+    )
 
 
 class JointSteps(_Steps):
-    """Jumps from joint positions to others: times (K,) [s], positions (K, n) [rad or m].
+    """Jumps from joint positions to others, at rest between."""
 
-    Raises:
-        DimensionError: if times do not rise from 0, or positions differ in number or are not finite.
-    """
-
-    def __init__(self, times: ArrayLike, positions: Sequence[ArrayLike]) -> None:
-        points = np.array([as_vector(point, np.size(positions[0]), "positions") for point in positions])
-        super().__init__(times, np.hstack([points, np.zeros((len(points), 2 * points.shape[1]))]))
+    type: Literal["joint_steps"] = "joint_steps"
+    steps: Annotated[tuple[JointStep, ...], Field(min_length=1)] = Field(
+        description="each `{time, q}`, the first at time 0"
+    )
 
 
-class JointLissajous(_Sinusoids):
-    """q_d(t) = centre + A sin(2πft + phase) per joint, with exact derivatives.
-
-    Args:
-        centre: [rad] or [m], shape (n,).
-        amplitude: A, a scalar or shape (n,).
-        frequency: f [Hz].
-        phase: [rad].
-    """
-
-    def __init__(self, centre: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike = 0.0) -> None:
-        super().__init__(np.size(centre), centre, amplitude, frequency, phase)
-
-    def sample(self, t: FloatArray) -> FloatArray:
-        """Sample at times `t`, shape (N,), as rows of 3·n."""
-        return np.hstack(self._values(t))
-
-
-class JointPath:
-    """Rest to rest through joint positions on straight lines of joint space, jerk-limited.
-
-    Args:
-        positions: Shape (K, n) [rad] or [m], K ≥ 2.
-        velocity: Bound per joint, a scalar or shape (n,).
-        acceleration: Bound per joint.
-        jerk: Bound per joint.
-        dwell: Rest at every position after the first [s].
-    """
-
-    period: float | None = None
-
-    def __init__(
-        self,
-        positions: ArrayLike,
-        velocity: ArrayLike = 1.0,
-        acceleration: ArrayLike = 4.0,
-        jerk: ArrayLike = 40.0,
-        dwell: float = 0.0,
-    ) -> None:
-        points = np.array(positions, dtype=float)
-        if points.ndim != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
-            raise DimensionError(f"positions have shape {points.shape}", where="reference", valid="finite, (K ≥ 2, n)")
-        n = points.shape[1]
-        named = (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk))
-        self._points, self._lines = points, np.diff(points, axis=0)
-        self._law = RestToRest(np.abs(self._lines), [as_vector(value, n, name) for name, value in named], dwell)
-
-    @property
-    def duration(self) -> float:
-        """Time at which the last position is reached [s]."""
-        return self._law.duration
-
-    def sample(self, t: FloatArray) -> FloatArray:
-        """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        index, sigma, sigma_dot, sigma_ddot = self._law.sample(t)
-        line = self._lines[index]
-        return np.hstack([self._points[index] + sigma * line, sigma_dot * line, sigma_ddot * line])
-
-
-class JointPolynomial:
-    """From one place to another in a given time, q_d = start + σ(t/T)(end − start), every joint alike.
+class JointPolynomial(Trajectory):
+    """From one place to another in a given time, q_d = start + σ(t/time)(end − start), every joint alike.
 
     σ(x) = x, 3x² − 2x³ or 10x³ − 15x⁴ + 6x⁵: the polynomial of its degree whose derivatives below (degree + 1)/2 are
     zero at both ends. Where the motion starts or ends with a velocity or an acceleration, q̇_d or q̈_d jumps.
-
-    Args:
-        start: [rad] or [m], shape (n,).
-        end: Alike.
-        duration: T [s].
-        degree: 1, 3 or 5.
     """
 
-    period: float | None = None
+    type: Literal["joint_polynomial"] = "joint_polynomial"
+    start: Joints = Field(description="[rad or m]")
+    end: Joints = Field(description="[rad or m]")
+    time: Positive = Field(description="[s]")
+    degree: Literal[1, 3, 5] = Field(default=3, description="1, 3 or 5; with 1 the velocity jumps at both ends")
 
-    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float, degree: int = 3) -> None:
-        coefficients = {1: (0, 1), 3: (0, 0, 3, -2), 5: (0, 0, 0, 10, -15, 6)}
-        if degree not in coefficients:
-            raise DimensionError(f"degree {degree}", where="reference", valid="1, 3 or 5")
-        self._start = as_vector(start, np.size(start), "start")
-        self._line = as_vector(end, np.size(start), "end") - self._start
-        self._sigma = np.polynomial.Polynomial(coefficients[degree])
-        self.duration = duration
+    @model_validator(mode="after")
+    def _ends_with_its_joints(self) -> JointPolynomial:
+        check_sizes(self, len(self.start), "end")
+        return self
+
+    @property
+    def duration(self) -> float:
+        """Time at which the end is reached [s]."""
+        return self.time
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        x = np.clip(t / self.duration, 0.0, 1.0)
-        moves = (t >= 0.0) & (t < self.duration)
-        rates = [moves * self._sigma.deriv(k)(x) / self.duration**k for k in (1, 2)]
-        rows = [np.multiply.outer(rate, self._line) for rate in (self._sigma(x), *rates)]
-        return np.hstack([self._start + rows[0], *rows[1:]])
+        sigma = np.polynomial.Polynomial({1: (0, 1), 3: (0, 0, 3, -2), 5: (0, 0, 0, 10, -15, 6)}[self.degree])
+        x, moves = np.clip(t / self.time, 0.0, 1.0), (t >= 0.0) & (t < self.time)
+        rates = [moves * sigma.deriv(k)(x) / self.time**k for k in (1, 2)]
+        line = np.array(self.end) - self.start
+        value, *derivatives = (np.multiply.outer(rate, line) for rate in (sigma(x), *rates))
+        return np.hstack([self.start + value, *derivatives])

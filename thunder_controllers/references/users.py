@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import ConfigDict
 
-from thunder_controllers.references.trajectories import Reference
+from thunder_controllers.references.trajectories import FloatArray, Follower, Reference, Stated
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
-
-FloatArray = NDArray[np.float64]
 
 GROUP = "thunder.references"
 """Entry points: the type's name, and what makes a `Reference` of the options that go with it, as keyword arguments."""
@@ -58,20 +55,25 @@ def reference_entries() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-def load_reference(name: str, options: Mapping[str, Any]) -> Reference:
-    """Make the reference of an entry point.
+class UserReference(Stated):
+    """What an entry point of the group `thunder.references` makes of all keys beside `type` and `further`."""
 
-    Raises:
-        NameNotFoundError: if there is none, or it cannot be imported.
-        ScenarioError: if it does not take the options, or makes no reference of them.
-    """
-    entries = reference_entries()
-    if name not in entries:
-        raise NameNotFoundError(f"no reference '{name}'", where=GROUP, valid=nearest(name, entries))
-    make = loaded(entries[name])
-    try:
-        made = make(**options)
-    except Exception as error:
-        what = f"{name} ({entries[name].value}) raises {type(error).__name__}: {error}"
-        raise ScenarioError(what, where="reference", valid="the options that it takes") from error
-    return Checked(made, name)
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    def build_for(self, follower: Follower) -> Reference:
+        """Call the entry point.
+
+        Raises:
+            NameNotFoundError: if there is none, or it cannot be imported.
+            ScenarioError: if it does not take the keys, or makes no reference of them.
+        """
+        entries = reference_entries()
+        if self.type not in entries:
+            raise NameNotFoundError(f"no reference '{self.type}'", where=GROUP, valid=nearest(self.type, entries))
+        make = loaded(entries[self.type])
+        try:
+            made = make(**self.model_extra or {})
+        except Exception as error:
+            what = f"{self.type} ({entries[self.type].value}) raises {type(error).__name__}: {error}"
+            raise ScenarioError(what, where="reference", valid="the options that it takes") from error
+        return Checked(made, self.type)

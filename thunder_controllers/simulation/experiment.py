@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
-from thunder_controllers.references.trajectories import CARTESIAN_SIZE, POSITION, ROTATION
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
@@ -38,6 +37,9 @@ Watch = Callable[[Setup, Run, Trace], object]
 
 PROGRESS_STEPS = 50
 """Progress reports, and checks that the plant has not diverged, per run that nobody watches."""
+
+RECORDED = ("t", "q", "qd", "q_measured", "qd_measured", "effort", "state", "telemetry", "guards")
+"""Rows of a trace that the loop writes; the others follow from them."""
 
 FRAME_RATE = 30.0
 """Of what is shown of the arm [Hz]."""
@@ -245,25 +247,17 @@ class _Recorder:
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
-        error = _pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
+        error = pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
         return Trace(
-            t=self.t[rows],
-            q=self.q[rows],
-            qd=self.qd[rows],
-            q_measured=self.q_measured[rows],
-            qd_measured=self.qd_measured[rows],
+            **{name: getattr(self, name)[rows] for name in RECORDED},
             reference=samples,
-            effort=self.effort[rows],
             position=position,
             rotation=rotation,
             error=error,
-            state=self.state[rows],
-            telemetry=self.telemetry[rows],
             telemetry_names=np.array([e.name for e in law.telemetry for _ in range(e.size)], dtype=np.str_),
             estimates=self._estimates(setup)[rows],
             truth=np.array(self.truth),
             truth_time=np.array(self.truth_time),
-            guards=self.guards[rows],
             faults=setup.plant.faults.in_force(self.t[rows]),
             fault_names=np.array([fault.label for fault in setup.plant.faults.faults], dtype=np.str_),
             guard_names=np.array([str(guard.name).lower() for guard in Guard]),
@@ -280,12 +274,6 @@ class _Recorder:
         entries = setup.library.law(setup.host.law).state
         offset = next((entry.offset for entry in entries if entry.name == ESTIMATE), 0)
         return self.state[:, offset : offset + size].reshape(len(self.t), -1, N_PARAMETERS).copy()
-
-
-def _pose_error(samples: FloatArray, position: FloatArray, rotation: FloatArray) -> FloatArray:
-    assert samples.shape[1] == CARTESIAN_SIZE
-    desired = samples[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
-    return pose_error(position, rotation, samples[:, POSITION], desired)
 
 
 def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:

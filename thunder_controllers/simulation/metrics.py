@@ -14,6 +14,7 @@ from thunder_controllers.host import Guard, Library, fault_text
 from thunder_controllers.identification.evidence import gather
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.identification.payload import FoundBody, named, payload_of
+from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import InertiaError
@@ -26,13 +27,14 @@ FINAL_SECONDS = 5.0
 """The final error is the mean over this long at the end."""
 
 
-def pose_error(position: FloatArray, rotation: FloatArray, desired: FloatArray, R_d: FloatArray) -> FloatArray:
-    """e = [p_d − p ; ½(n×n_d + s×s_d + a×a_d)], R = [n s a]; shapes (N, 3), (N, 3, 3) each → (N, 6), world frame.
+def pose_error(reference: FloatArray, position: FloatArray, rotation: FloatArray) -> FloatArray:
+    """e = [p_d − p ; ½(n×n_d + s×s_d + a×a_d)], R = [n s a], of samples (N, 24) and poses (N, …), (N, 6).
 
     The second part is r sin θ, θ the angle about r from actual to desired (theory.md §5).
     """
+    R_d = reference[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
     turn = 0.5 * np.cross(rotation, R_d, axisa=1, axisb=1, axisc=1).sum(axis=2)
-    return np.hstack([desired - position, turn])
+    return np.hstack([reference[:, POSITION] - position, turn])
 
 
 def joint_error(reference: FloatArray, q: FloatArray) -> FloatArray:

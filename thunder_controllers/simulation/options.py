@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from thunder_controllers.fields import NonNegative, PerJoint, Positive, Six, Strict, Vector3
 from thunder_controllers.simulation.faults.faults import FaultOptions, check_agreement
-from thunder_controllers.simulation.fields import NonNegative, PerJoint, Positive, Six, Strict, Vector3
 from thunder_dynamics.errors import InertiaError
 from thunder_dynamics.inertia import Inertia, symmetric_from_six
 

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import per_joint
 from thunder_controllers.host import Controller, Law, Library, Limits, Note, OptionInfo, Options, option_list
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import check_reference
-from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Reference
-from thunder_controllers.simulation.fields import per_joint
+from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Follower, Reference, Trajectory
 from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.untold import find_untold
-from thunder_controllers.simulation.reference_options import Follower, Trajectory
 from thunder_controllers.simulation.robot import described_rotors
 from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
@@ -220,7 +219,7 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
             )
     if isinstance(config.reference, Trajectory):  # the same for every robot: nothing compiled is asked
         kind = str(getattr(law.reference_kind, "name", law.reference_kind)).lower()
-        _check_samples(config.reference.build().sample(np.zeros(1)), kind, config, model.n, where)
+        _check_samples(config.reference.sample(np.zeros(1)), kind, config, model.n, where)
 
 
 def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, where: str) -> None:

@@ -14,21 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
-from pydantic import Field, ValidationError, create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
+from thunder_controllers.fields import Finite, KeyPath, Positive, Section, Strict, checked
 from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
-from thunder_controllers.simulation.fields import Finite, Positive, Strict
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
-from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
-from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
+from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
@@ -248,23 +247,9 @@ def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
     Raises:
         ScenarioError: with `source`, the key, and what would be valid.
     """
-    config: RunConfig = _validate(RunConfig, data, _Arguments(dict(data), _key_paths(data), frozenset(), source), ())
-    return config
-
-
-class _Arguments(YamlDocument):
-    """Keys and values without lines."""
-
-    def where(self, path: KeyPath) -> str:
-        return f"{self.source}: {'.'.join(map(str, path))}" if path else self.source
-
-
-def _key_paths(data: Any, path: KeyPath = ()) -> dict[KeyPath, int]:
-    parts = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list | tuple) else ()
-    found = {path: 0}
-    for key, value in parts:
-        found |= _key_paths(value, (*path, key))
-    return found
+    return checked(
+        RunConfig, data, lambda path: ": ".join((source, ".".join(map(str, path)))[: 1 + bool(path)]), _types
+    )
 
 
 def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:
@@ -287,40 +272,16 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _validate(kind: type[Any], data: Mapping[str, Any], document: YamlDocument, prefix: KeyPath) -> Any:
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        raise _scenario_error(error, document, prefix) from error
+def _validate(kind: type[Section], data: Mapping[str, Any], document: YamlDocument, prefix: KeyPath) -> Section:
+    """Check a mapping of the file; what is wrong is placed in the overrides if it is there, else in the common part."""
+
+    def where(path: KeyPath) -> str:
+        return document.where((*prefix, *path) if path and (*prefix, *path) in document.lines else path)
+
+    return checked(kind, data, where, _types)
 
 
-def _scenario_error(error: ValidationError, document: YamlDocument, prefix: KeyPath) -> ScenarioError:
-    """The first complaint, at its place in the file: in the overrides if it is there, else in the common part."""
-    # A union complains once per member; the deepest complaint is about the member that was meant.
-    first = max(error.errors(include_url=False), key=lambda one: len(_known_path(one["loc"], document, prefix)))
-    context = first.get("ctx", {})
-    own, kind = first["loc"], first["type"]
-    path = _known_path(own, document, prefix)
-    if kind == UNKNOWN_KEY:
-        path = (*path, context["key"])
-    if kind == "union_tag_not_found":
-        return ScenarioError("missing key 'type'", where=document.where(path), valid=_tags(own))
-    if kind == "union_tag_invalid":
-        return ScenarioError(f"type '{context['tag']}'", where=document.where((*path, "type")), valid=_tags(own))
-    what, valid = complaint(first)
-    return ScenarioError(what, where=document.where(path), valid=valid)
-
-
-def _known_path(location: KeyPath, document: YamlDocument, prefix: KeyPath) -> KeyPath:
-    """The key path of pydantic's location, which has names of union members in between."""
-    path: KeyPath = ()
-    for part in location:
-        if any((*start, *path, part) in document.lines for start in ((), prefix)):
-            path = (*path, part)
-    return (*prefix, *path) if (*prefix, *path) in document.lines and path else path
-
-
-def _tags(location: KeyPath) -> str:
+def _types(location: KeyPath) -> str:
     """Types there are at the place of a union."""
     if "faults" not in location:
         return ", ".join(reference_types())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,13 @@ class _Archive:
 
     def save(self, path: Path) -> None:
         """Write as .npz, whole or not at all."""
-        save_arrays(path, vars(self))
+        write_atomically(path, lambda file: np.savez_compressed(file, **vars(self)))
 
     @classmethod
     def load(cls: type[Stored], path: Path) -> Stored:
         """Read what `save` wrote."""
         with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            return cls(**{name: archive[name] for name in cls.__annotations__})
+            return cls(**{name: archive[name][()] for name in cls.__annotations__})
 
 
 @dataclass
@@ -202,26 +202,11 @@ class Frames(_Archive):
 
 
 @dataclass(frozen=True)
-class Timing:
+class Timing(_Archive):
     """Wall time: of each control step inside the host [ns], (N,), and of the whole loop [s]."""
 
     step_ns: NDArray[np.int64]
     wall: float
-
-    def save(self, path: Path) -> None:
-        """Write as .npz, whole or not at all."""
-        save_arrays(path, {"step_ns": self.step_ns, "wall": np.array(self.wall)})
-
-    @classmethod
-    def load(cls, path: Path) -> Timing:
-        """Read what `save` wrote."""
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            return cls(archive["step_ns"], float(archive["wall"]))
-
-
-def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write arrays as compressed .npz, whole or not at all."""
-    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:

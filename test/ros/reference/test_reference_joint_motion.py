@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thunder_controllers.references.motion import Leg, Motion
+from thunder_controllers.references.motion import Journey, Motion
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
+from thunder_controllers.ros.reference.plans import JointSpace, plan_joints
 from thunder_dynamics.errors import ScenarioError
 
 DT = 1e-3
@@ -36,9 +36,9 @@ MOTIONS: dict[str, dict[str, Any]] = {
 ENDING = ("points", "hold here", "hold there")
 
 
-def _legs(start: np.ndarray = START, space: JointSpace = SPACE, **changes: Any) -> list[Leg]:
-    parameters = {parameter.name: parameter.default for parameter in PARAMETERS} | changes
-    return joint_legs_of(parameters["type"], parameters, start, space)
+def _plan(start: np.ndarray = START, ramp_time: float = 0.5, **changes: Any) -> Journey:
+    parameters = {parameter.name: parameter.default for parameter in PARAMETERS} | changes | {"ramp_time": ramp_time}
+    return plan_joints(parameters["type"], parameters, start, SPACE)
 
 
 def _run(motion: Motion, steps: int) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_every_joint_motion_is_tried_here() -> None:
 @pytest.mark.parametrize("name", MOTIONS)
 def test_motion_begins_where_the_joints_are_never_steps_and_keeps_the_limits(name: str) -> None:
     motion = Motion()
-    motion.start(_legs(**MOTIONS[name]), 1.0, "joint")
+    motion.start(_plan(**MOTIONS[name], ramp_time=1.0))
     moved = _run(motion, 15000)
     motion.stop()
     rows = np.vstack([moved, _run(motion, 2000)])
@@ -73,14 +73,14 @@ def test_motion_begins_where_the_joints_are_never_steps_and_keeps_the_limits(nam
 @pytest.mark.parametrize("name", ["lissajous there", "excitation"])
 def test_periodic_motions_reach_every_joint(name: str) -> None:
     motion = Motion()
-    motion.start(_legs(**MOTIONS[name]), 0.5, "joint")
+    motion.start(_plan(**MOTIONS[name]))
     rows = _run(motion, 15000)
     assert (np.ptp(rows[8000:, :3], axis=0) > 0.05).all()
 
 
 def test_points_are_reached_in_order_and_the_last_is_held() -> None:
     motion = Motion()
-    motion.start(_legs(**MOTIONS["points"]), 0.5, "joint")
+    motion.start(_plan(**MOTIONS["points"]))
     q = _run(motion, 15000)[:, :3]
     first = np.abs(q - [0.5, -0.5, 0.3]).max(axis=1) < 1e-9
     assert first.sum() >= 500  # rests there for the dwell of 0.5 s
@@ -90,7 +90,7 @@ def test_points_are_reached_in_order_and_the_last_is_held() -> None:
 
 def test_a_motion_near_a_limit_is_moved_away_from_it() -> None:
     motion = Motion()
-    motion.start(_legs(np.array([0.99, 0.0, 0.0]), **MOTIONS["lissajous here"]), 0.5, "joint")
+    motion.start(_plan(np.array([0.99, 0.0, 0.0]), **MOTIONS["lissajous here"]))
     q = _run(motion, 15000)[:, :3]
     np.testing.assert_allclose(q[0], [0.99, 0.0, 0.0], atol=1e-5)
     assert q[8000:, 0].max() <= 1.0 and q[8000:, 2].min() >= 0.0
@@ -114,4 +114,4 @@ def test_a_motion_near_a_limit_is_moved_away_from_it() -> None:
 )
 def test_parameters_that_make_no_motion_within_the_limits_are_refused(changes: dict[str, Any], where: str) -> None:
     with pytest.raises(ScenarioError, match=where):
-        _legs(**changes)
+        _plan(**changes)

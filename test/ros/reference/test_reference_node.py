@@ -166,7 +166,9 @@ def test_parameters_of_the_next_motion_may_change(probe: Probe, start_node: Star
     world = World(probe)
     assert probe.set_parameters(NODE, {"type": "pose_to_pose"})[0].successful
     world.pose()
-    probe.wait_until(lambda: "no positions" in world.trigger("start").message, "refusal of a motion without positions")
+    probe.wait_until(
+        lambda: "positions: 0 values" in world.trigger("start").message, "refusal of a motion without positions"
+    )
     (result,) = probe.set_parameters(NODE, {"limits.linear": [0.0, 1.0, 1.0]})
     assert not result.successful and "limits.linear" in result.reason
     assert probe.set_parameters(NODE, {"pose_to_pose.positions": [0.45, 0.05, 0.501]})[0].successful

@@ -84,8 +84,8 @@ def lines(settings: Settings) -> Group:
     for redundancy in ("posture", "joint_limits", "none"):
         for pair in pairs:
             here, there = draws.poses(library(), pair)
-            line = PoseToPose([here[:3, 3], there[:3, 3]], [here[:3, :3], there[:3, :3]], SPEED)
             ways = [draws.stated(pose) for pose in TIMES * [here, there] + [here]]
+            line = PoseToPose.model_validate({"poses": ways[:2], "linear": SPEED})
             config = demo(
                 law={"options": {"redundancy": redundancy}, "initial_estimates": {LAST_LINK: bodies()[LAST_LINK]}},
                 reference={"type": "poses", "poses": ways, "linear": SPEED},

@@ -19,7 +19,8 @@ from std_msgs.msg import String
 
 from thunder_controllers.host import Configuration, Library, Limits, Options
 from thunder_controllers.references.feasibility import check_reference
-from thunder_controllers.references.motion import Kind, Leg, Motion, preview
+from thunder_controllers.references.motion import Journey, Kind, Motion
+from thunder_controllers.references.trajectories import Pose
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
@@ -31,8 +32,7 @@ from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_controllers.ros.common.trigger import create_trigger
 from thunder_controllers.ros.controller.configuration import load_configuration
-from thunder_controllers.ros.reference.joint_motion import JointSpace, joint_legs_of
-from thunder_controllers.ros.reference.pose_motion import legs_of, pose
+from thunder_controllers.ros.reference.plans import JointSpace, plan_joints, plan_poses
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
 from thunder_dynamics.errors import ScenarioError, ThunderError
 
@@ -107,21 +107,21 @@ class ReferenceNode(Node):
             robot = self._known_robot()
             library = robot.library
             space = JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)
-            legs = joint_legs_of(kind, self._settings, self._start_joints(robot), space)
+            journey = plan_joints(kind, self._settings, self._start_joints(robot), space)
         else:
-            legs = legs_of(kind, self._settings, self._start_pose())
-            self._check(legs)
-        self._motion.start(legs, self._settings["ramp_time"], "joint" if kind.startswith("joint_") else "cartesian")
+            journey = plan_poses(kind, self._settings, self._start_pose())
+            self._check(journey)
+        self._motion.start(journey)
         self.get_logger().info(f"motion: {kind}")
 
-    def _check(self, legs: list[Leg]) -> None:
+    def _check(self, journey: Journey) -> None:
         """Refuse a motion of poses that the robot cannot make; of a robot that nobody names, nothing can be said."""
         robot = self._robot
         if robot is None:
             self.get_logger().warning("reach and speeds of the motion are not checked: nobody says what the robot is")
         elif robot.is_cartesian:
             q, limits = self._measured_joints(robot), Limits(robot.library, Options())
-            for note in check_reference(robot.library, robot.law, limits, *preview(legs), q, "start"):
+            for note in check_reference(robot.library, robot.law, limits, *journey.preview(), q, "start"):
                 self.get_logger().warning(plain(note))
 
     def _start_pose(self) -> FloatArray:
@@ -177,7 +177,7 @@ class ReferenceNode(Node):
         elif not np.isfinite(position).all() or not abs(np.linalg.norm(quaternion) - 1.0) < QUATERNION_TOLERANCE:
             self._warn("a pose of the controller is not finite, or its quaternion not of norm 1")
         else:
-            self._pose = pose(position, Rotation.from_quat(quaternion).as_matrix())
+            self._pose = Pose(**Pose.keys(position, Rotation.from_quat(quaternion).as_matrix())).at_rest[:12]
 
     def _warn(self, what: str) -> None:
         self.get_logger().warning(plain(f"{what}: it is not used"), throttle_duration_sec=5.0)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
-
+from thunder_controllers.fields import checked
 from thunder_controllers.package_uri import resolve_file, resolve_packages
 from thunder_controllers.ros.common.declarations import Values
 from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.readers.command_options import named_values
-
-Made = TypeVar("Made")
 
 
 def robot_options(parameters: Values) -> RobotOptions:
@@ -44,32 +41,18 @@ def payload_of(parameters: Values, ee_link: str) -> Payload:
         ScenarioError: if no body has these parameters.
     """
     values = {name: parameters[f"payload.{name}"] for name in ("mass", "com", "inertia")}
-    return _make(Payload, "payload", link=parameters["payload.link"] or ee_link, **values)
+    return checked(Payload, {"link": parameters["payload.link"] or ee_link, **values}, "parameter payload")
 
 
 def _plant_options(parameters: Values) -> PlantOptions:
     data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay", "torque_lag")}
     if parameters["friction.viscous"] or parameters["friction.coulomb"]:
         data["friction"] = _per_joint(parameters, Friction)
-    noise = _per_joint(parameters, Noise)
-    return _make(PlantOptions, "plant", ee_link=parameters["ee_link"] or None, noise=noise, **data)
+    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, Noise)}
+    return checked(PlantOptions, data, "parameter plant")
 
 
 def _per_joint(parameters: Values, kind: type[Noise | Friction]) -> dict[str, Any]:
     """Read a group of parameters named as the model is: one value stands for all joints; none is zero."""
     given = {name: parameters[f"{kind.__name__.lower()}.{name}"] for name in kind.model_fields}
     return {name: values if len(values) > 1 else sum(values, 0.0) for name, values in given.items()}
-
-
-def _make(kind: type[Made], where: str, **data: Any) -> Made:
-    """Make options of a kind.
-
-    Raises:
-        ScenarioError: with the name of the first bad value.
-    """
-    try:
-        return kind(**data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join([where, *(str(part) for part in first["loc"])])
-        raise ScenarioError(f"{first['input']!r}", where=f"parameter {name}", valid=first["msg"]) from None

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from thunder_controllers.fields import Finite, NonNegative, Positive
 from thunder_controllers.simulation.faults.fault import JointFault
-from thunder_controllers.simulation.fields import Finite, NonNegative, Positive
 
 FloatArray = NDArray[np.float64]
 

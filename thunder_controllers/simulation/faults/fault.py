@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from thunder_controllers.simulation.fields import NonNegative, Positive, Strict
+from thunder_controllers.fields import NonNegative, Positive, Strict
 
 FloatArray = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import per_joint
 from thunder_controllers.host import Library
 from thunder_controllers.simulation.faults.wrench import Wrench
-from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Friction, Payload, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import ScenarioError

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thunder_controllers.fields import per_joint
 from thunder_controllers.simulation.faults.wrench import Wrench
-from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thunder_controllers.fields import per_joint
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
-from thunder_controllers.simulation.fields import per_joint
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.simulation.fields import per_joint
+from thunder_controllers.fields import per_joint
 from thunder_controllers.simulation.options import PlantOptions
 
 FloatArray = NDArray[np.float64]
