@@ -45,7 +45,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "simulation": {"identification", "references", "host", "package_uri", "resources"},
     "view": {"simulation", "references", "host"},
     "report": {"view", "simulation", "identification", "host"},
-    "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},
+    "experiments": {"report", "simulation", "references", "host", "resources"},
     "scripting": {"report", "view", "simulation", "references", "host"},
     "commands": {"experiments", "report", "view", "simulation", "identification", "analysis", "host", "resources"},
     "ros": {"references", "host", "simulation", "package_uri", "resources"},
@@ -77,7 +77,10 @@ ONLY_IN = {
 }
 """Where alone a library may be imported."""
 
-PACKAGES = ("thunder_dynamics", "thunder_controllers")
+STUDIES = {"experiments", "report", "simulation", "identification", "references", "redundancy", "host", "resources"}
+"""Parts of thunder_controllers that thunder_studies imports; none of them imports a study."""
+
+PACKAGES = ("thunder_dynamics", "thunder_controllers", "thunder_studies")
 SOURCES = {".py", ".cpp", ".hpp", ".h", ".c"}
 LARGEST_FOLDER = 12
 """Source files beside `__init__.py`: what a reader takes in at a glance."""
@@ -227,6 +230,13 @@ def test_the_controllers_import_as_the_table_says(package: str, table: dict[str,
         assert own in table, f"{own} has no place: give it one in the table and in docs/architecture.md"
         wrong += [f"{module_name(file)} imports {name}" for name in sorted(parts_used(file, package) - table[own])]
     assert wrong == []
+
+
+def test_studies_stand_above_the_controllers() -> None:
+    used = {name for file in source_files("thunder_studies") for name in imports(file)}
+    assert {part(name) for name in used if top(name) == "thunder_controllers"} - {""} <= STUDIES
+    below = [file for package in PACKAGES[:2] for file in source_files(package)]
+    assert [file for file in below if "thunder_studies" in {top(name) for name in imports(file)}] == []
 
 
 @pytest.mark.parametrize("library", ONLY_IN)

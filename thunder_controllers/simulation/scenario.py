@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -30,6 +30,8 @@ from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
+
+Section = TypeVar("Section", bound=Strict)
 
 GainValue = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 LimitValues = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
@@ -253,13 +255,18 @@ def load_scenario(
 
 
 def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
-    """Check a run's configuration that comes from no file.
+    """Check a run's configuration that comes from no file; as `check_keys`."""
+    return check_keys(RunConfig, data, source)
+
+
+def check_keys(kind: type[Section], data: Mapping[str, Any], source: str) -> Section:
+    """Check keys and values that come from no file, or whose lines are not known.
 
     Raises:
         ScenarioError: with `source`, the key, and what would be valid.
     """
-    config: RunConfig = _validate(RunConfig, data, _Arguments(dict(data), _key_paths(data), frozenset(), source), ())
-    return config
+    found: Section = _validate(kind, data, _Arguments(dict(data), _key_paths(data), frozenset(), source), ())
+    return found
 
 
 class _Arguments(YamlDocument):
