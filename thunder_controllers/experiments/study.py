@@ -161,9 +161,9 @@ def _base(path: Path, group: GroupSection) -> Options:
         beside = path.parent / group.scenario
         config = choose_run(load_scenario(beside if beside.exists() else group.scenario)).config
         return merged(config.model_dump(exclude={"law": {"gains"}}, exclude_defaults=True), group.config)
-    robot, plant = group.config["robot"], group.config["plant"]
-    files = {"robot": _file(path, robot), "plant": {"urdf": _file(path, plant.get("urdf", robot))}}
-    return merged(group.config, files)
+    robot = _file(path, str(group.config.get("robot", "")))
+    plant = {"urdf": robot, **group.config.get("plant", {})}
+    return {**group.config, "robot": robot, "plant": {**plant, "urdf": _file(path, plant["urdf"])}}
 
 
 def _file(path: Path, given: str) -> str:
