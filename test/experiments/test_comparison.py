@@ -142,11 +142,6 @@ def test_what_is_wrong_is_one_line_and_2_before_the_first_run(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_scenario_that_is_not_there_is_one_line_and_2(tmp_path: Path) -> None:
-    result = _compare(tmp_path / "none.yaml")
-    assert result.exit_code == 2 and result.output.count("\n") == 1
-
-
 def test_a_kept_run_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = _file(tmp_path)
     assert _compare(path).exit_code == 0

@@ -17,8 +17,6 @@ from thunder_dynamics.errors import ThunderError
 
 STUDY: dict[str, Any] = {
     "description": "What it shows.",
-    "setup": "First.\n\nSecond.\n",
-    "cases": 3,
     "common": {
         "scenario": "panda_joint_slotine_li",
         "window": 0.5,
@@ -26,7 +24,7 @@ STUDY: dict[str, Any] = {
         "rows": {"fixed": {"adaptation": False}, "soft": {"law": {"gains": {"K_d": 1.0}}}},
     },
     "groups": {
-        "plain": {"title": "Plain", "long": {"title": "Long", "config": {"duration": 9.0}}},
+        "plain": {"title": "Plain"},
         "drawn": {"title": "Drawn", "draw": f"{__name__}:draw", "measure": f"{measure_run.__module__}:measure_run"},
     },
 }
@@ -68,12 +66,6 @@ def test_cases_are_those_asked_for_unless_the_group_says(
     assert len(group.cases) == 2 * expected
 
 
-def test_long_is_laid_over_the_group(tmp_path: Path) -> None:
-    for long, title, duration in ((False, "Plain", 2.0), (True, "Long", 9.0)):
-        group = _group(tmp_path, "plain", Settings(cases=1, long=long))
-        assert group.title == title and {case.config.duration for case in group.cases} == {duration}
-
-
 def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path) -> None:
     columns = {"runs": "runs", "worst": "error max", "middle": "error median"}
     criteria = {"worst": {"at_most": 2, "rows": ["soft"], "times": "fixed"}, "runs": {"at_least": 1}}
@@ -87,13 +79,6 @@ def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path
     }
     expected = {Criterion("worst", 2.0, False, ("soft",), "fixed"), Criterion("runs", 1.0, at_least=True)}
     assert set(group.criteria) == expected
-
-
-def test_the_first_paragraphs_say_what_it_shows(tmp_path: Path) -> None:
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(STUDY))
-    study = load_study(path)
-    assert (study.description, study.setup, study.cases) == ("What it shows.", "First.\n\nSecond.", 3)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from command_line import thunder
 
 from thunder_controllers.commands.experiment import experiment as command
@@ -26,7 +26,7 @@ from thunder_controllers.experiments.experiment import (
 )
 from thunder_controllers.experiments.report import write_report
 from thunder_controllers.experiments.runner import load_robot, run_case
-from thunder_controllers.experiments.table import make_document, missed
+from thunder_controllers.experiments.table import make_document
 from thunder_controllers.laws.adaptation.scheme import DEFAULT
 from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.scenario import RunConfig
@@ -103,22 +103,11 @@ def test_the_uncertain_arm_is_possible_within_its_bounds_and_the_seeds_own() -> 
     assert panda.uncertain_arm(3) == drawn != panda.uncertain_arm(4)
 
 
-def test_every_scheme_starts_from_the_same_possible_bodies_and_the_default_is_judged() -> None:
-    for group in _groups("adaptation_shootout", cases=2).values():
-        members: dict[str, list[Body]] = {}
-        for case in group.cases:
-            members.setdefault(case.row, []).append(case.config.law.initial_estimates[panda.LAST_LINK])
-        assert all(first == next(iter(members.values())) for first in members.values())
+def test_schemes_start_from_possible_bodies_and_the_default_is_judged() -> None:
     for seed in range(20):
         Body.model_validate(first_estimate(seed))  # refuses what no body is
     (rest,) = _groups("adaptation_shootout", "rest").values()
     assert {criterion.rows for criterion in rest.criteria} == {(), (DEFAULT,)}
-
-
-def test_both_forms_meet_the_same_arms() -> None:
-    group = _groups("adaptive_vs_fixed", cases=3)["default"]
-    fixed, adaptive = ([case for case in group.cases if case.adaptation is one] for one in (False, True))
-    assert [case.config for case in fixed] == [case.config for case in adaptive] and len(fixed) == 3
 
 
 def test_the_tool_is_measured_as_what_the_robot_file_lacks() -> None:
@@ -139,13 +128,6 @@ def test_four_numbers_of_the_first_two_links_act_on_the_planar_arm() -> None:
     assert np.linalg.matrix_rank(Y) == 4 == np.linalg.matrix_rank(np.vstack([Y, base]))
 
 
-def test_only_the_unknown_links_differ_from_the_file_in_all_rows_alike() -> None:
-    (group,) = _groups("rpr_partially_known", cases=2).values()
-    plants = [case.config.plant.inertia for case in group.cases]
-    assert all(list(plant) == ["column", "boom"] for plant in plants)
-    assert plants[0] != plants[1] and plants == plants[:2] * (len(plants) // 2)
-
-
 def test_the_experiments_are_listed_with_a_line_each() -> None:
     result = CliRunner().invoke(command, ["--list"])
     assert result.exit_code == 0
@@ -156,27 +138,26 @@ def test_the_experiments_are_listed_with_a_line_each() -> None:
     assert nothing.exit_code == 2 and valid in nothing.output
 
 
-def test_computed_groups_need_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stops(settings: Settings) -> Findings:
-        return Findings("Stops", {"fast": {"time [s]": 0.1}, "slow": {"time [s]": 0.5}}, (Criterion("time [s]", 0.3),))
+def _run_only(group: Group | Findings, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    experiment = Experiment("Of one group.", {"only": lambda _: group})
+    monkeypatch.setattr("thunder_controllers.experiments.experiment.load_experiment", lambda _: experiment)
+    return CliRunner().invoke(command, ["only", "--out", str(folder), "--jobs", "1"])
 
-    name = "thunder_controllers.experiments.experiment.load_experiment"
-    monkeypatch.setattr(name, lambda _: Experiment("Computed.", {"stops": stops}))
-    result = CliRunner().invoke(command, ["stops", "--out", str(tmp_path)])
+
+def test_computed_groups_need_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"fast": {"time [s]": 0.1}, "slow": {"time [s]": 0.5}}
+    result = _run_only(Findings("Stops", rows, (Criterion("time [s]", 0.3),)), tmp_path, monkeypatch)
     assert result.exit_code == 1 and "missed: Stops, slow: time [s] ≤ 0.3 (is 0.5)" in result.output
-    assert json.loads((tmp_path / "table.json").read_text())["groups"]["stops"]["rows"]["fast"] == {"time [s]": 0.1}
+    assert json.loads((tmp_path / "table.json").read_text())["groups"]["only"]["rows"]["fast"] == {"time [s]": 0.1}
     assert not list(tmp_path.glob("*.png")) and (tmp_path / "report.html").is_file()
 
 
 def test_a_case_that_failed_is_told_and_misses_its_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = _short(_groups("gain_study", "friction")["friction"].cases[0])
-    gains = case.config.law.model_copy(update={"gains": {"K_d": -1.0}})
-    wrong = replace(case, row="row", config=case.config.model_copy(update={"law": gains}))
+    law = case.config.law.model_copy(update={"gains": {"K_d": -1.0}})
+    wrong = replace(case, row="row", config=case.config.model_copy(update={"law": law}))
     group = Group("Group", (wrong,), (Criterion("error", 1.0),))
-    assert missed(make_document("test", Experiment("", {}), Settings(), {"group": summarise(group, [run_case(wrong)])}))
-    name = "thunder_controllers.experiments.experiment.load_experiment"
-    monkeypatch.setattr(name, lambda _: Experiment("Fails.", {"group": lambda _: group}))
-    result = CliRunner().invoke(command, ["fails", "--out", str(tmp_path), "--jobs", "1"])
+    result = _run_only(group, tmp_path, monkeypatch)
     assert result.exit_code == 1 and "row, seed 0: failed" in result.output and "K_d" in result.output
     assert "missed: Group, row: error ≤ 1 (is –)" in result.output
 
@@ -202,13 +183,10 @@ def test_a_push_is_measured_by_what_was_kept_and_what_was_believed() -> None:
     assert figure is not None and [len(axis.lines) for axis in figure.axes] == [2, 2]
 
 
-def test_lines_near_limits_have_one_joint_near_one_at_both_ends_and_are_the_same_for_all() -> None:
+def test_lines_near_limits_have_one_joint_near_one_at_both_ends() -> None:
     limits, rng = panda.library(), np.random.default_rng(5)
     for both in (ends(rng) for _ in range(20)):
         distance = np.minimum(both - limits.position_lower, limits.position_upper - both)
         assert (distance >= 0.0).all() and ((distance >= 0.06) & (distance <= 0.3)).all(axis=0).any()
-    (group,) = _groups("redundancy", cases=2).values()
-    references = [case.config.reference for case in group.cases]
-    assert references == references[:2] * 3
-    values = run_case(_short(group.cases[0])).values
+    values = run_case(_short(_groups("redundancy")["lines"].cases[0])).values
     assert 0.0 < (values["distance"] or 0.0) < 0.3 and values["lost"] == 0.0
