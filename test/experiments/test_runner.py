@@ -61,9 +61,3 @@ def test_an_error_and_a_death_take_no_other_case_along(config: RunConfig) -> Non
     assert outcomes[2].message == "its process died"
     assert "K_d" in outcomes[3].message and "1e+06" in outcomes[3].message
     assert outcomes[0] == outcomes[4]
-
-
-def test_an_unknown_law_ends_it_before_anything_runs(config: RunConfig) -> None:
-    unknown = config.model_copy(update={"law": config.law.model_copy(update={"name": "no_such"})})
-    with pytest.raises(Exception, match="no law 'no_such'"):
-        next(run_cases([Case("runs", config, 0.02), Case("unknown", unknown, 0.02)], 1))

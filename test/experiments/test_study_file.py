@@ -88,6 +88,8 @@ def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path
         ({"window": -1}, "groups.plain: window: -1"),
         ({"columns": {"x": "error maximum"}}, "no column 'error maximum'; valid: a number and one of spread, mean"),
         ({"criteria": {"error": {"rows": ["soft"]}}}, "criteria.error: not one bound; valid: at_most or at_least"),
+        ({"criteria": {"eror": {"at_most": 1}}}, "criteria.eror: no column 'eror'; valid: error"),
+        ({"criteria": {"error": {"at_most": 1, "times": "hard"}}}, "criteria.error: no row 'hard'; valid: "),
         ({"rows": {"soft": {"law": {"gain": {}}}}}, "groups.plain.rows.soft: law.gain: unknown key 'gain'; valid: "),
         ({"draw": "no_such_module:draw"}, "no_such_module"),
         ({"scenario": "no_such"}, "no scenario 'no_such'"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -50,18 +50,26 @@ class CriterionSection(Strict):
     rows: tuple[str, ...] = ()
     times: str | None = None
 
-    def bounding(self, column: str, where: str) -> Criterion:
-        """Make the criterion of it.
+    def bounding(self, column: str, columns: Collection[str], rows: Collection[str], where: str) -> Criterion:
+        """Make the criterion of a column.
 
         Raises:
+            NameNotFoundError: if there is no such column or row.
             ScenarioError: if there is not one bound.
         """
-        if (self.at_most is None) == (self.at_least is None):
-            valid = "at_most or at_least, one of them"
-            raise ScenarioError("not one bound", where=f"{where}.criteria.{column}", valid=valid)
-        if self.at_most is not None:
+        where = f"{where}.criteria.{column}"
+        named: dict[str, tuple[list[str], Collection[str]]] = {
+            "column": ([column], columns),
+            "row": ([*self.rows, *filter(None, [self.times])], rows),
+        }
+        for what, (names, known) in named.items():
+            if unknown := [name for name in names if name not in known]:
+                raise NameNotFoundError(f"no {what} '{unknown[0]}'", where=where, valid=nearest(unknown[0], known))
+        if self.at_most is not None and self.at_least is None:
             return Criterion(column, self.at_most, False, self.rows, self.times)
-        return Criterion(column, self.at_least or 0.0, True, self.rows, self.times)
+        if self.at_least is not None and self.at_most is None:
+            return Criterion(column, self.at_least, True, self.rows, self.times)
+        raise ScenarioError("not one bound", where=where, valid="at_most or at_least, one of them")
 
 
 class GroupSection(Strict):
@@ -146,13 +154,13 @@ def _build(path: Path, name: str, data: Options, settings: Settings) -> Group:
         for one in draw(chosen, row):
             config = check_config(merged(merged(base, one), over), f"{where}.rows.{row}")
             cases.append(Case(row, config, group.window, own.get("adaptation", True), measure))
-    return Group(
-        group.title,
-        tuple(cases),
-        tuple(one.bounding(column, where) for column, one in group.criteria.items()),
-        {title: _column(text, where) for title, text in group.columns.items()} or None,
-        {name: FIGURES[one] if isinstance(one, str) else over_time(*one) for name, one in group.figures.items()},
-    )
+    columns = {title: _column(text, where) for title, text in group.columns.items()} or COLUMNS
+    criteria = [
+        one.bounding(column, columns, group.rows, f"{where}.criteria.{column}")
+        for column, one in group.criteria.items()
+    ]
+    figures = {key: FIGURES[one] if isinstance(one, str) else over_time(*one) for key, one in group.figures.items()}
+    return Group(group.title, tuple(cases), tuple(criteria), columns, figures)
 
 
 def _base(path: Path, group: GroupSection) -> Options:
