@@ -53,9 +53,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def test_a_grid_is_parsed() -> None:
     assert parse_grid(["K_d=5,1+2", "gamma=1e2"]) == {"K_d": (5.0, (1.0, 2.0)), "gamma": (100.0,)}
-    for wrong in (["K_d"], ["K_d=a"], ["K_d="], ["K_d=1,"], ["K_d=1", "K_d=2"]):
-        with pytest.raises(ScenarioError):
-            parse_grid(wrong)
+    with pytest.raises(ScenarioError, match="K_d are given twice"):
+        parse_grid(["K_d=1", "K_d=2"])
 
 
 def test_every_combination_has_every_seed_and_a_name(scenario: Scenario) -> None:
@@ -65,8 +64,6 @@ def test_every_combination_has_every_seed_and_a_name(scenario: Scenario) -> None
     assert [case.config.seed for case in plan.group.cases] == [0, 1, 2] * 4
     assert plan.group.cases[-1].config.law.gains == {"gamma": 2.0, "K_d": 10.0}
     assert plan.group.cases[0].adaptation and not choose_run(scenario, "no_adaptation").adaptation
-    with pytest.raises(ScenarioError, match="no run 'other'; valid: no_adaptation, adaptation"):
-        choose_run(scenario, "other")
 
 
 def test_the_scenarios_own_law_has_its_options_unless_others_are_given(tmp_path: Path) -> None:
@@ -130,6 +127,7 @@ def test_a_run_that_a_fault_stops_is_a_row_and_1(tmp_path: Path) -> None:
         (["--gains", "K_d=1+2"], "K_d"),
         (["--gains", "K_d=1,-5"], "K_d"),
         (["--gains", "K_d=x"], "gains 'K_d=x'; valid: NAME=VALUE"),
+        (["--gains", "K_d=1,"], "gains 'K_d=1,'; valid: NAME=VALUE"),
         (["--run", "third"], "no run 'third'; valid: no_adaptation, adaptation"),
     ],
 )

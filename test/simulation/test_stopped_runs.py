@@ -178,6 +178,7 @@ def test_a_comparison_says_when_and_why_a_run_was_stopped(tmp_path: Path) -> Non
     done = thunder("compare", tmp_path / "scenario.yaml", "--gains", "K_d=1,100", "--jobs", 1, "--out", out)
     assert done.exit_code == 1
     assert re.search(r"K_d=100, seed 0: runaway at t = 0\.\d+ s: the arm ran away: joint3 at up to", done.output)
-    head, *rows = [re.split(r" *\| *", row.strip("| ")) for row in (out / "table.md").read_text().splitlines()[2:6]]
-    stiff = dict(zip(head, next(row for row in rows if "K_d=100" in row[0]), strict=True))
+    lines = [line for line in (out / "table.md").read_text().splitlines() if line.startswith("|")]
+    head, *rows = [re.split(r" *\| *", line.strip("| ")) for line in lines]
+    stiff = dict(zip(head, next(row for row in rows if "K_d=100" in row), strict=True))
     assert stiff["error"] == stiff["largest error"] == "–" and 0.0 < float(stiff["stopped at [s]"]) < 2.0

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from thunder_controllers.experiments.experiment import Findings
 from thunder_controllers.experiments.figures import draw_cases
-from thunder_controllers.experiments.table import Document, markdown, missed, tables
+from thunder_controllers.experiments.table import Document, markdown, tables, verdict
 from thunder_controllers.report.page import REPORT, html_figure, html_page, html_table, render
 from thunder_controllers.simulation.trace import write_atomically
 
@@ -47,12 +47,11 @@ def write_report(
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     _write(folder / "table.json", text.encode() + b"\n")
     _write(folder / "table.md", markdown(document, earlier).encode())
-    lines = missed(document)
     body = [
         *(f"<p>{escape(part)}</p>" for part in document.get("setup", "").split("\n\n") if part),
         "<h2>Result</h2>",
         *(html_table(rows) for rows in tables(document, earlier)),
-        *(f"<p>Missed: {escape(line)}</p>" for line in lines or ["nothing."]),
+        *(f"<p>{escape(line)}</p>" for line in verdict(document)),
         "<h2>Figures</h2>",
         *(html_figure(stem, image, captions[stem]) for stem, image in images.items()),
     ]

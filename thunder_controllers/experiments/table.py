@@ -128,6 +128,12 @@ def missed(document: Document) -> list[str]:
     ]
 
 
+def verdict(document: Document) -> list[str]:
+    """Say which criteria are missed, or that all are kept; nothing where there are none."""
+    is_judged = any(group["criteria"] for group in document["groups"].values())
+    return [f"Missed: {line}" for line in missed(document)] or ["All criteria are kept."] * is_judged
+
+
 def tables(document: Document, earlier: Document | None = None) -> list[list[list[str]]]:
     """Lay the tables out, one for groups in a row that have the same columns, each with its header first.
 
@@ -159,9 +165,8 @@ def markdown(document: Document, earlier: Document | None = None) -> str:
     for head, *body in tables(document, earlier):
         marks = ["---"] * 2 + ["---:"] * (len(head) - 2)
         lines += [*(f"| {' | '.join(cells)} |" for cells in (head, marks, *body)), ""]
-    found = missed(document)
-    lines += ["Missed:", "", *(f"- {one}" for one in found)] if found else ["All criteria are kept."]
-    return "\n".join(lines) + "\n"
+    lines += [one for line in verdict(document) for one in (line, "")]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _change(before: Any, now: Any) -> str:
