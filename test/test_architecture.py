@@ -46,7 +46,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "simulation": {"identification", "references", "fields", "host", "resources"},
     "view": {"simulation", "references", "host"},
     "report": {"view", "simulation", "identification", "host"},
-    "experiments": {"report", "view", "simulation", "identification", "references", "redundancy", "host", "resources"},
+    "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
     "scripting": {"report", "view", "simulation", "references", "fields", "host"},
     "commands": {
         "fields",
@@ -88,7 +88,10 @@ ONLY_IN = {
 }
 """Where alone a library may be imported."""
 
-PACKAGES = ("thunder_dynamics", "thunder_controllers")
+STUDIES = {"experiments", "report", "simulation", "identification", "references", "redundancy", "host", "resources"}
+"""Parts of thunder_controllers that thunder_studies imports; none of them imports a study."""
+
+PACKAGES = ("thunder_dynamics", "thunder_controllers", "thunder_studies")
 SOURCES = {".py", ".cpp", ".hpp", ".h", ".c"}
 LARGEST_FOLDER = 12
 """Source files beside `__init__.py`: what a reader takes in at a glance."""
@@ -238,6 +241,13 @@ def test_the_controllers_import_as_the_table_says(package: str, table: dict[str,
         assert own in table, f"{own} has no place: give it one in the table and in docs/architecture.md"
         wrong += [f"{module_name(file)} imports {name}" for name in sorted(parts_used(file, package) - table[own])]
     assert wrong == []
+
+
+def test_studies_stand_above_the_controllers() -> None:
+    used = {name for file in source_files("thunder_studies") for name in imports(file)}
+    assert {part(name) for name in used if top(name) == "thunder_controllers"} - {""} <= STUDIES
+    below = [file for package in PACKAGES[:2] for file in source_files(package)]
+    assert [file for file in below if "thunder_studies" in {top(name) for name in imports(file)}] == []
 
 
 @pytest.mark.parametrize("library", ONLY_IN)

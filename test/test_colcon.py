@@ -118,7 +118,9 @@ def test_robots_are_generated_by_the_generator_node_while_building(workspace: Pa
 
 
 def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:
-    assert {path.parent.name for path in prefix.rglob("py.typed")} == {"thunder_controllers", "thunder_dynamics"}
+    typed = {path.parent.name for path in prefix.rglob("py.typed")}
+    assert typed == {"thunder_controllers", "thunder_dynamics", "thunder_studies"}
+    assert list(prefix.rglob("thunder_studies/bad_day.yaml"))
     assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
     for top in ("config", "launch", "urdf"):
         names = {

@@ -28,7 +28,7 @@ from thunder_controllers.host import Library
 from thunder_dynamics.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("thunder_dynamics", "thunder_controllers")
+PACKAGES = ("thunder_dynamics", "thunder_controllers", "thunder_studies")
 SHARED = ("config", "examples", "launch", "urdf")
 SHARE = "share/thunder_controllers"
 MARKER = "share/ament_index/resource_index/packages/thunder_controllers"
@@ -111,14 +111,20 @@ def test_wheel_holds_every_module(tree: Path, names: set[str]) -> None:
     assert modules <= names
 
 
-def test_wheel_marks_both_packages_as_typed(names: set[str]) -> None:
+def test_wheel_marks_its_packages_as_typed(names: set[str]) -> None:
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
 
 
 @pytest.mark.parametrize(
-    "folder", ["thunder_dynamics/include", "thunder_dynamics/codegen/templates", "thunder_controllers/host/include"]
+    "folder",
+    [
+        "thunder_dynamics/include",
+        "thunder_dynamics/codegen/templates",
+        "thunder_controllers/host/include",
+        "thunder_studies",
+    ],
 )
-def test_wheel_holds_what_the_compiler_reads(tree: Path, names: set[str], folder: str) -> None:
+def test_wheel_holds_files_that_are_read(tree: Path, names: set[str], folder: str) -> None:
     files = files_below(tree, folder)
     assert files
     assert files <= names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from thunder_controllers.experiments.engine import summarise
 from thunder_controllers.experiments.experiment import (
     Case,
     Criterion,
@@ -14,7 +15,7 @@ from thunder_controllers.experiments.experiment import (
     Settings,
     Spread,
 )
-from thunder_controllers.experiments.table import Document, find, make_document, markdown, missed, spread, tables
+from thunder_controllers.experiments.table import Document, make_document, markdown, missed, spread, tables
 from thunder_controllers.simulation.scenario import RunConfig
 
 CONFIG = RunConfig.model_validate(
@@ -26,9 +27,15 @@ CONFIG = RunConfig.model_validate(
         "duration": 1.0,
     }
 )
-GOOD = Outcome("done", error=1e-4, peak_error=2e-4, settled=True, peak_speed=0.5, frozen=0.0, rate_limited=0.0)
-FAR = Outcome("done", error=3e-2, peak_error=5e-2, settled=False, peak_speed=0.9, frozen=0.2, rate_limited=0.1)
-AWAY = Outcome("runaway", error=1.0, peak_error=1.5, settled=False, peak_speed=4.0, frozen=0.0, rate_limited=0.3)
+
+
+def _outcome(ended: str, **values: float) -> Outcome:
+    return Outcome(ended, {"peak_speed": 0.5, "frozen": 0.0, "rate_limited": 0.0, **values})
+
+
+GOOD = _outcome("done", error=1e-4, peak_error=2e-4)
+FAR = _outcome("done", error=3e-2, peak_error=5e-2, peak_speed=0.9, frozen=0.2)
+AWAY = _outcome("runaway", peak_speed=4.0, stopped=1.0)
 
 
 def _document(*criteria: Criterion, **rows: list[Outcome]) -> Document:
@@ -36,7 +43,7 @@ def _document(*criteria: Criterion, **rows: list[Outcome]) -> Document:
     experiment = Experiment("What it shows.", {})
     group = Group("Group", cases, criteria)
     flat = [one for outcomes in rows.values() for one in outcomes]
-    return make_document("test", experiment, Settings(), {"group": find(group, flat)})
+    return make_document("test", experiment, Settings(), {"group": summarise(group, flat)})
 
 
 def test_a_row_counts_what_ran_and_what_did_not() -> None:
@@ -44,7 +51,7 @@ def test_a_row_counts_what_ran_and_what_did_not() -> None:
     row = document["groups"]["group"]["rows"]["row"]
     assert (row["cases"], row["refused"], row["runaways"], row["other faults"]) == (6, 1, 2, 1)
     assert row["success"] == 0.2  # of the five that ran
-    assert (row["error"], row["largest error"], row["speed / limit"]) == (3e-2, 1.5, 4.0)
+    assert (row["error"], row["largest error"], row["speed / limit"]) == (1.505e-2, 5e-2, 4.0)
 
 
 def test_a_row_of_refusals_has_no_numbers_and_misses_nothing() -> None:
@@ -58,13 +65,13 @@ def test_a_row_of_refusals_has_no_numbers_and_misses_nothing() -> None:
     [
         (Criterion("runaways", 0.0), ["Group, b: runaways ≤ 0 (is 1)"]),
         (Criterion("runaways", 0.0, rows=("a",)), []),
-        (Criterion("success", 1.0, at_least=True), ["Group, b: success ≥ 1 (is 0)"]),
-        (Criterion("error", 2.0, rows=("b",), times="a"), ["Group, b: error ≤ 2 × that of 'a' (is 1)"]),
+        (Criterion("success", 1.0, at_least=True), ["Group, b: success ≥ 1 (is 0.333)"]),
+        (Criterion("error", 2.0, rows=("b",), times="a"), ["Group, b: error ≤ 2 × that of 'a' (is 0.015)"]),
         (Criterion("error", 1e4, rows=("b",), times="a"), []),
     ],
 )
 def test_a_criterion_is_kept_or_named(criterion: Criterion, missing: list[str]) -> None:
-    document = _document(criterion, a=[GOOD], b=[AWAY])
+    document = _document(criterion, a=[GOOD], b=[FAR, GOOD, AWAY])
     assert missed(document) == missing
     page = markdown(document)
     assert ("All criteria are kept." in page) == (not missing) and all(line in page for line in missing)

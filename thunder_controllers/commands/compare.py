@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from pathlib import Path
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress, xacro_folder_option
+from thunder_controllers.commands.experiment import conclude, describe, jobs_option
+from thunder_controllers.commands.terminal import scenario_argument, show_progress, xacro_folder_option
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
 
 
@@ -27,9 +26,7 @@ from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
     help="Folder of the results. [results/compare_<scenario>]",
 )
 @xacro_folder_option
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), show_default="of the machine", help="Processes."
-)
+@jobs_option
 def compare(
     scenario: Path,
     laws: tuple[str, ...],
@@ -40,29 +37,32 @@ def compare(
     xacro_folders: tuple[str, ...],
     jobs: int,
 ) -> None:
-    """Compare laws, gains and seeds on a SCENARIO (YAML file or name); write CSV, a table and a figure.
+    """Compare laws, gains and seeds on a SCENARIO (YAML file or name); write what `thunder experiment` does, and CSV.
 
     What the folder already holds is not run again. Ends with 1 if a run failed or was stopped, with 2 on an error.
     """
-    from thunder_controllers.experiments.comparison.plan import choose_run, make_plan, parse_grid
-    from thunder_controllers.experiments.comparison.results import run_plan, table, write_results
-    from thunder_controllers.experiments.experiment import DONE
+    from thunder_controllers.experiments.comparison import Kept, csv_text, make_plan, parse_grid, shown
+    from thunder_controllers.experiments.engine import run_groups
+    from thunder_controllers.experiments.experiment import DONE, Experiment, Settings
+    from thunder_controllers.experiments.report import write_report
+    from thunder_controllers.experiments.runner import choose_run
+    from thunder_controllers.experiments.table import make_document
     from thunder_controllers.simulation.scenario import load_scenario
 
     started = time.perf_counter()
     loaded, grid = load_scenario(scenario, xacro_folders=xacro_folders), parse_grid(gains)
-    plan = make_plan(choose_run(loaded, run_name), [parse_law(text) for text in laws], grid, seeds)
+    run = choose_run(loaded, run_name)
+    plan = make_plan(run, [parse_law(text) for text in laws], grid, seeds, loaded.name)
     folder = out or Path("results") / f"compare_{loaded.name}"
+    kept = Kept(folder / "runs")
     with show_progress() as progress:
-        outcomes = run_plan(plan, folder, jobs, progress)
-    write_results(plan, outcomes, folder, loaded.name)
-    print_table(table(plan, outcomes))
+        findings = run_groups({"comparison": plan.group}, jobs, progress, kept.read, kept.keep)
+    findings = {key: shown(group) for key, group in findings.items()}
+    described = Experiment(f"{loaded.name} under laws, gains and seeds.", {}, "\n\n".join(plan.notes))
+    document = make_document("comparison", described, Settings(run.config.seed, seeds), findings)
+    results = findings["comparison"].results
+    (folder / "runs.csv").write_text(csv_text(results), encoding="utf-8")
+    write_report(folder, document, findings)
     for note in plan.notes:
         click.echo(f"note: {note}")
-    ended = [one for one in zip(plan.cases, outcomes, strict=True) if one[1].ended != DONE]
-    for case, outcome in ended:
-        when = "" if outcome.stopped is None else f"at t = {outcome.stopped:g} s: {outcome.why}"
-        text = f"{case.row}, seed {case.config.seed}: {outcome.ended} {when}{outcome.message}".rstrip()
-        click.secho(text, fg="red", err=True)
-    click.echo(f"{len(outcomes)} runs in {time.perf_counter() - started:.0f} s: {folder.resolve()}")
-    sys.exit(1 if ended else 0)
+    conclude(document, None, len(results), started, folder, [describe(*one) for one in results if one[1].ended != DONE])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -17,8 +16,12 @@ from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from thunder_controllers.experiments.experiment import Findings, Group, Outcome
+    from thunder_controllers.experiments.experiment import Case, Outcome
     from thunder_controllers.experiments.table import Document
+
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), show_default="of the machine", help="Processes."
+)
 
 
 def _names() -> Iterable[str]:
@@ -36,9 +39,7 @@ def _names() -> Iterable[str]:
 @click.option("--group", "names", multiple=True, help="Run this group only; may be repeated.")
 @click.option("--long", is_flag=True, help="Runs that test patience last as long as that takes.")
 @click.option("--compare", type=click.Path(dir_okay=False, path_type=Path), help="An earlier table.json, shown beside.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), show_default="of the machine", help="Processes."
-)
+@jobs_option
 def experiment(
     name: str | None,
     lists: bool,
@@ -54,9 +55,10 @@ def experiment(
 
     Ends with 1 if a criterion is missed or a run failed, with 2 on an error.
     """
-    from thunder_controllers.experiments.experiment import Settings, experiment_entries, load_experiment
+    from thunder_controllers.experiments.engine import run_groups
+    from thunder_controllers.experiments.experiment import FAILED, Settings, experiment_entries, load_experiment
     from thunder_controllers.experiments.report import write_report
-    from thunder_controllers.experiments.table import make_document, missed, tables
+    from thunder_controllers.experiments.table import make_document, missed
 
     started = time.perf_counter()
     if lists:
@@ -70,40 +72,35 @@ def experiment(
     settings = Settings(seed, cases or found.cases, long)
     folder = out or Path("results") / name
     folder.mkdir(parents=True, exist_ok=True)
-    findings = _run(found.select(names, settings), jobs)
+    groups = found.select(names, settings)
+    with show_progress() as progress:
+        findings = run_groups(groups, jobs, progress)
     document = make_document(name, found, settings, findings)
-    report = write_report(folder, document, findings, earlier)
+    write_report(folder, document, findings, earlier)
+    results = [one for group in findings.values() for one in group.results]
+    lines = [describe(*one) for one in results if one[1].ended == FAILED]
+    conclude(document, earlier, len(results), started, folder, lines + [f"missed: {line}" for line in missed(document)])
+
+
+def describe(case: Case, outcome: Outcome) -> str:
+    """Say which run ended how, when and why."""
+    stopped = outcome.values.get("stopped")
+    when = "" if stopped is None else f"at t = {stopped:g} s: {outcome.why}"
+    return f"{case.row}, seed {case.config.seed}: {outcome.ended} {when}{outcome.message}".rstrip()
+
+
+def conclude(
+    document: Document, earlier: Document | None, runs: int, started: float, folder: Path, lines: list[str]
+) -> NoReturn:
+    """Show the tables of what was written to a folder, and what is wrong; exit with 1 if anything is."""
+    from thunder_controllers.experiments.table import tables
+
     for table in tables(document, earlier):
         print_table(table, left=2)
-    runs = sum(len(cases) for group in findings.values() for cases in group.cases.values())
-    click.echo(f"{runs} runs in {time.perf_counter() - started:.0f} s: {report.resolve()}")
-    lines = [f"failed: {line}" for group in findings.values() for line in group.failures]
-    lines += [f"missed: {line}" for line in missed(document)]
+    click.echo(f"{runs} runs in {time.perf_counter() - started:.0f} s: {folder.resolve()}")
     for line in lines:
         click.secho(line, fg="red", err=True)
-    sys.exit(1 if lines else 0)
-
-
-def _run(groups: Mapping[str, Group | Findings], jobs: int) -> dict[str, Findings]:
-    """Run the cases of all groups; what a group has computed stands."""
-    from thunder_controllers.experiments.experiment import Group
-    from thunder_controllers.experiments.runner import run_cases
-    from thunder_controllers.experiments.table import find
-
-    flat = [(key, case) for key, group in groups.items() if isinstance(group, Group) for case in group.cases]
-    outcomes: dict[int, Outcome] = {}
-    done = dict.fromkeys(groups, 0)
-    with show_progress() as progress:
-        for index, outcome in run_cases([case for _, case in flat], jobs):
-            key = flat[index][0]
-            outcomes[index], done[key] = outcome, done[key] + 1
-            progress(key, done[key] / sum(one == key for one, _ in flat))
-    return {
-        key: find(group, [outcomes[index] for index, (one, _) in enumerate(flat) if one == key])
-        if isinstance(group, Group)
-        else group
-        for key, group in groups.items()
-    }
+    raise SystemExit(1 if lines else 0)
 
 
 def _read(path: Path) -> Document:

@@ -50,41 +50,37 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case gave; the numbers are None where it never ran to its end.
+    """What a case gave.
 
     Attributes:
         ended: `DONE`; `REFUSED`, activation was; `DIVERGED`, the plant's state was not finite; a fault of the host; or
             `FAILED`, an error.
-        error: Mean of ‖[e_p; θ]‖ over the window [m, rad].
-        peak_error: Its largest value there.
-        settled: Whether the case is done and `error` small enough.
-        peak_speed: Largest joint speed over its limit.
-        frozen: Share of steps that kept the estimates.
-        rate_limited: Share of steps whose effort was cut by the rate limit.
-        stopped: When a fault stopped the arm [s]. What follows is of the time until then; nothing else is measured.
-        why: What went how far beyond which limit then.
+        values: Numbers: `peak_speed`, the largest joint speed over its limit; `frozen` and `rate_limited`, shares of
+            steps that kept the estimates, and whose effort the rate limit cut. If the case is done, `error` and
+            `peak_error`, mean and largest value of ‖[e_p; θ]‖ over the window [m, rad], and what `Case.measure` found;
+            if a fault stopped the arm, `stopped`, when [s], and the others are of the time until then.
+        series: What `Case.measure` found for figures.
+        why: What went how far beyond which limit when a fault stopped the arm.
         message: Of the error.
-        values: What `Case.measure` found.
-        series: The same, for figures.
     """
 
     ended: str
-    error: float | None = None
-    peak_error: float | None = None
-    settled: bool = False
-    peak_speed: float | None = None
-    frozen: float | None = None
-    rate_limited: float | None = None
-    stopped: float | None = None
-    why: str = ""
-    message: str = ""
     values: Mapping[str, float | None] = field(default_factory=dict)
     series: Mapping[str, list[Any]] = field(default_factory=dict)
+    why: str = ""
+    message: str = ""
 
-    def value(self, name: str) -> float | None:
-        """Look up what was measured, or an attribute."""
-        found: float | None = self.values.get(name) if name in self.values else getattr(self, name, None)
-        return found
+
+Results = Sequence[tuple[Case, Outcome]]
+"""Cases with what they gave, in their order."""
+
+
+def by_row(results: Results) -> dict[str, list[Outcome]]:
+    """Outcomes by the row of their cases."""
+    members: dict[str, list[Outcome]] = {case.row: [] for case, _ in results}
+    for case, one in results:
+        members[case.row].append(one)
+    return members
 
 
 class Spread(NamedTuple):
@@ -100,8 +96,8 @@ Value = float | Spread | None
 Column = Callable[[Sequence[Outcome]], Value]
 """What a column makes of the outcomes of a row."""
 
-Figures = Mapping[str, "Figure"]
-"""By name; each becomes `<group>_<name>.png` and a part of the page."""
+Draw = Callable[[Results], "Figure | None"]
+"""What draws the results of a group; None where there is nothing to see."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +133,15 @@ class Group:
         cases: What is run.
         criteria: What the rows must meet.
         columns: Of its table; None: `table.COLUMNS`.
-        figures: What draws the outcomes of the cases, in their order, beside the common figure.
+        figures: What draws its results beside the common figure, by name: `figures.over_time` and `figures.estimates`
+            make such functions.
     """
 
     title: str
     cases: tuple[Case, ...]
     criteria: tuple[Criterion, ...] = ()
     columns: Mapping[str, Column] | None = None
-    figures: Callable[[Sequence[tuple[Case, Outcome]]], Figures] | None = None
+    figures: Mapping[str, Draw] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -155,17 +152,15 @@ class Findings:
         title: Of the group.
         rows: Of its table: cells by row and column; all rows have the same columns.
         criteria: What the rows must meet.
-        figures: What it drew.
-        cases: How each case of a row ended, its error and its peak speed; empty where there are none.
-        failures: A line for each case that ended with an error.
+        figures: What it drew, by name; each becomes `<group>_<name>.png` and a part of the page.
+        results: Of its cases; empty where there are none.
     """
 
     title: str
     rows: Mapping[str, Mapping[str, Value]]
     criteria: tuple[Criterion, ...] = ()
-    figures: Figures = field(default_factory=dict)
-    cases: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    results: Results = ()
 
 
 @dataclass(frozen=True)
@@ -181,6 +176,11 @@ class Settings:
     seed: int = 0
     cases: int = 200
     long: bool = False
+
+    @property
+    def seeds(self) -> range:
+        """One for each case."""
+        return range(self.seed, self.seed + self.cases)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from thunder_controllers.experiments.experiment import Findings
-from thunder_controllers.experiments.figure import draw_cases
-from thunder_controllers.experiments.table import Document, markdown, missed, tables
+from thunder_controllers.experiments.figures import draw_cases
+from thunder_controllers.experiments.table import Document, markdown, tables, verdict
 from thunder_controllers.report.page import REPORT, html_figure, html_page, html_table, render
 from thunder_controllers.simulation.trace import write_atomically
 
@@ -36,26 +36,24 @@ def write_report(
     drawn: dict[str, Figure] = {}
     if (cases := draw_cases(document, earlier)) is not None:
         drawn[name] = cases
-    drawn |= {f"{key}_{part}": figure for key, group in findings.items() for part, figure in group.figures.items()}
+    captions = {name: CASES}
+    for key, group in findings.items():
+        for part, figure in group.figures.items():
+            drawn[f"{key}_{part}"] = figure
+            captions[f"{key}_{part}"] = f"{group.title}: {part.replace('_', ' ')}"
     images = {stem: render(figure) for stem, figure in drawn.items()}
-    titles = {
-        f"{key}_{part}": f"{group.title}: {part.replace('_', ' ')}"
-        for key, group in findings.items()
-        for part in group.figures
-    }
     for stem, image in images.items():
         _write(folder / f"{stem}.png", image)
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     _write(folder / "table.json", text.encode() + b"\n")
     _write(folder / "table.md", markdown(document, earlier).encode())
-    lines = missed(document)
     body = [
         *(f"<p>{escape(part)}</p>" for part in document.get("setup", "").split("\n\n") if part),
         "<h2>Result</h2>",
         *(html_table(rows) for rows in tables(document, earlier)),
-        *(f"<p>Missed: {escape(line)}</p>" for line in lines or ["nothing."]),
+        *(f"<p>{escape(line)}</p>" for line in verdict(document)),
         "<h2>Figures</h2>",
-        *(html_figure(stem, image, titles.get(stem, CASES)) for stem, image in images.items()),
+        *(html_figure(stem, image, captions[stem]) for stem, image in images.items()),
     ]
     _write(folder / REPORT, html_page(name, document["description"], body).encode())
     return folder / REPORT

@@ -1,12 +1,8 @@
-"""Cases to outcomes, in parallel processes; every process loads a robot's library once."""
+"""A case to its outcome, in the process that runs it, which loads a robot's library once."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Outcome
+from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Measured, Outcome
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
@@ -27,9 +23,6 @@ from thunder_dynamics.model import RobotModel
 
 FloatArray = NDArray[np.float64]
 
-SETTLED = 1e-3
-"""A case succeeds with a mean error of at most this in its window [m, rad]."""
-
 
 @dataclass(frozen=True)
 class Robot:
@@ -38,6 +31,22 @@ class Robot:
     model: RobotModel
     library: Library
     description: str | RobotModel
+
+
+def choose_run(scenario: Scenario, name: str | None = None) -> Run:
+    """Find a run of the scenario by name; the last if none is named.
+
+    Raises:
+        ScenarioError: if there is no such run.
+    """
+    found = [run for run in scenario.runs if name in (None, run.name)]
+    if not found:
+        valid = ", ".join(run.name for run in scenario.runs)
+        raise ScenarioError(f"no run '{name}'", where=str(scenario.path), valid=valid)
+    config = found[-1].config
+    plant = config.plant.model_copy(update={"urdf": str(scenario.resolve(config.plant.urdf))})
+    resolved = config.model_copy(update={"robot": str(scenario.resolve(config.robot)), "plant": plant})
+    return replace(found[-1], config=resolved)
 
 
 def load_robot(config: RunConfig) -> Robot:
@@ -84,56 +93,29 @@ def run_case(case: Case) -> Outcome:
             trace, timing = run_once(setup, run)
         except ScenarioError:
             return Outcome(DIVERGED)
-        outcome = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
-        if outcome.ended != DONE:
-            return replace(outcome, why=str(explain(setup, run, trace)["what"]))
-        return outcome if case.measure is None else replace(outcome, **case.measure(case, trace, timing)._asdict())
+        fault, values = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
+        if fault is not None:
+            return Outcome(fault, values, why=str(explain(setup, run, trace)["what"]))
+        more = Measured({}) if case.measure is None else case.measure(case, trace, timing)
+        return Outcome(DONE, {**values, **more.values}, more.series)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must not take the other cases along
         kind = "" if isinstance(error, ThunderError) else f"{type(error).__name__}: "
         return Outcome(FAILED, message=kind + " ".join(str(error).split()))
-
-
-def run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
-    """Run cases in parallel processes; yields the index of each with its outcome, as they end.
-
-    A process that dies takes those beside it along: what they had begun is run again, each in a process of its own.
-
-    Raises:
-        ThunderError: if the library of a case cannot be built.
-    """
-    for case in cases:
-        load_robot(case.config)  # compiled here, so that no two processes compile the same
-    context, lost = multiprocessing.get_context("spawn"), []
-    with ProcessPoolExecutor(jobs, context) as pool:
-        futures = {pool.submit(run_case, case): index for index, case in enumerate(cases)}
-        for future in as_completed(futures):
-            try:
-                yield futures[future], future.result()
-            except BrokenProcessPool:
-                lost.append(futures[future])
-    for index in lost:
-        with ProcessPoolExecutor(1, context) as pool:
-            try:
-                yield index, pool.submit(run_case, cases[index]).result()
-            except BrokenProcessPool:
-                yield index, Outcome(FAILED, message="its process died")
 
 
 def _scenario(run: Run) -> Scenario:
     return Scenario(Path("experiment"), "experiment", "", (run,), "")
 
 
-def _judge(case: Case, trace: Trace, velocity_limit: FloatArray) -> Outcome:
-    """What a trace, to its fault if it has one, says beside what the case measures."""
+def _judge(case: Case, trace: Trace, velocity_limit: FloatArray) -> tuple[str | None, dict[str, float | None]]:
+    """The first fault of a trace that ends there, if there is one, and what is measured of every case."""
     fault = trace.first_fault()
-    outcome = Outcome(
-        ended=DONE if fault is None else fault[1],
-        peak_speed=float((np.abs(trace.qd) / velocity_limit).max()),
-        frozen=float((trace.guards & Guard.ADAPTATION_FROZEN > 0).mean()),
-        rate_limited=float((trace.guards & Guard.EFFORT_RATE_LIMITED > 0).mean()),
-    )
+    values: dict[str, float | None] = {
+        "peak_speed": float((np.abs(trace.qd) / velocity_limit).max()),
+        "frozen": float((trace.guards & Guard.ADAPTATION_FROZEN > 0).mean()),
+        "rate_limited": float((trace.guards & Guard.EFFORT_RATE_LIMITED > 0).mean()),
+    }
     if fault is not None:
-        return replace(outcome, stopped=float(trace.t[fault[0]]))
+        return fault[1], {**values, "stopped": float(trace.t[fault[0]])}
     error = pose_distance(trace)[-min(max(round(case.window * case.config.rate), 1), len(trace.t)) :]
-    mean = float(error.mean())
-    return replace(outcome, error=mean, peak_error=float(error.max()), settled=mean <= SETTLED)
+    return None, {**values, "error": float(error.mean()), "peak_error": float(error.max())}

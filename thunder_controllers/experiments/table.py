@@ -17,11 +17,11 @@ from thunder_controllers.experiments.experiment import (
     Criterion,
     Experiment,
     Findings,
-    Group,
     Outcome,
     Settings,
     Spread,
     Value,
+    by_row,
 )
 
 Document = dict[str, Any]
@@ -29,12 +29,15 @@ Document = dict[str, Any]
 
 RUNAWAY = "runaway"
 
+SETTLED = 1e-3
+"""A case succeeds with a mean error of at most this in its window [m, rad]."""
+
 
 def summary(name: str, of: Callable[[list[float]], Value]) -> Column:
     """Make a column of what is measured as `name`; None for a row in which no case has it."""
 
     def column(outcomes: Sequence[Outcome]) -> Value:
-        found = [value for one in outcomes if (value := one.value(name)) is not None]
+        found = [value for one in outcomes if (value := one.values.get(name)) is not None]
         return of(found) if found else None
 
     return column
@@ -51,8 +54,8 @@ def faults(outcomes: Sequence[Outcome]) -> int:
 
 
 def _success(outcomes: Sequence[Outcome]) -> float | None:
-    ran = [one.settled for one in outcomes if one.ended != REFUSED]
-    return sum(ran) / len(ran) if ran else None
+    errors = [one.values.get("error") for one in outcomes if one.ended != REFUSED]
+    return sum(error is not None and error <= SETTLED for error in errors) / len(errors) if errors else None
 
 
 COLUMNS: dict[str, Column] = {
@@ -70,22 +73,6 @@ COLUMNS: dict[str, Column] = {
 """Columns of the table by name, where a group names no others; docs/experiments.md says them in words."""
 
 
-def find(group: Group, outcomes: Sequence[Outcome]) -> Findings:
-    """Summarise the outcomes of a group's cases, and draw its figures."""
-    members: dict[str, list[Outcome]] = {case.row: [] for case in group.cases}
-    for case, one in zip(group.cases, outcomes, strict=True):
-        members[case.row].append(one)
-    columns = COLUMNS if group.columns is None else group.columns
-    return Findings(
-        group.title,
-        {row: {name: column(own) for name, column in columns.items()} for row, own in members.items()},
-        group.criteria,
-        {} if group.figures is None else group.figures(list(zip(group.cases, outcomes, strict=True))),
-        {row: [(one.ended, one.error, one.peak_speed) for one in own] for row, own in members.items()},
-        tuple(f"{group.title}, {row}: {one.message}" for row, own in members.items() for one in own if one.message),
-    )
-
-
 def make_document(name: str, experiment: Experiment, settings: Settings, findings: Mapping[str, Findings]) -> Document:
     """Judge what the groups found; numbers have four significant digits, so the same seed gives the same document."""
     setup = {"setup": experiment.setup} if experiment.setup else {}
@@ -99,24 +86,29 @@ def make_document(name: str, experiment: Experiment, settings: Settings, finding
 
 
 def _group(group: Findings) -> dict[str, Any]:
-    rows, criteria = group.rows, group.criteria
+    cases = by_row(group.results)
     return {
         "title": group.title,
-        "rows": {row: {name: _rounded(value) for name, value in own.items()} for row, own in rows.items()},
-        "criteria": [_judged(criterion, row, group) for criterion in criteria for row in criterion.rows or rows],
+        "rows": {row: {name: _rounded(value) for name, value in own.items()} for row, own in group.rows.items()},
+        "criteria": [
+            _judged(criterion, row, group, cases.get(row, []))
+            for criterion in group.criteria
+            for row in criterion.rows or group.rows
+        ],
         "cases": {
-            row: [[ended, *map(_rounded, numbers)] for ended, *numbers in own] for row, own in group.cases.items()
+            row: [[one.ended, *(_rounded(one.values.get(name)) for name in ("error", "peak_speed"))] for one in own]
+            for row, own in cases.items()
         },
     }
 
 
-def _judged(criterion: Criterion, row: str, group: Findings) -> dict[str, Any]:
+def _judged(criterion: Criterion, row: str, group: Findings, cases: Sequence[Outcome]) -> dict[str, Any]:
     """Whether a row keeps a criterion; a row of nothing but refusals has no numbers, and keeps it."""
     value, bound = _mean(group.rows[row][criterion.column]), criterion.bound
     if criterion.times is not None:
         bound *= _mean(group.rows[criterion.times][criterion.column]) or 0.0
     if value is None:
-        kept = bool(group.cases.get(row)) and all(ended == REFUSED for ended, *_ in group.cases[row])
+        kept = bool(cases) and all(one.ended == REFUSED for one in cases)
     else:
         kept = bool(value >= bound if criterion.at_least else value <= bound)
     return {"row": row, "text": str(criterion), "value": _rounded(value), "kept": kept}
@@ -134,6 +126,12 @@ def missed(document: Document) -> list[str]:
         for one in group["criteria"]
         if not one["kept"]
     ]
+
+
+def verdict(document: Document) -> list[str]:
+    """Say which criteria are missed, or that all are kept; nothing where there are none."""
+    is_judged = any(group["criteria"] for group in document["groups"].values())
+    return [f"Missed: {line}" for line in missed(document)] or ["All criteria are kept."] * is_judged
 
 
 def tables(document: Document, earlier: Document | None = None) -> list[list[list[str]]]:
@@ -165,20 +163,10 @@ def markdown(document: Document, earlier: Document | None = None) -> str:
     lines = [f"# {document['experiment']}", "", document["description"], ""]
     lines += [document["setup"], ""] if "setup" in document else []
     for head, *body in tables(document, earlier):
-        lines += [*markdown_table([head, *body], left=2), ""]
-    found = missed(document)
-    lines += ["Missed:", "", *(f"- {one}" for one in found)] if found else ["All criteria are kept."]
-    return "\n".join(lines) + "\n"
-
-
-def markdown_table(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Mark a table up; the first row is its header, the first `left` columns are text, the others numbers."""
-    head, *body = rows
-    return [_line(head), _line(["---"] * left + ["---:"] * (len(head) - left)), *map(_line, body)]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        marks = ["---"] * 2 + ["---:"] * (len(head) - 2)
+        lines += [*(f"| {' | '.join(cells)} |" for cells in (head, marks, *body)), ""]
+    lines += [one for line in verdict(document) for one in (line, "")]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _change(before: Any, now: Any) -> str:
@@ -196,7 +184,7 @@ def cell(value: float | Sequence[float] | None) -> str:
 def _rounded(value: Value) -> float | list[float | None] | None:
     if value is None:
         return None
-    return [_significant(one) for one in value] if isinstance(value, Spread) else _significant(value)
+    return list(map(_significant, value)) if isinstance(value, Spread) else _significant(value)
 
 
 def _significant(value: float) -> float | None:

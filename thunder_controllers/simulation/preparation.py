@@ -22,7 +22,7 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.robot import described_rotors
-from thunder_controllers.simulation.scenario import LawSection, Run, RunConfig, Scenario
+from thunder_controllers.simulation.scenario import PERIODS, LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -294,21 +294,17 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) 
 
 
 def _host_options(config: RunConfig, n: int, where: str) -> Options:
-    """The scenario's; for what it leaves out the host's own, with times that suit the rate."""
-    host, default = config.host, Options()
+    """Null is the limits of the robot's description, the host's own time or some periods, or infinity."""
 
     def value(option: OptionInfo) -> Any:
-        given = getattr(host, option.name)
+        given = getattr(config.host, option.name)
         if isinstance(option.default, tuple):
             return None if given is None else per_joint(given, n, f"{where}: host.{option.name}")
-        return np.inf if given is None else given
+        if given is None:
+            return max(option.default, PERIODS[option.name] / config.rate) if option.name in PERIODS else np.inf
+        return given
 
-    slow = {
-        "measurement_timeout": max(default.measurement_timeout, 2.0 / config.rate),
-        "gap_limit": max(default.gap_limit, 20.0 / config.rate),
-    }
-    said = {option.name: value(option) for option in option_list() if option.name in host.model_fields_set}
-    return Options(nominal_dt=1.0 / config.rate, **(slow | said))
+    return Options(nominal_dt=1.0 / config.rate, **{option.name: value(option) for option in option_list()})
 
 
 def _gain(value: float | tuple[float, ...]) -> float | FloatArray:

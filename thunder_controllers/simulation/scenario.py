@@ -92,8 +92,12 @@ class StartSection(Strict):
     velocity: Literal["rest", "reference"] = "rest"
 
 
+PERIODS = {"measurement_timeout": 2.0, "gap_limit": 20.0}
+"""Options of the host whose default is at least so many periods."""
+
+
 def _host_field(option: OptionInfo) -> tuple[Any, Any]:
-    """A key of the section `host`, as pydantic takes it; null is infinity, or the limits of the robot's description."""
+    """A key of the section `host`, as pydantic takes it; what null stands for is in `preparation`."""
     if isinstance(option.default, bool):
         return Annotated[bool, Field(strict=True, description=option.text)], option.default
     lower = {"ge" if option.includes_lower else "gt": option.lower}
@@ -101,7 +105,11 @@ def _host_field(option: OptionInfo) -> tuple[Any, Any]:
     number = Annotated[float, Field(strict=True, allow_inf_nan=False, description=option.text, **lower, **upper)]
     if isinstance(option.default, tuple):
         return number | Annotated[tuple[number, ...], Field(min_length=1)] | None, None
-    return (number, option.default) if upper else (number | None, option.default)
+    if option.name in PERIODS:
+        return number | None, None
+    return (
+        (number, option.default) if upper else (number | None, option.default if np.isfinite(option.default) else None)
+    )
 
 
 _FIELDS: dict[str, Any] = {option.name: _host_field(option) for option in option_list()}
@@ -242,14 +250,17 @@ def load_scenario(
 
 
 def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
-    """Check a run's configuration that comes from no file.
+    """Check a run's configuration that comes from no file; as `check_keys`."""
+    return check_keys(RunConfig, data, source)
+
+
+def check_keys(kind: type[Section], data: Mapping[str, Any], source: str) -> Section:
+    """Check keys and values that come from no file, or whose lines are not known.
 
     Raises:
         ScenarioError: with `source`, the key, and what would be valid.
     """
-    return checked(
-        RunConfig, data, lambda path: ": ".join((source, ".".join(map(str, path)))[: 1 + bool(path)]), _types
-    )
+    return checked(kind, data, lambda path: ": ".join((source, ".".join(map(str, path)))[: 1 + bool(path)]), _types)
 
 
 def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:

@@ -12,12 +12,12 @@ from command_line import thunder
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.commands.experiment import experiment as command
-from thunder_controllers.experiments import bad_day, draws
-from thunder_controllers.experiments.experiment import DONE, Settings, load_experiment
+from thunder_controllers.experiments import draws
+from thunder_controllers.experiments.experiment import DONE, Group, Settings, load_experiment
 from thunder_controllers.experiments.runner import run_case
-from thunder_controllers.experiments.studies import arms
 from thunder_controllers.experiments.table import COLUMNS
 from thunder_controllers.host import Library
+from thunder_studies import arms, bad_day, panda
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def library() -> Library:
     """The one that the cases run, so that the tests compile no other."""
-    return bad_day.panda()
+    return panda.library()
 
 
 def _run(folder: Path, *arguments: str) -> str:
@@ -52,12 +52,14 @@ def test_the_command_writes_table_and_figure_and_repeats_itself(tmp_path: Path) 
 
 def test_all_groups_can_be_built_and_the_first_cases_do_not_depend_on_the_others() -> None:
     groups = load_experiment("bad_day").select((), Settings(cases=5))
-    assert list(groups) == list(bad_day.bad_day().groups)
+    assert list(groups) == list(load_experiment("bad_day").groups)
     assert [len(group.cases) for group in groups.values()][:-1] == [5, 5, 4, 9, 4, 6, 2]
     assert len(groups["arms"].cases) == 8 * (len(arms.ARMS) if arms.collection() else 2)
     again = load_experiment("bad_day").select(("references",), Settings(cases=5))
     assert again["references"].cases == groups["references"].cases
-    assert bad_day.holding(Settings(long=True)).cases[0].config.duration == 606.0
+    (long,) = load_experiment("bad_day").select(("holding",), Settings(long=True)).values()
+    assert isinstance(long, Group) and long.title == "Moving after 600 s of rest"
+    assert [case.config.duration for case in long.cases] == [606.0, 606.0]
 
 
 def test_arms_of_the_project_do_not_run_away_with_rotors_that_their_files_leave_out() -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from thunder_controllers.commands.experiment import experiment as experiment_command
-from thunder_controllers.experiments.sns import BOUNDS, DT, STATES, keep_velocity, planar_arm, stop, within_reach
+from thunder_studies.sns import BOUNDS, DT, STATES, keep_velocity, planar_arm, stop, within_reach
 
 STEP = 1e-4
 """Of finite differences [s]."""

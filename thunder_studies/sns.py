@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from thunder_controllers.experiments.experiment import Criterion, Experiment, Figures, Findings, Settings, Value
+from thunder_controllers.experiments.experiment import Criterion, Findings, Settings, Value
 from thunder_controllers.redundancy.acceleration_bounds import (
     clip_pseudo_inverse,
     fastest_stop,
@@ -130,7 +130,8 @@ def keep_velocity(method: str, state: tuple[FloatArray, FloatArray]) -> Motion:
     return motion
 
 
-def _instants(_: Settings) -> Findings:
+def instants(_: Settings) -> Findings:
+    """What the task needs at once, and the largest feasible share of it."""
     rows: dict[str, dict[str, Value]] = {}
     for name, state in STATES.items():
         arm = planar_arm(*state)
@@ -146,11 +147,12 @@ def _instants(_: Settings) -> Findings:
     return Findings("At the first instant", rows)
 
 
-def _motions(_: Settings) -> Findings:
-    motions = {name: {method: keep_velocity(method, state) for method in METHODS} for name, state in STATES.items()}
+def motions(_: Settings) -> Findings:
+    """How long each method keeps the velocity."""
+    moved = {name: {method: keep_velocity(method, state) for method in METHODS} for name, state in STATES.items()}
     rows = {
         f"{name}, {method}": _motion_row(within_reach(STATES[name]), motion)
-        for name, own in motions.items()
+        for name, own in moved.items()
         for method, motion in own.items()
     }
     criteria = tuple(
@@ -158,7 +160,7 @@ def _motions(_: Settings) -> Findings:
         for name in STATES
         for worse, better in (("clipped", "SNS"), ("SNS", "exact"), ("exact", "scaled"))
     )
-    return Findings("Then on", rows, criteria, _motion_figure(motions))
+    return Findings("Then on", rows, criteria, _motion_figure(moved))
 
 
 def _motion_row(reach: float | None, motion: Motion) -> dict[str, Value]:
@@ -173,7 +175,7 @@ def _motion_row(reach: float | None, motion: Motion) -> dict[str, Value]:
     }
 
 
-def _random_states(settings: Settings) -> Findings:
+def random_states(settings: Settings) -> Findings:
     """How often each method does the task at all, at random postures and velocities, under U and random bounds."""
     rng = np.random.default_rng(settings.seed)
     rows: dict[str, dict[str, Value]] = {}
@@ -207,10 +209,11 @@ def stop(name: str, qd: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.array(speeds), np.array(accelerations)
 
 
-def _stops(_: Settings) -> Findings:
-    stops = {state: {name: stop(name, STATES[state][1]) for name in STOPS} for state in ("A", "B", "C")}
+def stops(_: Settings) -> Findings:
+    """The fastest stop, ended where a velocity reaches zero, and by its formula alone."""
+    ended_by = {state: {name: stop(name, STATES[state][1]) for name in STOPS} for state in ("A", "B", "C")}
     rows: dict[str, dict[str, Value]] = {}
-    for state, own in stops.items():
+    for state, own in ended_by.items():
         for name, (velocity, acceleration) in own.items():
             moving = np.flatnonzero((np.abs(velocity) > REST).any(axis=1))[-1] + 1
             rows[f"{state}, {name}"] = {
@@ -221,10 +224,10 @@ def _stops(_: Settings) -> Findings:
             }
     ended = tuple(row for row in rows if row.endswith("to zero"))
     criteria = (Criterion("reversals", 0.0, rows=ended), Criterion("speed left [rad/s]", REST, rows=ended))
-    return Findings("The fastest stop", rows, criteria, _stop_figure(stops))
+    return Findings("The fastest stop", rows, criteria, _stop_figure(ended_by))
 
 
-def _motion_figure(motions: Mapping[str, Mapping[str, Motion]]) -> Figures:
+def _motion_figure(motions: Mapping[str, Mapping[str, Motion]]) -> dict[str, Figure]:
     with matplotlib.style.context(STYLE):
         figure = Figure(figsize=(13.0, 9.0), layout="constrained")
         axes = figure.subplots(3, len(motions), height_ratios=(1.5, 1.0, 1.0))
@@ -279,7 +282,7 @@ def _draw_ratios(axis: Axes, motion: Motion) -> None:
     axis.set_xlabel("t [s]")
 
 
-def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]]) -> Figures:
+def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]]) -> dict[str, Figure]:
     """Velocities, and below them the last steps of the joint that rests last: with its end, and by the sign alone."""
     with matplotlib.style.context(STYLE):
         figure = Figure(figsize=(11.0, 5.0), layout="constrained")
@@ -301,28 +304,3 @@ def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]
         for row in axes:
             row[-1].legend()
     return {"stop": figure}
-
-
-SETUP = """The task is that of studies of redundancy under acceleration bounds: a planar arm of three unit links,
-|u| ≤ U = (15π, 10π, 10π) rad/s², whose end effector shall have no acceleration. States A: q = (0, π/2, π/2),
-q̇ = (π, π, 0); B: the same q, q̇ = (π, π, −π/4); C and D, singular: q = (0, 0, π) and (0, π, −π), q̇ = (π/2, −π, π/2).
-The fastest stop is from their velocities.
-
-Left open there and chosen here: what the motion is after the first instant (the task is asked for again every 0.25 ms,
-until the end effector of constant velocity would be 3 m from the base, or for 0.5 s), what an arm does that finds no
-accelerations (it stops as fast as it can), and that nothing but the bounds holds it back: neither positions nor speeds
-have limits. Random states have any posture and joint speeds to 2π rad/s; U is drawn between π and 30π rad/s².
-
-Clipped: the pseudo-inverse, cut at the bounds. SNS: the component with the largest |u|/U is pinned and the rest solved
-again, until all are within bounds. Exact: the least accelerations of all that do the task. Scaled: the same, or the
-largest feasible share of what the task needs."""
-
-
-def sns() -> Experiment:
-    """Zero end-effector acceleration of a planar 3R arm within bounds on joint accelerations, and its fastest stop."""
-    return Experiment(
-        "How long a planar 3R arm keeps its end effector's velocity within bounds on joint accelerations, by method.",
-        {"instant": _instants, "motion": _motions, "random": _random_states, "stop": _stops},
-        SETUP,
-        cases=2000,
-    )

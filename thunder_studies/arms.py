@@ -20,12 +20,12 @@ from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Group, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.experiments.runner import load_robot
-from thunder_controllers.experiments.studies.demo import bodies
 from thunder_controllers.experiments.table import COLUMNS, summary
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_studies.panda import bodies
 
 FloatArray = NDArray[np.float64]
 
@@ -177,7 +177,10 @@ def _cases(name: str, law: str, file: Path, settings: Settings) -> list[Case]:
     found = []
     for number in range(max(1, settings.cases // 100)):
         rng = np.random.default_rng([settings.seed, number, *name.encode()])
-        bodies_there = {link: draws.uncertain(body, UNCERTAINTY, rng) for link, body in bodies(library).items()}
+        bodies_there = {
+            link: draws.uncertain(body, UNCERTAINTY, rng)
+            for link, body in bodies(library.link_names, library.pi).items()
+        }
         motion = _motion(rng, library, law.startswith("cartesian"))
         for drive in DRIVES.values():
             for beyond in (0.0, rotors):

@@ -1,0 +1,103 @@
+"""A study as a file: what is laid over what, which cases come of it, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from thunder_controllers.experiments.experiment import Criterion, Group, Outcome, Settings
+from thunder_controllers.experiments.measures import measure_run
+from thunder_controllers.experiments.study import load_study
+from thunder_controllers.simulation.scenario import merged
+from thunder_dynamics.errors import ThunderError
+
+STUDY: dict[str, Any] = {
+    "description": "What it shows.",
+    "common": {
+        "scenario": "panda_joint_slotine_li",
+        "window": 0.5,
+        "config": {"duration": 2.0, "law": {"gains": {"K_d": 5.0}}},
+        "rows": {"fixed": {"adaptation": False}, "soft": {"law": {"gains": {"K_d": 1.0}}}},
+    },
+    "groups": {
+        "plain": {"title": "Plain"},
+        "drawn": {"title": "Drawn", "draw": f"{__name__}:draw", "measure": f"{measure_run.__module__}:measure_run"},
+    },
+}
+
+
+def draw(settings: Settings, row: str) -> Iterator[Mapping[str, Any]]:
+    return ({"seed": 10 + seed, "law": {"gains": {"Lambda": float(len(row))}}} for seed in settings.seeds)
+
+
+def _group(folder: Path, name: str, settings: Settings, **changes: Any) -> Group:
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(merged(STUDY, {"groups": {name: changes}})))
+    group = load_study(path).select((name,), settings)[name]
+    assert isinstance(group, Group)
+    return group
+
+
+def test_rows_are_laid_over_what_is_drawn_and_that_over_group_common_and_scenario(tmp_path: Path) -> None:
+    group = _group(tmp_path, "drawn", Settings(seed=1, cases=2), config={"duration": 3.0})
+    found = [(case.row, case.adaptation, case.config.seed, dict(case.config.law.gains)) for case in group.cases]
+    assert found == [
+        ("fixed", False, 11, {"K_d": 5.0, "Lambda": 5.0}),
+        ("fixed", False, 12, {"K_d": 5.0, "Lambda": 5.0}),
+        ("soft", True, 11, {"K_d": 1.0, "Lambda": 4.0}),
+        ("soft", True, 12, {"K_d": 1.0, "Lambda": 4.0}),
+    ]
+    assert {(case.config.duration, case.window, case.measure) for case in group.cases} == {(3.0, 0.5, measure_run)}
+    assert group.cases[0].config.law.name == "slotine_li" and Path(group.cases[0].config.robot).is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "expected"), [({}, 4, 4), ({"cases": 2}, 4, 2), ({"cases_at_most": 3}, 4, 3)]
+)
+def test_cases_are_those_asked_for_unless_the_group_says(
+    changes: Mapping[str, int], asked: int, expected: int, tmp_path: Path
+) -> None:
+    group = _group(tmp_path, "plain", Settings(seed=7, cases=asked), **changes)
+    assert [case.config.seed for case in group.cases[:expected]] == list(range(7, 7 + expected))
+    assert len(group.cases) == 2 * expected
+
+
+def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path) -> None:
+    columns = {"runs": "runs", "worst": "error max", "middle": "error median"}
+    criteria = {"worst": {"at_most": 2, "rows": ["soft"], "times": "fixed"}, "runs": {"at_least": 1}}
+    group = _group(tmp_path, "plain", Settings(cases=1), columns=columns, criteria=criteria)
+    outcomes = [Outcome("done", {"error": error}) for error in (1.0, 5.0, 2.0)]
+    assert group.columns is not None
+    assert {name: column(outcomes) for name, column in group.columns.items()} == {
+        "runs": 3,
+        "worst": 5.0,
+        "middle": 2.0,
+    }
+    expected = {Criterion("worst", 2.0, False, ("soft",), "fixed"), Criterion("runs", 1.0, at_least=True)}
+    assert set(group.criteria) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"colums": {}}, "groups.plain: colums: unknown key 'colums'; valid: "),
+        ({"window": -1}, "groups.plain: window: -1"),
+        ({"columns": {"x": "error maximum"}}, "no column 'error maximum'; valid: a number and one of spread, mean"),
+        ({"criteria": {"error": {"rows": ["soft"]}}}, "criteria.error: not one bound; valid: at_most or at_least"),
+        ({"criteria": {"eror": {"at_most": 1}}}, "criteria.eror: no column 'eror'; valid: error"),
+        ({"criteria": {"error": {"at_most": 1, "times": "hard"}}}, "criteria.error: no row 'hard'; valid: "),
+        ({"rows": {"soft": {"law": {"gain": {}}}}}, "groups.plain.rows.soft: law.gain: unknown key 'gain'; valid: "),
+        ({"draw": "no_such_module:draw"}, "no_such_module"),
+        ({"scenario": "no_such"}, "no scenario 'no_such'"),
+        ({"scenario": None}, "groups.plain.rows.fixed: "),
+        ({"figures": {"error": "unknown"}}, "groups.plain: figures.error"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(changes: Mapping[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ThunderError) as caught:
+        _group(tmp_path, "plain", Settings(cases=1), **changes)
+    assert message in str(caught.value)

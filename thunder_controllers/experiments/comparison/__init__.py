@@ -1,1 +1,0 @@
-"""A scenario under several laws, gains and seeds, compared."""

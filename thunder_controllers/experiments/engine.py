@@ -1,0 +1,86 @@
+"""Groups to findings: all cases are run, whatever group they are of, and each group is summarised and drawn."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+
+import matplotlib.style
+
+from thunder_controllers.experiments.experiment import FAILED, Case, Findings, Group, Outcome, by_row
+from thunder_controllers.experiments.runner import load_robot, run_case
+from thunder_controllers.experiments.table import COLUMNS
+from thunder_controllers.report.figures import STYLE
+
+
+def run_groups(
+    groups: Mapping[str, Group | Findings],
+    jobs: int,
+    progress: Callable[[str, float], None],
+    known: Callable[[Case], Outcome | None] = lambda _: None,
+    keep: Callable[[Case, Outcome], None] = lambda *_: None,
+) -> dict[str, Findings]:
+    """Run the cases of all groups together; what a group has computed itself stands.
+
+    Args:
+        groups: By name.
+        jobs: Processes.
+        progress: Called with a group's name and the fraction of its cases that is done.
+        known: What a case gave before; it is not run again then.
+        keep: Called with each case that was run.
+
+    Raises:
+        ThunderError: if the library of a case cannot be built.
+    """
+    flat = [(key, case) for key, group in groups.items() if isinstance(group, Group) for case in group.cases]
+    outcomes = [known(case) for _, case in flat]
+    missing = [index for index, outcome in enumerate(outcomes) if outcome is None]
+    for place, outcome in run_cases([flat[index][1] for index in missing], jobs):
+        key, case = flat[missing[place]]
+        outcomes[missing[place]] = outcome
+        keep(case, outcome)
+        own = [one is not None for (name, _), one in zip(flat, outcomes, strict=True) if name == key]
+        progress(key, sum(own) / len(own))
+    found: dict[str, list[Outcome]] = {key: [] for key in groups}
+    for (key, _), one in zip(flat, outcomes, strict=True):
+        found[key] += [one] if one is not None else []
+    return {key: summarise(one, found[key]) if isinstance(one, Group) else one for key, one in groups.items()}
+
+
+def run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
+    """Run cases in parallel processes; yields the index of each with its outcome, as they end.
+
+    A process that dies takes those beside it along: what they had begun is run again, each in a process of its own.
+
+    Raises:
+        ThunderError: if the library of a case cannot be built.
+    """
+    for case in cases:
+        load_robot(case.config)  # compiled here, so that no two processes compile the same
+    context, lost = multiprocessing.get_context("spawn"), []
+    with ProcessPoolExecutor(jobs, context) as pool:
+        futures = {pool.submit(run_case, case): index for index, case in enumerate(cases)}
+        for future in as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except BrokenProcessPool:
+                lost.append(futures[future])
+    for index in lost:
+        with ProcessPoolExecutor(1, context) as pool:
+            try:
+                yield index, pool.submit(run_case, cases[index]).result()
+            except BrokenProcessPool:
+                yield index, Outcome(FAILED, message="its process died")
+
+
+def summarise(group: Group, outcomes: Sequence[Outcome]) -> Findings:
+    """Summarise the outcomes of a group's cases, and draw its figures."""
+    results = list(zip(group.cases, outcomes, strict=True))
+    columns = COLUMNS if group.columns is None else group.columns
+    rows = {row: {name: of(own) for name, of in columns.items()} for row, own in by_row(results).items()}
+    with matplotlib.style.context(STYLE):
+        drawn = {name: draw(results) for name, draw in group.figures.items()}
+    figures = {name: figure for name, figure in drawn.items() if figure is not None}
+    return Findings(group.title, rows, group.criteria, figures, results)

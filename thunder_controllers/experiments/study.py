@@ -1,0 +1,189 @@
+"""A study as a file: a scenario, what is laid over it by group, drawn case and row, and what must come of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from thunder_controllers.experiments.experiment import Case, Column, Criterion, Draw, Experiment, Group, Settings
+from thunder_controllers.experiments.figures import ERROR, Panel, draw_estimates, over_time
+from thunder_controllers.experiments.runner import choose_run
+from thunder_controllers.experiments.table import COLUMNS, faults, spread, summary
+from thunder_controllers.fields import Finite, Positive, Strict
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.scenario import check_config, check_keys, load_scenario, merged
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
+from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.yaml_text import parse_yaml
+
+Options = Mapping[str, Any]
+
+COUNTS: Mapping[str, Column] = {**COLUMNS, "runs": len, "faults": faults}
+"""Columns that are no number of a case."""
+
+STATISTICS: Mapping[str, Callable[[list[float]], Any]] = {
+    "spread": spread,
+    "mean": statistics.fmean,
+    "median": statistics.median,
+    "max": max,
+    "min": min,
+}
+"""What a column makes of a number of its cases."""
+
+
+FIGURES: Mapping[str, Draw] = {"error": over_time(ERROR), "estimates": draw_estimates}
+"""Figures that have a name."""
+
+
+class CriterionSection(Strict):
+    """A bound on a column, as `Criterion` has it."""
+
+    at_most: Finite | None = None
+    at_least: Finite | None = None
+    rows: tuple[str, ...] = ()
+    times: str | None = None
+
+    def bounding(self, column: str, columns: Collection[str], rows: Collection[str], where: str) -> Criterion:
+        """Make the criterion of a column.
+
+        Raises:
+            NameNotFoundError: if there is no such column or row.
+            ScenarioError: if there is not one bound.
+        """
+        where = f"{where}.criteria.{column}"
+        named: dict[str, tuple[list[str], Collection[str]]] = {
+            "column": ([column], columns),
+            "row": ([*self.rows, *filter(None, [self.times])], rows),
+        }
+        for what, (names, known) in named.items():
+            if unknown := [name for name in names if name not in known]:
+                raise NameNotFoundError(f"no {what} '{unknown[0]}'", where=where, valid=nearest(unknown[0], known))
+        if self.at_most is not None and self.at_least is None:
+            return Criterion(column, self.at_most, False, self.rows, self.times)
+        if self.at_least is not None and self.at_most is None:
+            return Criterion(column, self.at_least, True, self.rows, self.times)
+        raise ScenarioError("not one bound", where=where, valid="at_most or at_least, one of them")
+
+
+class GroupSection(Strict):
+    """A group of runs. What a study says under `common` is that of all its groups, and a group's own is laid over it.
+
+    Attributes:
+        title: Of the group.
+        scenario: File or name of the scenario whose last run is taken, without its gains; none: all is in `config`.
+        config: Keys of a scenario, laid over it.
+        draw: `module:function` that makes, of the `Settings` and the name of a row, what is laid over that for each
+            case of the row; none: `seeds`.
+        cases: Of a row, whatever the user chooses; 1 where nothing is random.
+        cases_at_most: Where the user chooses more.
+        window: The error is taken over this long at the end of the run [s].
+        measure: `module:function` for `Case.measure`.
+        columns: Of the table, by title: a count (`runs`, `faults`, …), or the name of a number and a statistic.
+        criteria: By column.
+        figures: By name: `error`, `estimates`, or panels.
+        rows: By name, what is laid over the rest, keys of a scenario and `adaptation`.
+        long: What is laid over the group with `--long`.
+    """
+
+    title: str
+    scenario: str | None = None
+    config: Options = {}
+    draw: str | None = None
+    cases: int | None = Field(None, ge=1)
+    cases_at_most: int | None = Field(None, ge=1)
+    window: Positive
+    measure: str | None = None
+    columns: Mapping[str, str] = {}
+    criteria: Mapping[str, CriterionSection] = {}
+    figures: Mapping[str, Literal["error", "estimates"] | tuple[Panel, ...]] = {}
+    rows: Mapping[str, Options]
+    long: Options = {}
+
+
+class StudyFile(Strict):
+    """Groups by name: a mapping, laid over `common`, or the `module:function` of a computed one."""
+
+    description: str
+    setup: str = ""
+    cases: int = Field(200, ge=1)
+    common: Options = {}
+    groups: Mapping[str, Options | str]
+
+
+def load_study(path: Path) -> Experiment:
+    """Read a study; its groups are built when they are asked for.
+
+    Raises:
+        ThunderError: with file and key, and what would be valid.
+    """
+    file = check_keys(StudyFile, parse_yaml(read_text(path), str(path)).data, str(path))
+    groups = {
+        name: _function(group) if isinstance(group, str) else partial(_build, path, name, merged(file.common, group))
+        for name, group in file.groups.items()
+    }
+    return Experiment(file.description, groups, file.setup.rstrip("\n"), file.cases)
+
+
+def _function(reference: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = loaded(EntryPoint(reference, reference, "study"))
+    return found
+
+
+def seeds(settings: Settings, _row: str) -> Iterable[Options]:
+    """A seed for each case."""
+    return ({"seed": seed} for seed in settings.seeds)
+
+
+def _build(path: Path, name: str, data: Options, settings: Settings) -> Group:
+    where = f"{path}: groups.{name}"
+    group = check_keys(GroupSection, merged(data, data.get("long", {}) if settings.long else {}), where)
+    most = group.cases_at_most or settings.cases
+    chosen = replace(settings, cases=group.cases or min(settings.cases, most))
+    draw = _function(group.draw) if group.draw else seeds
+    base, measure = _base(path, group), _function(group.measure) if group.measure else None
+    cases = []
+    for row, own in group.rows.items():
+        over = {key: value for key, value in own.items() if key != "adaptation"}
+        for one in draw(chosen, row):
+            config = check_config(merged(merged(base, one), over), f"{where}.rows.{row}")
+            cases.append(Case(row, config, group.window, own.get("adaptation", True), measure))
+    columns = {title: _column(text, where) for title, text in group.columns.items()} or COLUMNS
+    criteria = [
+        one.bounding(column, columns, group.rows, f"{where}.criteria.{column}")
+        for column, one in group.criteria.items()
+    ]
+    figures = {key: FIGURES[one] if isinstance(one, str) else over_time(*one) for key, one in group.figures.items()}
+    return Group(group.title, tuple(cases), tuple(criteria), columns, figures)
+
+
+def _base(path: Path, group: GroupSection) -> Options:
+    """What all cases of a group have in common; files are found beside the study, or in the package."""
+    if group.scenario is not None:
+        beside = path.parent / group.scenario
+        config = choose_run(load_scenario(beside if beside.exists() else group.scenario)).config
+        return merged(config.model_dump(exclude={"law": {"gains"}}, exclude_defaults=True), group.config)
+    robot = _file(path, str(group.config.get("robot", "")))
+    plant = {"urdf": robot, **group.config.get("plant", {})}
+    return {**group.config, "robot": robot, "plant": {**plant, "urdf": _file(path, plant["urdf"])}}
+
+
+def _file(path: Path, given: str) -> str:
+    beside = path.parent / given
+    return str(beside if beside.exists() else share(given))
+
+
+def _column(text: str, where: str) -> Column:
+    if text in COUNTS:
+        return COUNTS[text]
+    name, _, statistic = text.rpartition(" ")
+    if not name or statistic not in STATISTICS:
+        valid = f"a number and one of {', '.join(STATISTICS)}; or {nearest(text, COUNTS)}"
+        raise NameNotFoundError(f"no column '{text}'", where=f"{where}.columns", valid=valid)
+    return summary(name, STATISTICS[statistic])

@@ -1,0 +1,1 @@
+"""Studies: experiments as data, a YAML file each, and what they draw, measure and compute; `thunder experiment`."""
