@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "thunder/host/configuration.hpp"
+#include "thunder/host/law/configuration.hpp"
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
