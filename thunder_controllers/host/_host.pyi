@@ -1421,12 +1421,12 @@ def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIn
     Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on
     of a sequence that is always the same. Raises LawError unless count is positive and first is not negative.
     """
-def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
+def read_estimates(path: str | os.PathLike[str], configuration: Configuration) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
-    Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
+    Read a file of estimates; flat values by state entry.
     
-    `where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing
-    keys, and values that are no numbers, too few or too many, not finite or out of bounds.
+    Raises LawError that names the file, and the line of what cannot be read: for another robot, law or links,
+    unknown or missing keys, and values that are no finite numbers, too few or too many, or out of bounds.
     """
 def save_estimates(path: str | os.PathLike[str], configuration: Configuration, snapshot: Snapshot) -> None:
     """
