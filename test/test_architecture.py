@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -77,6 +78,37 @@ ROS: dict[str, set[str]] = {
 }
 """Parts of thunder_controllers.ros: a folder per node, which knows no other but those it is listed with."""
 
+HOST: dict[str, set[str]] = {
+    "error": set(),
+    "triple_buffer": set(),
+    "priority_mutex": set(),
+    "note": set(),
+    "library": {"error"},
+    "options": {"error", "library"},
+    "motion": {"error", "library"},
+    "safety": {"error", "library", "note", "options"},
+    "law": {"error", "library", "motion", "triple_buffer"},
+    "reference": {"error", "law", "library", "motion", "options", "safety", "triple_buffer"},
+    "feedback_margin": {"error", "law", "library", "note", "options", "reference", "safety"},
+    "controller": {"error", "feedback_margin", "law", "library", "motion", "options", "reference", "safety"},
+    "freshness": {"safety"},
+    "snapshot": {"law", "motion", "safety"},
+    "report": {"law", "library", "reference", "snapshot"},
+    "session": {
+        "controller",
+        "error",
+        "freshness",
+        "law",
+        "library",
+        "motion",
+        "priority_mutex",
+        "reference",
+        "snapshot",
+        "triple_buffer",
+    },
+}
+"""Folders of the host and the files beside them, lowest first, and what each includes beside itself."""
+
 ONLY_IN = {
     "rclpy": ("thunder_controllers.ros",),
     "mujoco": (
@@ -87,6 +119,8 @@ ONLY_IN = {
     ),
 }
 """Where alone a library may be imported."""
+
+INCLUDE = re.compile(r'^#include "thunder/host/(\S+)"', re.MULTILINE)
 
 STUDIES = {"experiments", "report", "simulation", "identification", "references", "redundancy", "host", "resources"}
 """Parts of thunder_controllers that thunder_studies imports; none of them imports a study."""
@@ -248,6 +282,22 @@ def test_studies_stand_above_the_controllers() -> None:
     assert {part(name) for name in used if top(name) == "thunder_controllers"} - {""} <= STUDIES
     below = [file for package in PACKAGES[:2] for file in source_files(package)]
     assert [file for file in below if "thunder_studies" in {top(name) for name in imports(file)}] == []
+
+
+def test_the_host_includes_as_the_table_says() -> None:
+    wrong, seen = [], set()
+    folder = ROOT / "thunder_controllers" / "host"
+    for root in (folder / "include" / "thunder" / "host", folder / "src"):
+        for file in sorted(file for file in root.rglob("*.?pp")):
+            own = file.relative_to(root).with_suffix("").parts[0]
+            used = {
+                name.split("/")[0].removesuffix(".hpp") for name in INCLUDE.findall(file.read_text(encoding="utf-8"))
+            }
+            seen.add(own)
+            wrong += [f"{file.relative_to(folder)} includes {name}" for name in sorted(used - {own} - HOST[own])]
+    assert wrong == []
+    assert seen == set(HOST)
+    assert list(graphlib.TopologicalSorter(HOST).static_order()), "a circle raises"
 
 
 @pytest.mark.parametrize("library", ONLY_IN)

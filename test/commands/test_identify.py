@@ -65,7 +65,7 @@ def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path
     model = load_robot("planar3r")
     library = Library(build(model, [("slotine_li", OPTIONS)], python=False))
     configuration = Configuration(library)
-    estimates = read_estimates(yaml.safe_load(file.read_text()), configuration, str(file))
+    estimates = read_estimates(file, configuration)
     session = ControlSession(configuration, Options(), estimates=estimates)
     session.activate([0.0, 0.5, 0.5], np.zeros(3))
     session.update(1, 0.001, np.array([0.0, 0.5, 0.5]), np.zeros(3), 0.001, np.zeros(3))

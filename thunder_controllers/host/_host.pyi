@@ -1497,12 +1497,12 @@ def option_list() -> tuple[OptionInfo, ...]:
     """
     The options that `Options` takes beside nominal_dt, in order.
     """
-def read_estimates(document: dict[str, typing.Any], configuration: Configuration, where: str) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
+def read_estimates(path: str | os.PathLike[str], configuration: Configuration) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
-    Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.
+    Read a file of estimates; flat values by state entry.
     
-    `where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing
-    keys, and values that are no numbers, too few or too many, not finite or out of bounds.
+    Raises LawError that names the file, and the line of what cannot be read: for another robot, law or links,
+    unknown or missing keys, and values that are no finite numbers, too few or too many, or out of bounds.
     """
 def save_estimates(path: str | os.PathLike[str], configuration: Configuration, snapshot: Snapshot) -> None:
     """

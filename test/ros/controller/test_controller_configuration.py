@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -32,35 +31,6 @@ def test_without_a_file_the_estimates_are_the_library_s(configuration: Configura
     assert load_estimates("", configuration) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("robot: ur5", "a.yaml: 'law' is missing"),
-        ("[1, 2]", "no mapping; valid: a file of ~/save_estimates"),
-        ("", "no mapping"),
-        ("a: [", "a.yaml:1: .*; valid: a file of ~/save_estimates"),
-        ("\x00", "a.yaml: .*; valid: a file of ~/save_estimates"),
-        ("a: " + "[" * 50 + "]" * 50, "the nesting is too deep"),
-    ],
-)
-def test_a_broken_file_is_refused(configuration: Configuration, tmp_path: Path, text: str, reason: str) -> None:
-    (tmp_path / "a.yaml").write_text(text)
-    with pytest.raises(ThunderError, match=reason):
-        load_estimates(str(tmp_path / "a.yaml"), configuration)
-
-
-def test_a_file_without_text_is_refused(configuration: Configuration, tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(ThunderError, match=r"a\.yaml:1: the file is no UTF-8 text"):
-        load_estimates(str(tmp_path / "a.yaml"), configuration)
-
-
-def test_a_pipe_is_refused_at_once(configuration: Configuration, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.yaml")
-    with pytest.raises(ThunderError, match=r"a\.yaml: the file cannot be read \(it is no regular file"):
-        load_estimates(str(tmp_path / "a.yaml"), configuration)
-
-
 def test_a_missing_file_is_named(configuration: Configuration, tmp_path: Path) -> None:
-    with pytest.raises(ThunderError, match=r"a\.yaml: the file cannot be read \(No such file"):
+    with pytest.raises(ThunderError, match=r"a\.yaml: cannot be read"):
         load_estimates(str(tmp_path / "a.yaml"), configuration)

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
@@ -27,50 +25,11 @@ Names links_of(const PyLibrary& library, const std::string& law) {
   return tuple_of(estimated_links(library.data(), library.get()->law(law)));
 }
 
-/// Every element as one kind; none if one is of another.
-template <class Value, class Read>
-std::optional<std::vector<Value>> list_of(const py::sequence& items, Read read) {
-  std::vector<Value> values;
-  for (const py::handle item : items) {
-    const std::optional<Value> value = read(item);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  return values;
-}
-
-std::optional<std::string> text_from(const py::handle& item) {
-  if (!py::isinstance<py::str>(item)) return std::nullopt;
-  return py::cast<std::string>(item);
-}
-
-/// A number of Python; one too large for a double is infinite.
-std::optional<double> number_from(const py::handle& item) {
-  const bool is_number = py::isinstance<py::float_>(item) || py::isinstance<py::int_>(item);
-  if (!is_number || py::isinstance<py::bool_>(item)) return std::nullopt;
-  const double value = PyFloat_AsDouble(item.ptr());
-  if (!PyErr_Occurred()) return value;
-  PyErr_Clear();
-  return INFINITY;
-}
-
-DocumentValue document_value(const py::handle& value) {
-  if (const auto text = text_from(value)) return *text;
-  if (py::isinstance<py::list>(value)) {
-    const auto items = py::reinterpret_borrow<py::sequence>(value);
-    if (const auto texts = list_of<std::string>(items, text_from)) return *texts;
-    if (const auto numbers = list_of<double>(items, number_from)) return *numbers;
-  }
-  return OtherValue{py::repr(value)};
-}
-
 using Estimates = py::typing::Dict<py::str, py::array_t<double>>;
 
-Estimates read_document(const Values& document, const PyConfiguration& configuration, const std::string& where) {
-  Document read;
-  for (const auto& [key, value] : document) read[py::str(key)] = document_value(value);
+Estimates read(const Path& path, const PyConfiguration& configuration) {
   Estimates estimates;
-  for (const auto& [name, values] : read_estimates(read, configuration, where)) {
+  for (const auto& [name, values] : read_estimates(path_from(path), configuration)) {
     estimates[py::str(name)] = vector_of(values);
   }
   return estimates;
@@ -95,10 +54,10 @@ void bind_estimates(py::module_& module) {
   module.def("estimated_links", &links_of, py::arg("library"), py::arg("law"),
              "Names of the links whose parameters the law estimates, in the order of its state.\n\n"
              "None if it estimates none. Raises NameNotFoundError for a law that is not there.");
-  module.def("read_estimates", &read_document, py::arg("document"), py::arg("configuration"), py::arg("where"),
-             "Check what a file of estimates holds, as a YAML library has read it; flat values by state entry.\n\n"
-             "`where` names the file in errors. Raises LawError for another robot, law or links, unknown or missing\n"
-             "keys, and values that are no numbers, too few or too many, not finite or out of bounds.");
+  module.def("read_estimates", &read, py::arg("path"), py::arg("configuration"),
+             "Read a file of estimates; flat values by state entry.\n\n"
+             "Raises LawError that names the file, and the line of what cannot be read: for another robot, law or links,\n"
+             "unknown or missing keys, and values that are no finite numbers, too few or too many, or out of bounds.");
   module.def("save_estimates", &save, py::arg("path"), py::arg("configuration"), py::arg("snapshot"),
              "Write the estimates of a snapshot, in SI units; the file is replaced in one step.\n\n"
              "Raises LawError if it cannot be written; what was there before is left then.");

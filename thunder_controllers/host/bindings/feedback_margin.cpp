@@ -10,8 +10,8 @@ namespace {
 
 using Matrix = py::array_t<double>;
 
-Matrix matrix_of(const Eigen::MatrixXd& values) {
-  const py::ssize_t row = sizeof(double), n = values.rows();
+Matrix matrix_of(const std::vector<double>& values, py::ssize_t n) {
+  const py::ssize_t row = sizeof(double);
   return Matrix({n, n}, {row, row * n}, values.data());
 }
 
@@ -30,7 +30,8 @@ py::typing::Tuple<Matrix, Matrix, Matrix> feedback_at(RestingLaw& law, const Arr
   if (!found) {
     throw HostError(ErrorKind::law, "a step gives values that are not finite", "feedback: q", "another pose or gains");
   }
-  return py::make_tuple(matrix_of(found->position), matrix_of(found->velocity), matrix_of(found->effort));
+  const py::ssize_t n = pose.size();
+  return py::make_tuple(matrix_of(found->position, n), matrix_of(found->velocity, n), matrix_of(found->effort, n));
 }
 
 void set_gain(RestingLaw& law, const std::string& name, const ArrayLike& values) {

@@ -25,13 +25,19 @@ const char* class_name(ErrorKind kind) {
   return "LawError";
 }
 
+/// Bytes of a file that are no UTF-8 are shown as such, and do not hide the error.
+py::object text_of(const std::string& text) {
+  const auto size = static_cast<py::ssize_t>(text.size());
+  return py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(text.data(), size, "backslashreplace"));
+}
+
 void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const HostError& error) {
     const py::object type = py::module_::import("thunder_dynamics.errors").attr(class_name(error.kind()));
-    const py::object valid = error.valid().empty() ? py::object(py::none()) : py::object(py::str(error.valid()));
-    const py::object value = type(error.wrong(), py::arg("where") = error.where(), py::arg("valid") = valid);
+    const py::object valid = error.valid().empty() ? py::object(py::none()) : text_of(error.valid());
+    const py::object value = type(text_of(error.wrong()), py::arg("where") = text_of(error.where()), py::arg("valid") = valid);
     PyErr_SetObject(type.ptr(), value.ptr());
   }
 }

@@ -36,7 +36,7 @@ py::typing::Tuple<Matrix, Matrix> follow(Follower& follower, const ArrayLike& st
     const double* sample = samples.data(k, 0);
     follower.approach(q.data(), sample);
     std::copy_n(follower.left().begin(), rows, left.mutable_data(k, 0));
-    DifferentialIk::Twist twist;
+    PoseFollower::Twist twist;
     std::copy_n(sample + layout.velocity, twist.size(), twist.begin());
     const std::vector<double>& velocity = follower.velocity(q.data(), twist);
     std::copy(velocity.begin(), velocity.end(), velocities.mutable_data(k, 0));

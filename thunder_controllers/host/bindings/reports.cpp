@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
-#include "thunder/host/law/excitation.hpp"
-#include "thunder/host/reference/distance.hpp"
-#include "thunder/host/safety/health.hpp"
+#include "thunder/host/report/excitation.hpp"
+#include "thunder/host/report/tracking_error.hpp"
+#include "thunder/host/report/health.hpp"
 
 namespace thunder::python {
 namespace {

@@ -74,7 +74,9 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       limits(limits_of(options, library->data())),
       gains(library->law(law_name), gain_values),
       measurements(library->law(law_name)),
-      reference(library, library->law(law_name), options, limits),
+      channel(library->law(law_name), library->n_joints()),
+      writer(library, library->law(law_name), options, limits, channel),
+      reference(library, library->law(law_name), options, limits, channel),
       law(library, library->law(law_name), initial),
       monitor(options, limits),
       inertia(library),
@@ -209,7 +211,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
 void Controller::deactivate() {
   require(Lifecycle::active, "deactivate");
   lifecycle_.store(Lifecycle::inactive, std::memory_order_release);
-  parts_->reference.hold();
+  parts_->writer.hold();
 }
 
 void Controller::begin_stop() {
@@ -222,44 +224,44 @@ void Controller::set_measurement(const std::string& name, const std::vector<doub
 }
 
 void Controller::set_reference(const double* values, int size, std::optional<double> due) {
-  parts("set_reference").reference.write(values, size, due);
+  parts("set_reference").writer.write(values, size, due);
 }
 
 void Controller::set_reference_entry(const std::string& name, const std::vector<double>& values) {
-  parts("set_reference_entry").reference.write_entry(name, values);
+  parts("set_reference_entry").writer.write_entry(name, values);
 }
 
-void Controller::hold_reference() { parts("hold_reference").reference.hold(); }
+void Controller::hold_reference() { parts("hold_reference").writer.hold(); }
 
 void Controller::set_motion_limits(const MotionLimits& limits) {
-  parts("set_motion_limits").reference.set_limits(limits);
+  parts("set_motion_limits").writer.set_limits(limits);
 }
 
 MotionPlan Controller::plan_move_to_pose(const double position[3], const double orientation_xyzw[4]) {
   require(Lifecycle::active, "move_to_pose");
-  return parts_->reference.plan(position, orientation_xyzw);
+  return parts_->writer.plan(position, orientation_xyzw);
 }
 
 MotionPlan Controller::plan_follow(const std::vector<TimedPose>& points) {
   require(Lifecycle::active, "follow");
-  return parts_->reference.plan(points);
+  return parts_->writer.plan(points);
 }
 
 MotionPlan Controller::plan_follow(const std::vector<TimedJoints>& points) {
   require(Lifecycle::active, "follow");
-  return parts_->reference.plan(points);
+  return parts_->writer.plan(points);
 }
 
 MotionPlan Controller::plan_trace(const Figure& figure) {
   require(Lifecycle::active, "trace");
-  return parts_->reference.plan(figure);
+  return parts_->writer.plan(figure);
 }
 
-void Controller::rehearse(const MotionPlan& plan) { parts_->reference.rehearse(plan); }
+void Controller::rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
 
 void Controller::begin(MotionPlan plan) {
   require(Lifecycle::active, "motion");
-  parts_->reference.begin(std::move(plan));
+  parts_->writer.begin(std::move(plan));
 }
 
 void Controller::start(MotionPlan plan) {
@@ -269,7 +271,7 @@ void Controller::start(MotionPlan plan) {
 
 void Controller::stop_motion() {
   require(Lifecycle::active, "stop_motion");
-  parts_->reference.stop();
+  parts_->writer.stop();
 }
 
 std::vector<double> Controller::checked_gains(const NamedValues& gains) const {

@@ -45,6 +45,13 @@ std::vector<double> pose_within(const Limits& limits, int index) {
   return q;
 }
 
+/// The joint that does most of a mode.
+int joint_of(const Eigen::MatrixXd& damping, const Eigen::VectorXcd& v, double sign) {
+  Eigen::Index joint = 0;
+  (sign * v.conjugate().cwiseProduct(damping * v).real()).maxCoeff(&joint);
+  return static_cast<int>(joint);
+}
+
 /// The initial state, but for the estimates: moments of inertia are at the state's upper bounds, where it has any. Not
 /// the mass: gravity shows what is wrong with it, and nothing shows a moment at rest.
 std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
@@ -120,7 +127,7 @@ RestingLaw::RestingLaw(const std::shared_ptr<const Library>& library, const std:
       gains_(std::move(gains)),
       posture_(entry_if_any(library->law(law).gains, kPosture)),
       law_(library, library->law(law), initial_state),
-      reference_(library, library->law(law), options, limits_),
+      place_(library, library->law(law)),
       inertia_(library, "M", library->n_joints() * library->n_joints()),
       gravity_(library, "G", library->n_joints()),
       qd_(limits_.effort.size(), 0.0),
@@ -175,50 +182,44 @@ void RestingLaw::look(const std::vector<double>& q, FeedbackMargin& fastest) {
   if (!inertia_.evaluate(q.data()) || !hold(q) || !differentiate(held, qd_, velocity_)) return;
   const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
   if (factor.info() != Eigen::Success) return;
-  const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(-velocity_));
+  const Eigen::MatrixXd damping = -Eigen::Map<const Eigen::MatrixXd>(velocity_.data(), n, n);
+  const Eigen::EigenSolver<Eigen::MatrixXd> found(factor.solve(damping));
   if (found.info() != Eigen::Success || !found.eigenvalues().allFinite()) return;
   Eigen::Index fast = 0, slow = 0;
   const double share = dt_ * found.eigenvalues().real().maxCoeff(&fast);
   const double least = dt_ * found.eigenvalues().real().minCoeff(&slow);
-  if (share > fastest.share) fastest = {share, joint_of(found.eigenvectors().col(fast), 1.0), q};
+  if (share > fastest.share) fastest = {share, joint_of(damping, found.eigenvectors().col(fast), 1.0), q};
   if (least < std::min(-kAddsEnergy * std::abs(share), adding_ ? adding_->share : 0.0)) {
-    adding_ = {least, joint_of(found.eigenvectors().col(slow), -1.0), q};
+    adding_ = {least, joint_of(damping, found.eigenvectors().col(slow), -1.0), q};
   }
-}
-
-/// The joint that does most of a mode.
-int RestingLaw::joint_of(const Eigen::VectorXcd& v, double sign) const {
-  Eigen::Index joint = 0;
-  (-sign * v.conjugate().cwiseProduct(velocity_ * v).real()).maxCoeff(&joint);
-  return static_cast<int>(joint);
 }
 
 bool RestingLaw::hold(const std::vector<double>& q) {
   if (posture_) std::copy(q.begin(), q.end(), gains_.begin() + posture_->offset);
   law_.reset(true);
-  if (!gravity_.evaluate(q.data()) || !reference_.restart(q.data())) return false;
+  if (!gravity_.evaluate(q.data()) || !place_.find(q.data())) return false;
   std::copy_n(gravity_.result(), applied_effort_.size(), applied_effort_.begin());
   return true;
 }
 
 bool RestingLaw::step(const std::vector<double>& q) {
-  return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), reference_.values().data(),
+  return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), place_.values().data(),
                     gains_.data(), dt_});
 }
 
 /// ∂τ of the step at q by one of its inputs, which is changed and then as before.
-bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& input, Eigen::MatrixXd& slope) {
-  const auto n = static_cast<Eigen::Index>(q.size());
-  slope.setZero(n, n);
-  for (Eigen::Index joint = 0; joint < n; ++joint) {
-    double& value = input[static_cast<std::size_t>(joint)];
+bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& input, std::vector<double>& slope) {
+  const std::size_t n = q.size();
+  slope.assign(n * n, 0.0);
+  for (std::size_t joint = 0; joint < n; ++joint) {
+    double& value = input[joint];
     const double before = value;
     for (const double sign : {-1.0, 1.0}) {
       value = before + sign * kDifference;
       const bool is_finite = step(q);
       value = before;
       if (!is_finite) return false;
-      slope.col(joint) += sign / (2.0 * kDifference) * Eigen::Map<const Eigen::VectorXd>(law_.effort(), n);
+      for (std::size_t i = 0; i < n; ++i) slope[joint * n + i] += sign / (2.0 * kDifference) * law_.effort()[i];
     }
   }
   return true;

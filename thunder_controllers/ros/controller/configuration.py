@@ -22,9 +22,7 @@ from thunder_controllers.host import (
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_dynamics.errors import RobotFileError, ThunderError
-from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.errors import ThunderError
 
 FloatArray = NDArray[np.float64]
 
@@ -130,14 +128,7 @@ def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatAr
     Raises:
         ThunderError: if it cannot be read, is no such file, or belongs to another robot, law or links.
     """
-    if not file:
-        return {}
-    path = resolve(file)
-    try:
-        document = parse_yaml(read_text(path), str(path))
-    except RobotFileError as error:
-        raise ConfigurationError(error.what, where=error.where, valid="a file of ~/save_estimates") from None
-    return read_estimates(document.data, configuration, str(path))
+    return read_estimates(resolve(file), configuration) if file else {}
 
 
 def make_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@
 
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/priority_mutex.hpp"
-#include "thunder/host/safety/health.hpp"
+#include "thunder/host/report/health.hpp"
 #include "thunder/host/session.hpp"
 
 namespace thunder_controllers {

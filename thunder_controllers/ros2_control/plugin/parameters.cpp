@@ -12,7 +12,6 @@
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
-#include "yaml_document.hpp"
 
 namespace thunder_controllers {
 namespace {
@@ -196,8 +195,7 @@ fs::path estimates_path(const Parameters& parameters, const thunder::Configurati
 
 NamedValues first_estimates(const Parameters& parameters, const thunder::Configuration& configuration) {
   if (parameters.estimates_file.empty()) return {};
-  const std::string path = resolve_path(parameters.estimates_file).string();
-  return thunder::read_estimates(read_document(path), configuration, path);
+  return thunder::read_estimates(resolve_path(parameters.estimates_file), configuration);
 }
 
 LiveParameters::LiveParameters(Node node) : node_(std::move(node)) {}

@@ -14,16 +14,10 @@ target_compile_features(thunder_adaptive_controller PRIVATE cxx_std_17)
 target_compile_options(thunder_adaptive_controller PRIVATE -Wall -Wextra)
 target_link_options(thunder_adaptive_controller PRIVATE LINKER:--no-undefined)  # or it would show when it is loaded
 target_include_directories(thunder_adaptive_controller PRIVATE ${ros2_control_folder}/plugin)
-if(TARGET yaml-cpp::yaml-cpp)
-  set(yaml_cpp yaml-cpp::yaml-cpp)
-else()
-  set(yaml_cpp yaml-cpp)  # before 0.8
-endif()
 target_link_libraries(thunder_adaptive_controller PRIVATE
   thunder_host thunder_adaptive_controller_parameters
   ament_index_cpp::ament_index_cpp controller_interface::controller_interface
   hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp rclcpp_lifecycle::rclcpp_lifecycle
-  ${yaml_cpp}
   ${control_msgs_TARGETS} ${diagnostic_msgs_TARGETS} ${geometry_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${std_srvs_TARGETS}
   ${trajectory_msgs_TARGETS})
 

@@ -8,8 +8,8 @@
 #include "inputs.hpp"
 #include "outputs.hpp"
 #include "parameters.hpp"
-#include "thunder/host/law/excitation.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/report/excitation.hpp"
+#include "thunder/host/report/tracking_error.hpp"
 #include "thunder/host/session.hpp"
 
 namespace thunder_controllers {

@@ -9,21 +9,183 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <system_error>
 
 #include "thunder/host/error.hpp"
 
 namespace thunder {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kRobot = "robot";
 constexpr const char* kLaw = "law";
 constexpr const char* kLinks = "links";
+constexpr const char* kSaved = "a file of ~/save_estimates";
+constexpr std::uintmax_t kLargestFile = 4 << 20;  // [byte] estimates of a robot of 70 joints take a hundredth of it
 
 [[noreturn]] void refuse(const std::string& wrong, const std::string& where, const std::string& valid) {
   throw HostError(ErrorKind::law, wrong, where, valid);
+}
+
+std::string in_quotes(const std::string& text) { return "'" + text + "'"; }
+
+/// What a key has: one text, or a list of them; a quoted text is no number.
+struct Value {
+  bool is_list = false;
+  std::vector<std::string> texts = {};
+  std::vector<bool> are_quoted = {};
+};
+using Document = std::map<std::string, Value>;
+
+/// Reads a document from its text.
+class Reader {
+ public:
+  Reader(std::string text, std::string path) : text_(std::move(text)), path_(std::move(path)) {}
+
+  Document read() {
+    Document document;
+    while (skip_blank()) {
+      Value key;
+      if (!is_at_line_start()) wrong("a key must begin its line");
+      read_text(key, ":");
+      if (peek() != ':' || !(is_end(at_ + 1) || is_space(text_[at_ + 1]))) wrong("no 'key: value'");
+      ++at_;
+      if (!document.emplace(key.texts[0], read_value()).second) wrong(in_quotes(key.texts[0]) + " stands twice");
+    }
+    if (document.empty()) refuse("no mapping", path_, kSaved);
+    return document;
+  }
+
+ private:
+  static bool is_space(char c) { return c == ' ' || c == '\r' || c == '\n'; }
+  bool is_end(std::size_t at) const { return at >= text_.size(); }
+  char peek() const { return is_end(at_) ? '\n' : text_[at_]; }
+  bool is_at_line_start() const { return at_ == 0 || text_[at_ - 1] == '\n'; }
+
+  [[noreturn]] void wrong(const std::string& what) const {
+    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size()));
+    refuse(what, path_ + ":" + std::to_string(1 + std::count(text_.begin(), end, '\n')), kSaved);
+  }
+
+  /// To the next sign that says something, comments left out: on this line, or on any. False where there is none.
+  bool skip_blank(bool stays_on_line = false) {
+    while (!is_end(at_)) {
+      const bool begins_comment = text_[at_] == '#' && (at_ == 0 || is_space(text_[at_ - 1]));
+      if (begins_comment) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (!is_space(text_[at_]) || (stays_on_line && text_[at_] == '\n')) {
+        break;
+      } else {
+        ++at_;
+      }
+    }
+    return !is_end(at_) && text_[at_] != '\n';
+  }
+
+  /// A text that is quoted, or that ends at one of these signs, a comment or the end of the line.
+  void read_text(Value& value, const char* ends) {
+    const bool is_quoted = peek() == '"' || peek() == '\'';
+    std::string text;
+    if (is_quoted) {
+      read_quoted(text);
+    } else {
+      for (; peek() != '\n' && !std::strchr(ends, peek()); ++at_) {
+        if (peek() == '#' && is_space(text_[at_ - 1])) break;
+        text += peek();
+      }
+      while (!text.empty() && is_space(text.back())) text.pop_back();
+      const bool is_item = text == "-" || text.substr(0, 2) == "- ";
+      if (text.empty() || is_item || std::strchr("[]{}&*!|>%@`", text[0])) wrong("no text or number");
+    }
+    value.texts.push_back(text);
+    value.are_quoted.push_back(is_quoted);
+    skip_blank(true);
+  }
+
+  void read_quoted(std::string& text) {
+    const char quote = text_[at_++];
+    for (; peek() != '\n'; ++at_) {
+      if (peek() == quote) {
+        ++at_;
+        if (quote == '"' || peek() != quote) return;  // in single quotes two of them are one
+      } else if (quote == '"' && peek() == '\\') {
+        ++at_;
+        if (peek() == 'x') {
+          unsigned code = 0;
+          const std::string digits = text_.substr(at_ + 1, 2);
+          const char* end = digits.data() + digits.size();
+          const bool is_number = digits.size() == 2 && std::from_chars(digits.data(), end, code, 16).ptr == end;
+          if (!is_number || code > 127) wrong("an unknown escape");
+          text += static_cast<char>(code);
+          at_ += 2;
+          continue;
+        }
+        if (peek() != '"' && peek() != '\\') wrong("an unknown escape");
+      }
+      text += peek();
+    }
+    wrong("a quote has no end");
+  }
+
+  Value read_value() {
+    Value value;
+    if (!skip_blank(true)) {
+      value.is_list = true;
+      while (skip_blank() && peek() == '-' && !is_end(at_ + 1) && is_space(text_[at_ + 1])) {
+        ++at_;
+        if (!skip_blank(true)) wrong("an empty item");
+        read_text(value, "");
+        if (peek() != '\n') wrong("more than a text or number");
+      }
+      if (value.texts.empty()) wrong("a key without a value");
+      return value;
+    }
+    if (peek() == '[') {
+      value.is_list = true;
+      read_list(value);
+    } else {
+      read_text(value, "");
+    }
+    if (skip_blank(true)) wrong("more than one value");
+    return value;
+  }
+
+  void read_list(Value& value) {
+    ++at_;
+    while (skip_blank() && peek() != ']') {
+      read_text(value, ",]");
+      skip_blank();
+      if (peek() == ',') {
+        ++at_;
+      } else if (peek() != ']') {
+        wrong("a list has no end");
+      }
+    }
+    if (peek() != ']') wrong("a list has no end");
+    ++at_;
+  }
+
+  std::string text_;
+  std::string path_;
+  std::size_t at_ = 0;
+};
+
+Document read_document(const fs::path& path) {
+  // A pipe would be waited for, and a device never ends.
+  std::error_code missing;
+  if (!fs::is_regular_file(path, missing)) refuse("cannot be read: there is no regular file", path.string(), kSaved);
+  if (fs::file_size(path, missing) > kLargestFile) refuse("is too large", path.string(), kSaved);
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) refuse("cannot be read", path.string(), kSaved);
+  return Reader(std::move(text), path.string()).read();
 }
 
 /// The entries of the state that are estimates.
@@ -35,52 +197,42 @@ std::vector<const thunder_entry*> estimates_of(const thunder_law& law) {
   return entries;
 }
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
-
-std::string shown(const DocumentValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
-  if (const auto* names = std::get_if<std::vector<std::string>>(&value)) return "[" + join(*names) + "]";
-  if (const auto* other = std::get_if<OtherValue>(&value)) return other->text;
-  return "a list of numbers";
+std::string shown(const Value& value) {
+  return value.is_list ? "[" + (value.texts.empty() ? "" : join(value.texts)) + "]" : in_quotes(value.texts[0]);
 }
 
 void check_keys(const Document& document, const std::vector<std::string>& known, const std::string& where) {
   for (const auto& [key, value] : document) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      refuse("unknown key " + quoted(key), where, join(known));
+      refuse("unknown key " + in_quotes(key), where, join(known));
     }
   }
   for (const std::string& name : known) {
-    if (document.count(name) == 0) refuse(quoted(name) + " is missing", where, join(known));
+    if (document.count(name) == 0) refuse(in_quotes(name) + " is missing", where, join(known));
   }
 }
 
-void check_owner(const Document& document, const char* key, const DocumentValue& expected, const std::string& where) {
-  const DocumentValue& value = document.at(key);
-  const bool is_equal = std::visit(
-      [&](const auto& wanted) {
-        using Kind = std::decay_t<decltype(wanted)>;
-        if constexpr (std::is_same_v<Kind, OtherValue>) return false;
-        else return std::holds_alternative<Kind>(value) && std::get<Kind>(value) == wanted;
-      },
-      expected);
-  if (!is_equal) refuse(std::string(key) + " is " + shown(value), where, shown(expected));
+void check_owner(const Document& document, const char* key, const Value& expected, const std::string& where) {
+  const Value& value = document.at(key);
+  if (value.is_list == expected.is_list && value.texts == expected.texts) return;
+  refuse(std::string(key) + " is " + shown(value), where, shown(expected));
 }
 
-std::vector<double> numbers(const DocumentValue& value, const thunder_entry& entry, const std::string& where) {
+std::vector<double> numbers(const Value& value, const thunder_entry& entry, const std::string& where) {
   const auto size = static_cast<std::size_t>(entry_size(entry));
-  const auto* names = std::get_if<std::vector<std::string>>(&value);
-  const auto* values = std::get_if<std::vector<double>>(&value);
-  if (!values && !(names && names->empty())) refuse("no list of numbers", where, std::to_string(size) + " numbers");
-  const std::size_t count = values ? values->size() : 0;
-  if (count != size) refuse(std::to_string(count) + " values", where, std::to_string(size));
-  if (!all_finite(values->data(), static_cast<int>(size))) refuse("a value is not finite", where, "numbers");
+  if (!value.is_list) refuse("no list of numbers", where, std::to_string(size) + " numbers");
+  if (value.texts.size() != size) refuse(std::to_string(value.texts.size()) + " values", where, std::to_string(size));
+  std::vector<double> found;
   for (std::size_t k = 0; k < size; ++k) {
-    if (entry.lower[k] <= (*values)[k] && (*values)[k] <= entry.upper[k]) continue;
-    refuse("element " + std::to_string(k) + " is " + format((*values)[k]), where,
-           format(entry.lower[k]) + " to " + format(entry.upper[k]));
+    const std::optional<double> number = value.are_quoted[k] ? std::nullopt : parse_number(value.texts[k]);
+    if (!number) refuse(in_quotes(value.texts[k]) + " is no finite number", where, std::to_string(size) + " numbers");
+    if (!(entry.lower[k] <= *number && *number <= entry.upper[k])) {
+      refuse("element " + std::to_string(k) + " is " + format(*number), where,
+             format(entry.lower[k]) + " to " + format(entry.upper[k]));
+    }
+    found.push_back(*number);
   }
-  return *values;
+  return found;
 }
 
 /// The shortest text that is this number, with a point: YAML 1.1 takes 1e-05 for a word.
@@ -148,23 +300,6 @@ int replace(const std::filesystem::path& path, const std::string& text) {
   return reason;
 }
 
-}  // namespace
-
-NamedValues read_estimates(const Document& document, const Configuration& configuration, const std::string& where) {
-  const std::vector<const thunder_entry*> entries = estimates_of(configuration.law_data());
-  std::vector<std::string> known = {kRobot, kLaw, kLinks};
-  for (const thunder_entry* entry : entries) known.emplace_back(entry->name);
-  check_keys(document, known, where);
-  check_owner(document, kRobot, configuration.robot(), where);
-  check_owner(document, kLaw, configuration.law, where);
-  check_owner(document, kLinks, configuration.links, where);
-  NamedValues values;
-  for (const thunder_entry* entry : entries) {
-    values[entry->name] = numbers(document.at(entry->name), *entry, where + ": " + entry->name);
-  }
-  return values;
-}
-
 std::string estimates_text(const Configuration& configuration, const std::vector<double>& state) {
   std::string text = std::string(kRobot) + ": " + name_text(configuration.robot()) + "\n";
   text += std::string(kLaw) + ": " + name_text(configuration.law) + "\n";
@@ -175,7 +310,26 @@ std::string estimates_text(const Configuration& configuration, const std::vector
   return text;
 }
 
-void save_estimates(const std::filesystem::path& path, const Configuration& configuration,
+}  // namespace
+
+NamedValues read_estimates(const fs::path& path, const Configuration& configuration) {
+  const Document document = read_document(path);
+  const std::string where = path.string();
+  const std::vector<const thunder_entry*> entries = estimates_of(configuration.law_data());
+  std::vector<std::string> known = {kRobot, kLaw, kLinks};
+  for (const thunder_entry* entry : entries) known.emplace_back(entry->name);
+  check_keys(document, known, where);
+  check_owner(document, kRobot, {false, {configuration.robot()}}, where);
+  check_owner(document, kLaw, {false, {configuration.law}}, where);
+  check_owner(document, kLinks, {true, configuration.links}, where);
+  NamedValues values;
+  for (const thunder_entry* entry : entries) {
+    values[entry->name] = numbers(document.at(entry->name), *entry, where + ": " + entry->name);
+  }
+  return values;
+}
+
+void save_estimates(const fs::path& path, const Configuration& configuration,
                     const std::vector<double>& state) {
   const int reason = replace(path, estimates_text(configuration, state));
   if (reason != 0) {

@@ -9,6 +9,7 @@
 #include "thunder/host/motion/pose_difference.hpp"
 
 namespace thunder {
+
 ReferenceDistance::ReferenceDistance(std::shared_ptr<const Library> library, const std::string& law)
     : law_(&library->law(law)), layout_(*law_, library->n_joints()) {
   if (!layout_.is_cartesian) return;
@@ -27,17 +28,6 @@ double ReferenceDistance::evaluate(const double* q, const double* reference) noe
   error_ = pose_difference(pose_->result(), PoseSample::from(layout_, reference));
   distance = norm({error_[0], error_[1], error_[2]});
   return uses_orientation_ ? std::max(distance, norm({error_[3], error_[4], error_[5]})) : distance;
-}
-
-void TrackingError::add(const Snapshot& snapshot) noexcept {
-  if (!snapshot.is_active || (snapshot.guards & kBlockingGuards) != 0) return;
-  largest_ = std::max(largest_.value_or(0.0), distance_.evaluate(snapshot.q.data(), snapshot.reference.data()));
-}
-
-std::optional<double> TrackingError::take() noexcept {
-  const std::optional<double> largest = largest_;
-  largest_.reset();
-  return largest;
 }
 
 }  // namespace thunder

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/reference/pose_follower.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <utility>
+
+#include "thunder/host/motion/pose_difference.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
 namespace {
@@ -12,14 +16,20 @@ constexpr double kConverged = 1e-6;   // [m, rad]
 constexpr int kMostSteps = 50;        // to one pose
 constexpr double kLongestStep = 0.2;  // [rad or m] of a joint
 constexpr double kDamping = 1e-6;     // [m²]
+constexpr double kDifference = 1e-6;  // [rad or m]
 
 }  // namespace
 
 PoseFollower::PoseFollower(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits)
-    : lower_(limits.position_lower),
+    : rows_(uses_orientation(law) ? 6 : 3),
+      lower_(limits.position_lower),
       upper_(limits.position_upper),
       distance_(library, law.name),
-      ik_(std::move(library), law, limits) {}
+      pose_(library, "T_0_ee", 16),
+      q_(lower_.size()),
+      jacobian_(lower_.size()),
+      free_(lower_.size()),
+      step_(lower_.size()) {}
 
 double PoseFollower::approach(double* q, const double* reference) noexcept {
   double left = distance_.evaluate(q, reference);
@@ -31,23 +41,75 @@ double PoseFollower::approach(double* q, const double* reference) noexcept {
   return left;
 }
 
-const std::vector<double>& PoseFollower::velocity(const double* q, const DifferentialIk::Twist& twist) noexcept {
-  ik_.find_jacobian(q);
-  ik_.solve_within_limits(twist, kDamping, 0.0);
-  return ik_.step();
+const std::vector<double>& PoseFollower::velocity(const double* q, const Twist& twist) noexcept {
+  find_jacobian(q);
+  solve_within_limits(twist, kDamping, 0.0);
+  return step_;
 }
 
 /// One step of damped least squares, with the joints in their limits. How far the fastest joint moves [rad or m].
 double PoseFollower::step(double* q) noexcept {
-  if (!ik_.find_jacobian(q)) return 0.0;
-  ik_.solve_within_limits(distance_.error(), kDamping, 0.0);
+  if (!find_jacobian(q)) return 0.0;
+  solve_within_limits(distance_.error(), kDamping, 0.0);
   double furthest = kConverged;
-  for (const double step : ik_.step()) furthest = std::max(furthest, std::abs(step));
+  for (const double value : step_) furthest = std::max(furthest, std::abs(value));
   const double share = std::min(1.0, kLongestStep / furthest);
   for (std::size_t i = 0; i < lower_.size(); ++i) {
-    q[i] = std::clamp(q[i] + share * ik_.step()[i], lower_[i], upper_[i]);
+    q[i] = std::clamp(q[i] + share * step_[i], lower_[i], upper_[i]);
   }
   return share * furthest;
+}
+
+double PoseFollower::left_over(const double* q, const Twist& x, double damping, double margin) noexcept {
+  return find_jacobian(q) ? solve_within_limits(x, damping, margin) : 1.0;
+}
+
+bool PoseFollower::find_jacobian(const double* q) noexcept {
+  std::copy_n(q, q_.size(), q_.begin());
+  if (!pose_.evaluate(q)) return false;
+  std::array<double, 16> here;
+  std::copy_n(pose_.result(), here.size(), here.begin());
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    q_[i] = q[i] + kDifference;
+    const bool is_finite = pose_.evaluate(q_.data());
+    q_[i] = q[i];
+    if (!is_finite) return false;
+    jacobian_[i] = pose_difference(here.data(), pose_.result());
+    for (double& value : jacobian_[i]) value /= kDifference;
+    std::fill(jacobian_[i].begin() + static_cast<std::ptrdiff_t>(rows_), jacobian_[i].end(), 0.0);
+  }
+  return true;
+}
+
+/// With J of find_jacobian. What it leaves over, see left_over.
+double PoseFollower::solve_within_limits(const Twist& x, double damping, double margin) noexcept {
+  std::copy(jacobian_.begin(), jacobian_.end(), free_.begin());
+  for (;;) {
+    const double left = solve(x, damping, free_);
+    bool is_free = true;
+    for (std::size_t i = 0; i < q_.size(); ++i) {
+      const bool leaves = (step_[i] > 0.0 && upper_[i] - q_[i] <= margin) ||
+                          (step_[i] < 0.0 && q_[i] - lower_[i] <= margin);
+      if (!leaves) continue;
+      free_[i].fill(0.0);
+      is_free = false;
+    }
+    if (is_free) return left;
+  }
+}
+
+double PoseFollower::solve(const Twist& x, double damping, const std::vector<Twist>& jacobian) noexcept {
+  using Vector = Eigen::Matrix<double, 6, 1>;
+  Vector wanted = Vector::Zero();
+  std::copy_n(x.begin(), rows_, wanted.data());
+  Eigen::Matrix<double, 6, 6> A = damping * Eigen::Matrix<double, 6, 6>::Identity();
+  for (const Twist& values : jacobian) {
+    const Eigen::Map<const Vector> column(values.data());
+    A += column * column.transpose();
+  }
+  const Vector y = A.ldlt().solve(wanted);
+  for (std::size_t i = 0; i < step_.size(); ++i) step_[i] = Eigen::Map<const Vector>(jacobian[i].data()).dot(y);
+  return wanted.isZero(0.0) ? 0.0 : damping * y.norm() / wanted.norm();  // x − JJᵀy = λ² y
 }
 
 }  // namespace thunder

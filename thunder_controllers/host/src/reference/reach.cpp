@@ -28,8 +28,8 @@ Reach::Reach(std::shared_ptr<const Library> library, const thunder_law& law, con
       distance_(library, law.name),
       before_(rows_) {
   if (law.reference_kind != THUNDER_REFERENCE_CARTESIAN) return;
-  ik_.emplace(std::move(library), law, limits);
-  rows_ = ik_->rows();
+  kinematics_.emplace(std::move(library), law, limits);
+  rows_ = kinematics_->rows();
 }
 
 void Reach::restart() noexcept {
@@ -58,7 +58,7 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
   }
   waited_ += dt;
   travel(q, dt);
-  return is_restless_ || (ik_ && is_unknown && waited_ > patience_ && now > kAlmostThere && is_at_boundary(q));
+  return is_restless_ || (kinematics_ && is_unknown && waited_ > patience_ && now > kAlmostThere && is_at_boundary(q));
 }
 
 /// In windows, for noise moves a joint to and fro with each measurement.
@@ -82,8 +82,7 @@ void Reach::judge_rest() noexcept {
 
 /// At the place that the distance was found for last.
 bool Reach::is_at_boundary(const double* q) noexcept {
-  return !ik_->find_jacobian(q) ||
-         !(ik_->solve_within_limits(distance_.error(), kDamping, kAtLimit) < kMostLeftOver);
+  return !(kinematics_->left_over(q, distance_.error(), kDamping, kAtLimit) < kMostLeftOver);
 }
 
 }  // namespace thunder

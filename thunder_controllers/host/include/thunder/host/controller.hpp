@@ -22,7 +22,8 @@
 #include "thunder/host/safety/soft_stops.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/port.hpp"
+#include "thunder/host/reference/follower.hpp"
+#include "thunder/host/reference/writer.hpp"
 #include "thunder/host/law/step_times.hpp"
 
 namespace thunder {
@@ -82,7 +83,7 @@ class Controller {
   /// Throws HostError(law) unless active.
   void begin_stop();
 
-  /// See ReferencePort and GainPort. All throw HostError(law) while unconfigured.
+  /// See ReferenceWriter and GainPort. All throw HostError(law) while unconfigured.
   void set_reference(const double* values, int size, std::optional<double> due = std::nullopt);
   void set_reference_entry(const std::string& name, const std::vector<double>& values);
   void hold_reference();
@@ -90,7 +91,7 @@ class Controller {
   /// back. Throws HostError(law) while unconfigured, and as check_limits does.
   void set_motion_limits(const MotionLimits& limits);
   /// Motions of the reference from the sample in effect; the last request wins, also over set_reference and
-  /// hold_reference. See ReferencePort. They throw HostError(law) unless active.
+  /// hold_reference. See ReferenceWriter. They throw HostError(law) unless active.
   void move_to_pose(const double position[3], const double orientation_xyzw[4]) {
     start(plan_move_to_pose(position, orientation_xyzw));
   }
@@ -159,7 +160,9 @@ class Controller {
     Limits limits;
     GainPort gains;
     MeasurementPort measurements;
-    ReferencePort reference;
+    ReferenceChannel channel;
+    ReferenceWriter writer;
+    ReferenceFollower reference;
     LawRunner law;
     MeasurementMonitor monitor;
     ArmInertia inertia;

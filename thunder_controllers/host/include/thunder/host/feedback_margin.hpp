@@ -3,7 +3,6 @@
 // Stability of a compiled law at rest: what its step makes of small errors, and whether a sampled loop bears it.
 #pragma once
 
-#include <Eigen/Core>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,7 @@
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/note.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/port.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -29,10 +28,10 @@ struct FeedbackMargin {
   std::vector<double> q;  ///< [rad or m] the pose
 };
 
-/// What a step makes of small errors: δτ = position δq + velocity δq̇ + effort δτ⁻, (n, n) each; τ⁻ is the effort of the
-/// step before. [N·m/rad, N·m·s/rad, 1, or their likes for sliding joints]
+/// What a step makes of small errors: δτ = position δq + velocity δq̇ + effort δτ⁻, (n, n) each, column-major; τ⁻ is the
+/// effort of the step before. [N·m/rad, N·m·s/rad, 1, or their likes for sliding joints]
 struct Feedback {
-  Eigen::MatrixXd position, velocity, effort;
+  std::vector<double> position, velocity, effort;
 };
 
 /// [periods] The delay that a loop should bear, and that the notes are about.
@@ -78,22 +77,21 @@ class RestingLaw {
  private:
   void sweep_joint(std::size_t joint, FeedbackMargin& fastest);
   void look(const std::vector<double>& q, FeedbackMargin& fastest);
-  int joint_of(const Eigen::VectorXcd& v, double sign) const;
   bool hold(const std::vector<double>& q);
   bool step(const std::vector<double>& q);
-  bool differentiate(std::vector<double>& q, std::vector<double>& input, Eigen::MatrixXd& slope);
+  bool differentiate(std::vector<double>& q, std::vector<double>& input, std::vector<double>& slope);
 
   Limits limits_;
   double dt_;
   std::vector<double> gains_;
   const thunder_entry* posture_;
   LawRunner law_;
-  ReferencePort reference_;
+  Place place_;
   PositionFunction inertia_, gravity_;
   std::vector<double> qd_;
   std::vector<double> applied_effort_;
   std::vector<double> measurements_;
-  Eigen::MatrixXd velocity_;  ///< ∂τ/∂q̇ at the pose that was looked at last
+  std::vector<double> velocity_;  ///< ∂τ/∂q̇ at the pose that was looked at last, as Feedback has it
   std::optional<FeedbackMargin> adding_;
 };
 

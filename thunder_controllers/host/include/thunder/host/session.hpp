@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "thunder/host/configuration.hpp"
+#include "thunder/host/law/configuration.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/freshness.hpp"
 #include "thunder/host/priority_mutex.hpp"

@@ -19,7 +19,7 @@ Quaternion checked_orientation(const double* orientation, const char* where);
 /// Check timed points and prepare the spline through them; `start` is the flat sample in effect, null if unknown.
 ///
 /// Columns are [p; quaternion], every quaternion being the nearer one to the one before, or q. Throws as
-/// ReferencePort::plan does. The points' values are not compared with bounds here.
+/// ReferenceWriter::plan does. The points' values are not compared with bounds here.
 std::shared_ptr<const SplineKnots> prepare_knots(const std::vector<TimedPose>& points, const SampleLayout& layout,
                                                  const double* start);
 std::shared_ptr<const SplineKnots> prepare_knots(const std::vector<TimedJoints>& points, const SampleLayout& layout,

@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "thunder/host/configuration.hpp"
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/motion/sample.hpp"
-#include "thunder/host/snapshot.hpp"
 
 namespace thunder {
 
@@ -37,22 +35,6 @@ class ReferenceDistance {
   bool uses_orientation_ = false;
   std::optional<PositionFunction> pose_;
   std::array<double, 6> error_{};
-};
-
-/// The largest distance from the reference among the steps that are shown, for reports. One thread at a time.
-class TrackingError {
- public:
-  /// Throws as ReferenceDistance does.
-  explicit TrackingError(const Configuration& configuration) : distance_(configuration.library, configuration.law) {}
-
-  /// A step that was not one of the law says nothing of the reference, and is passed over.
-  void add(const Snapshot& snapshot) noexcept;
-  /// [rad or m] Since the last call; none if no step was added.
-  std::optional<double> take() noexcept;
-
- private:
-  ReferenceDistance distance_;
-  std::optional<double> largest_;
 };
 
 }  // namespace thunder

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "thunder/host/reference/differential_ik.hpp"
 #include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/pose_follower.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -15,7 +15,7 @@ namespace thunder {
 /// Finds out that a reference at rest will not be reached; updating thread, allocates nothing.
 ///
 /// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience without
-/// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see DifferentialIk. An arm
+/// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see PoseFollower. An arm
 /// that is pushed away, or too weak, is not. Any reference is given up where the arm, without coming nearer, moves on for
 /// three times the patience and does not become calmer, as between two joint limits.
 class Reach {
@@ -45,7 +45,7 @@ class Reach {
   std::size_t rows_;  ///< of the task: n, 6, or 3 where the law leaves the orientation free
   double patience_;
   ReferenceDistance distance_;
-  std::optional<DifferentialIk> ik_;  ///< cartesian laws
+  std::optional<PoseFollower> kinematics_;  ///< cartesian laws
   std::vector<double> before_;        ///< q where the window began
   double nearest_ = std::numeric_limits<double>::infinity();
   double waited_ = 0.0;

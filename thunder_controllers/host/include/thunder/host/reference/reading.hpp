@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "thunder/host/configuration.hpp"
+#include "thunder/host/law/configuration.hpp"
 #include "thunder/host/motion/motion.hpp"
 
 namespace thunder {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/configuration.hpp"
+#include "thunder/host/law/configuration.hpp"
 
 #include <cstdlib>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/law/excitation.hpp"
+#include "thunder/host/report/excitation.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "thunder/host/configuration.hpp"
+#include "thunder/host/law/configuration.hpp"
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/snapshot.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/safety/health.hpp"
+#include "thunder/host/report/health.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "thunder/host/law/excitation.hpp"
+#include "thunder/host/report/excitation.hpp"
 #include "thunder/host/snapshot.hpp"
 
 namespace thunder {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "thunder/host/library/library.hpp"
+#include "thunder/host/motion/motion.hpp"
+#include "thunder/host/options.hpp"
+#include "thunder/host/reference/channel.hpp"
+#include "thunder/host/reference/place.hpp"
+#include "thunder/host/reference/reach.hpp"
+#include "thunder/host/reference/requested_motion.hpp"
+#include "thunder/host/reference/stream.hpp"
+#include "thunder/host/safety/limits.hpp"
+
+namespace thunder {
+
+/// What the updating thread found when it refreshed the reference.
+enum class ReferenceState {
+  fresh,   ///< As written, holding, or moving by request.
+  stale,   ///< Nothing was written for longer than the timeout: coming to rest, or resting after that.
+  failed,  ///< The place to hold could not be computed.
+};
+
+/// The reference of a law, which follows what the ReferenceWriter hands over; updating thread, allocates nothing.
+///
+/// Until something is written, and after a hold, it is the place where the robot is found. What is written is a stream,
+/// which may jump, see Stream; joint references are cut to the limits. Motions begin at the sample in effect and end at
+/// rest; their end is then held. What turns out not to be reached is given up, see Reach: the place where the robot is
+/// then is held, until something else is asked for, or the stream comes near it.
+class ReferenceFollower {
+ public:
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q). The channel outlives this.
+  ReferenceFollower(const std::shared_ptr<const Library>& library, const thunder_law& law, const Options& options,
+                    const Limits& limits, ReferenceChannel& channel);
+
+  /// At activation: take what was written; hold at q what was not. False if that place has no pose.
+  bool restart(const double* q) noexcept;
+  /// Take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
+  ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
+  /// The flat reference in effect.
+  const std::vector<double>& values() const noexcept { return values_; }
+  /// What it follows.
+  ReferenceSource source() const noexcept { return source_; }
+  /// Whether the last refresh has cut it to limits, or what is written is being approached.
+  bool is_limited() const noexcept { return is_limited_; }
+  /// Whether a stream is followed, and late, see Stream.
+  bool is_late() const noexcept { return source_ == ReferenceSource::stream && stream_.is_late(); }
+  /// Whether the reference was given up, see Reach.
+  bool is_given_up() const noexcept { return is_given_up_; }
+  /// Whether the robot does not even come to rest where it was held after that.
+  bool is_restless() const noexcept { return is_restless_; }
+
+ private:
+  static constexpr double kStreamMargins = 2.0;  ///< nearer to a limit, a soft stop would work against the law
+
+  void show(const double* q) noexcept;
+  bool capture(const double* q) noexcept;
+  void take_further() noexcept;
+  bool take(const double* q) noexcept;
+  void take_written(const ReferenceMessage& message) noexcept;
+  void move(ReferenceSource source) noexcept;
+  void follow_written(double t, double dt) noexcept;
+  void give_up(const double* q, double dt) noexcept;
+  bool cut(double margins, double* reference) const noexcept;
+
+  const thunder_law* law_;
+  SampleLayout layout_;
+  ReferenceChannel& channel_;
+  Place place_;
+  Limits limits_;
+  Stream stream_;
+  RequestedMotion motion_;
+  Reach reach_;
+  std::vector<double> values_;
+  std::vector<double> before_;  ///< the update before
+  std::vector<double> wanted_;  ///< what is written, before it is approached
+  bool is_new_ = false;            ///< what is written, and not yet followed
+  bool begins_on_stream_ = false;  ///< the sample of the activation is the reference, and no time has passed since
+  bool is_cut_ = false;            ///< what is written, to the limits
+  ReferenceSource source_ = ReferenceSource::hold;
+  std::uint64_t holds_taken_ = 0;
+  std::uint64_t motions_taken_ = 0;
+  std::uint64_t taken_ = 0;  ///< number of the request
+  bool has_moved_ = false;   ///< by a motion, since the place to hold was found
+  bool is_stale_ = false;
+  bool is_limited_ = false;
+  bool is_given_up_ = false;
+  bool is_restless_ = false;
+  std::optional<double> stamp_;
+};
+
+}  // namespace thunder

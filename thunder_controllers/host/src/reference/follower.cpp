@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/reference/follower.hpp"
+
+#include <algorithm>
+
+#include "thunder/host/library/signals.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kNear = 0.1;  // [m, rad] a stream that was given up is followed again from here
+
+}  // namespace
+
+ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& library, const thunder_law& law,
+                                     const Options& options, const Limits& limits, ReferenceChannel& channel)
+    : law_(&law),
+      layout_(law, library->n_joints()),
+      channel_(channel),
+      place_(library, law),
+      limits_(limits),
+      stream_(law, layout_, options, limits),
+      motion_(layout_),
+      reach_(library, law, limits, options.approach_patience),
+      values_(static_cast<std::size_t>(law.reference.size), 0.0),
+      before_(values_),
+      wanted_(values_) {}
+
+bool ReferenceFollower::restart(const double* q) noexcept {
+  channel_.messages.fetch();
+  take_further();
+  stamp_.reset();
+  is_given_up_ = is_limited_ = is_restless_ = false;
+  if (!capture(q)) return false;
+  std::copy(place_.values().begin(), place_.values().end(), values_.begin());
+  holds_taken_ = channel_.messages.value().holds;
+  motions_taken_ = channel_.messages.value().motions;
+  if (!take(q)) return false;
+  begins_on_stream_ = source_ == ReferenceSource::stream;
+  if (begins_on_stream_) cut(kStreamMargins, values_.data());
+  reach_.restart();
+  show(q);
+  return true;
+}
+
+ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, double timeout) noexcept {
+  std::copy(values_.begin(), values_.end(), before_.begin());
+  if (channel_.messages.fetch()) take_further();
+  if (channel_.messages.value().number != taken_) {
+    if (!take(q)) return ReferenceState::failed;
+    stamp_ = t;
+  }
+  if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
+  if (source_ == ReferenceSource::stream && t - *stamp_ > timeout) {
+    is_stale_ = true;
+    move(motion_.stop(channel_.messages.value().limits, values_.data()));
+  }
+  is_limited_ = false;
+  if (motion_.is_running()) {
+    move(motion_.advance(dt, channel_.messages.value(), values_.data()));
+    is_limited_ = cut(0.0, values_.data());
+  } else if (source_ == ReferenceSource::stream) {
+    follow_written(t, dt);
+  }
+  give_up(q, dt);
+  show(q);
+  return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
+}
+
+void ReferenceFollower::show(const double* q) noexcept {
+  ReferenceInEffect& slot = channel_.in_effect.slot();
+  std::copy(values_.begin(), values_.end(), slot.values.begin());
+  std::copy_n(q, slot.q.size(), slot.q.begin());
+  channel_.in_effect.publish();
+}
+
+/// Find the place to hold.
+bool ReferenceFollower::capture(const double* q) noexcept {
+  has_moved_ = false;
+  return place_.find(q);
+}
+
+/// Further entries are as written, whatever else is followed.
+void ReferenceFollower::take_further() noexcept {
+  const std::vector<double>& written = channel_.messages.value().values;
+  for (std::vector<double>* values : {&place_.values(), &wanted_, &values_}) {
+    std::copy(written.begin() + layout_.standard, written.end(), values->begin() + layout_.standard);
+  }
+}
+
+bool ReferenceFollower::take(const double* q) noexcept {
+  const ReferenceMessage& message = channel_.messages.value();
+  const bool is_sample = message.request == ReferenceMessage::Request::write && message.given != 0;
+  if (is_given_up_ && is_sample && reach_.distance(q, message.values.data()) > kNear) {
+    taken_ = message.number;
+    return true;
+  }
+  is_given_up_ = false;
+  if (message.holds != holds_taken_) {
+    if (!capture(q)) return false;
+    std::copy(place_.values().begin(), place_.values().end(), values_.begin());
+  } else if (has_moved_ || message.motions != motions_taken_) {
+    place_.copy(values_.data());
+  }
+  holds_taken_ = message.holds;
+  motions_taken_ = message.motions;
+  taken_ = message.number;
+  is_stale_ = false;
+  motion_.cancel();
+  if (message.request == ReferenceMessage::Request::write) {
+    take_written(message);
+  } else {
+    move(motion_.begin(message, values_.data()));
+  }
+  return true;
+}
+
+void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
+  for (int i = 0; i < law_->reference.n_entries; ++i) {
+    const thunder_entry& entry = law_->reference.entries[i];
+    const std::vector<double>& source = (message.given >> i) & 1u ? message.values : place_.values();
+    std::copy_n(source.begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
+  }
+  std::copy(wanted_.begin(), wanted_.end(), values_.begin());
+  if (source_ != ReferenceSource::stream) stream_.begin();
+  source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
+  is_new_ = true;
+}
+
+/// What a motion says of itself; after a lost stream the reference counts as stopping, at rest too.
+void ReferenceFollower::move(ReferenceSource source) noexcept {
+  has_moved_ = true;
+  source_ = is_stale_ ? ReferenceSource::stopping : source;
+}
+
+/// The stream, from the reference before, in before_.
+void ReferenceFollower::follow_written(double t, double dt) noexcept {
+  const ReferenceMessage& message = channel_.messages.value();
+  if (is_new_) {
+    is_cut_ = cut(kStreamMargins, wanted_.data());
+    const double since = begins_on_stream_ ? 0.0 : dt;
+    stream_.take(wanted_.data(), message.due.value_or(t), t, since, message.limits, before_.data());
+    is_new_ = begins_on_stream_ = false;
+  }
+  std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
+  stream_.advance(t, values_.data());
+  is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
+}
+
+/// Hold the place where the robot is, once it is known not to reach the reference. A place that it was found at, or that a
+/// motion has led to, can be reached, however far something pushes it away.
+void ReferenceFollower::give_up(const double* q, double dt) noexcept {
+  const bool is_streamed = source_ == ReferenceSource::stream;
+  const double* goal = is_streamed ? wanted_.data() : values_.data();
+  if (source_ == ReferenceSource::motion) {
+    reach_.restart();
+  } else if (is_given_up_) {
+    is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
+  } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && capture(q)) {
+    std::copy(place_.values().begin(), place_.values().end(), values_.begin());
+    is_limited_ = cut(kStreamMargins, values_.data()) || is_limited_;
+    motion_.cancel();
+    source_ = ReferenceSource::hold;
+    is_given_up_ = true;
+    reach_.restart();
+  }
+}
+
+/// Joint laws: cut a flat reference to the limits of position, velocity and acceleration, positions to so many margins
+/// before, see Limits; others stay as they are. Whether something was cut.
+bool ReferenceFollower::cut(double margins, double* reference) const noexcept {
+  bool has_cut = false;
+  const auto keep = [&has_cut](double& value, double lower, double upper) {
+    const double kept = std::clamp(value, lower, upper);
+    has_cut = has_cut || kept != value;
+    value = kept;
+  };
+  for (int i = 0; i < layout_.n_joints && !layout_.is_cartesian; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double margin = margins * limits_.position_margin[k];
+    keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
+    keep(reference[layout_.velocity + i], -limits_.velocity[k], limits_.velocity[k]);
+    keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);
+  }
+  return has_cut;
+}
+
+}  // namespace thunder
