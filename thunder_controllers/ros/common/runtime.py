@@ -45,7 +45,7 @@ EXIT_USAGE = 2
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 """For timers that must run while simulated time stands still."""
 
-NodeFactory = Callable[[], Node]
+NodeFactory = Callable[[], Node | list[Node]]
 
 
 class ArgumentError(ThunderError):
@@ -61,7 +61,7 @@ def run(
     """Make the nodes, spin them until a signal or a shutdown of the context, and clean up.
 
     Args:
-        factories: Called in order after `rclpy.init`; a node class without arguments is one.
+        factories: Called in order after `rclpy.init`, each for a node or several; a node class is one.
         enclave: Name below `ENCLAVES` of the process's SROS 2 enclave, unless the command line has one. It counts
             only where SROS 2 is switched on; see docs/security.md.
         arguments: Command line with ROS arguments; None: that of the process.
@@ -122,8 +122,10 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
     nodes: list[Node] = []
     try:
         for factory in factories:
-            nodes.append(factory())
-            executor.add_node(nodes[-1])
+            made = factory()
+            nodes += made if isinstance(made, list) else [made]
+        for node in nodes:
+            executor.add_node(node)
         spinner = Spinner(executor)
         signals.on_first(spinner.end)
         spinner.spin()

@@ -1,11 +1,11 @@
-"""Tells a Franka its load with SetLoad, which it accepts only while no controller moves it, and ends."""
+"""Tells a Franka its load with SetLoad, which it accepts only while no controller moves it, and ends. Needs franka_msgs."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import NoReturn
 
-import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -13,8 +13,7 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
-from thunder_controllers.ros.franka.services import SettingClient, import_franka_msgs, load_request
-from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.errors import ThunderError
 
 SERVICE = "service_server/set_load"
 """Of franka_hardware."""
@@ -26,8 +25,12 @@ ANSWER_TIMEOUT = 5.0
 """For the robot's answer [s]."""
 
 
+class FrankaError(ThunderError):
+    """The messages of a Franka are not there."""
+
+
 class SetLoadNode(Node):
-    """Asks the robot once, as soon as its service is there.
+    """Asks the robot once, as soon as its service is there, for a load without extent.
 
     Raises:
         ParameterError: if `load` is not four numbers with a mass.
@@ -39,38 +42,39 @@ class SetLoadNode(Node):
         super().__init__(names.SET_LOAD)
         given = DeclaredParameters(self)
         given.declare(node_parameters("franka", names.SET_LOAD))
-        self._load = _parse_load(given["load"])
-        self._timeout = given["timeout"]
-        _, services = import_franka_msgs("load", "start without a load")
-        self._service = SettingClient(self, services.SetLoad, SERVICE, ANSWER_TIMEOUT)
+        self._load: tuple[float, ...] = given["load"]
+        if len(self._load) != 4 or not self._load[0] > 0.0:
+            raise ParameterError(f"{list(self._load)} is no load", where="load", valid="mass above zero, x, y, z")
+        try:
+            self._kind = importlib.import_module("franka_msgs.srv").SetLoad
+        except ImportError:
+            valid = "source a workspace with franka_ros2 (branch jazzy), or start without a load"
+            raise FrankaError("franka_msgs cannot be imported", where="load", valid=valid) from None
+        self._client = self.create_client(self._kind, SERVICE)
         self._asks = self.create_timer(PERIOD, self._ask, clock=STEADY)
-        self.create_timer(self._timeout, self._give_up, clock=STEADY)
+        waited = f"still waiting for the service {SERVICE} after {given['timeout']:g} s"
+        self.create_timer(given["timeout"], lambda: self._fail(waited), clock=STEADY)
 
     def _ask(self) -> None:
-        if self._service.is_there:
-            self._asks.cancel()
-            self._service.request(lambda request: load_request(request, self._load)).add_done_callback(self._on_answer)
+        if not self._client.service_is_ready():
+            return
+        self._asks.cancel()
+        mass, *com = self._load
+        request = self._kind.Request(mass=mass, center_of_mass=com, load_inertia=[0.0] * 9)
+        self._client.call_async(request).add_done_callback(self._on_answer)
+        late = f"the load was not set: no answer from {SERVICE} within {ANSWER_TIMEOUT:g} s"
+        self.create_timer(ANSWER_TIMEOUT, lambda: self._fail(late), clock=STEADY)
 
     def _on_answer(self, outcome: Future) -> None:
-        reason = outcome.result()
-        if reason is None:
-            self.get_logger().info("the robot has its load")
-            raise SystemExit(EXIT_SUCCESS)
-        self._fail(f"the load was not set: {reason}")
-
-    def _give_up(self) -> None:
-        self._fail(f"still waiting for the service {SERVICE} after {self._timeout:g} s")
+        answer = outcome.result()
+        if not answer.success:
+            self._fail(f"the load was not set: the robot refused: {answer.error}")
+        self.get_logger().info("the robot has its load")
+        raise SystemExit(EXIT_SUCCESS)
 
     def _fail(self, reason: str) -> NoReturn:
         self.get_logger().fatal(reason)
         raise SystemExit(EXIT_FAILURE)
-
-
-def _parse_load(numbers: tuple[float, ...]) -> Inertia:
-    """Read mass [kg] and centre of mass in the flange frame [m] of a load without extent."""
-    if len(numbers) != 4 or not numbers[0] > 0.0:
-        raise ParameterError(f"{list(numbers)} is no load", where="load", valid="mass above zero, x, y, z")
-    return Inertia(numbers[0], np.array(numbers[1:]), np.zeros((3, 3)))
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
-from thunder_controllers.ros.tools.requirements import TOOLS, NotInstalledError
+from thunder_dynamics.errors import MissingLibraryError
 from thunder_dynamics.errors import ThunderError
 
 INTERVAL = 0.1
