@@ -1,7 +1,7 @@
 """An adaptive Panda: generator, simulation, controller and reference.
 
 ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1.0 use_rqt:=true
-ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control controller:=node
+ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control
 """
 
 import os
@@ -12,7 +12,7 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Opaq
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
-from thunder_controllers.ros.tools.requirements import check_requirements
+from thunder_controllers.ros.tools.launch_arguments import check_arguments
 
 SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
@@ -20,14 +20,8 @@ ARGUMENTS = [
         "backend",
         default_value="mujoco",
         choices=["mujoco", "ros2_control", "gazebo", "franka"],
-        description="What moves: the simulation node; MuJoCo behind ros2_control; Gazebo; a real arm by franka_ros2.",
-    ),
-    DeclareLaunchArgument(
-        "controller",
-        default_value="plugin",
-        choices=["plugin", "node"],
-        description="What controls over ros2_control: the plugin in controller_manager, or the Python node. The "
-        "backend mujoco has the node.",
+        description="What moves: MuJoCo, in one process with the controller; MuJoCo behind ros2_control; Gazebo; a real "
+        "arm by franka_ros2.",
     ),
     DeclareLaunchArgument(
         "estimates_file",
@@ -70,7 +64,7 @@ def include(file, **arguments):
 def launch_setup(context):
     """Start the backend with its controller, the generator whose library that waits for, and the reference."""
     given = context.launch_configurations
-    check_requirements(given)
+    check_arguments(given)
     backend, law = given["backend"], given["law"].partition(":")[0]
     files = [os.path.join(SHARE, "config", "ros", "panda.yaml")]
     learns = backend != "franka" and given["law"] == "cartesian_backstepping:profile=topics"

@@ -11,7 +11,7 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Opaq
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
-from thunder_controllers.ros.tools.requirements import check_requirements, check_robot
+from thunder_controllers.ros.tools.launch_arguments import check_arguments
 
 SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
@@ -42,8 +42,7 @@ def include(file, **arguments):
 def launch_setup(context):
     """Start the simulation with its controller, the generator whose library that waits for, and the reference."""
     given = context.launch_configurations
-    check_robot(given["robot"])
-    check_requirements(given)
+    check_arguments(given)
     autostart = "false" if given["autostart"] == "false" else "true"
     law = given["law"].partition(":")[0]
     reference = Node(
@@ -64,7 +63,6 @@ def launch_setup(context):
             backend="mujoco",
             urdf=given["robot"],
             parameter_files="",
-            joint_states="joint_states",
             autostart=autostart,
         ),
         *([reference] if given["reference"] not in ("auto", "none") else []),

@@ -67,6 +67,8 @@ def check_arguments(given: Mapping[str, str]) -> None:
     if given.get("controller", "plugin") != "plugin":
         valid = "the plugin, without this argument; the controller in Python is part of backend:=mujoco"
         raise LaunchArgumentError("a choice no more", where=f"controller:={given['controller']}", valid=valid)
+    if given.get("robot", "any") == "":
+        raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE, URDF or xacro")
     if not 0.0 <= _numbers(given["payload"])[0] < float("inf"):
         raise LaunchArgumentError(f"payload:={given['payload']}", valid="a number, zero or more [kg]")
     for name in ("gains", "estimates_file", "robot"):

@@ -19,12 +19,7 @@ from thunder_controllers.resources import PACKAGE, share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.tools.discovery import discovery_environment
-from thunder_controllers.ros.tools.launch_arguments import (
-    Argument,
-    LaunchArgumentError,
-    check_arguments,
-    read_arguments,
-)
+from thunder_controllers.ros.tools.launch_arguments import Argument, LaunchArgumentError, check_arguments, read_arguments
 from thunder_dynamics.errors import MissingLibraryError
 
 ROBOTS = {
@@ -99,8 +94,6 @@ def complete(name: str, words: Sequence[str]) -> dict[str, str]:
             raise LaunchArgumentError(f"{key}:={value}", where=name, valid=", ".join(table[key].choices))
     values = {key: given.get(key, argument.default) for key, argument in table.items()}
     check_arguments(values)
-    if not (ROBOTS[name][0] or values["robot"]):
-        raise LaunchArgumentError("no robot", where=name, valid="robot:=FILE, URDF or xacro")
     return values
 
 
