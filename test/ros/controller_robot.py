@@ -55,7 +55,7 @@ class TestRobot:
 
     __test__ = False
 
-    def __init__(self, probe: Probe, library: Library, joints: Sequence[str] = (), **parameters: Any) -> None:
+    def __init__(self, probe: Probe, library: Library, joints: Sequence[str] = (), /, **parameters: Any) -> None:
         self.probe, self.library = probe, library
         given = {**PARAMETERS, "library": library.path, **parameters}
         self.node = AdaptiveController(
