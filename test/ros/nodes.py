@@ -38,7 +38,6 @@ POLL = 0.05
 
 DEFAULT_NAMES = {
     "generator": "thunder_generator",
-    "controller": "adaptive_controller",
     "simulation": "mujoco_simulation",
     "reference": "thunder_reference",
     "model": "thunder_model",
@@ -61,7 +60,7 @@ class NodeProcess:
     """A node of the package in a process, and process group, of its own.
 
     Args:
-        executable: `generator`, `controller`, `simulation`, `reference` or `model`.
+        executable: `generator`, `simulation`, `reference` or `model`.
         parameters: Of the node, `{"payload.mass": 1.0}`.
         folder: Where the parameter file goes.
         name: Of the node; the executable's default.

@@ -136,9 +136,7 @@ def without_transform(message: MultiDOFJointTrajectoryPoint) -> MultiDOFJointTra
 
 
 @pytest.mark.parametrize(("spoil", "reason"), [(with_nan, "not finite"), (without_transform, "0 transforms")])
-def test_a_bad_streamed_reference_is_refused_and_the_old_one_stays(
-    pushing: TestRobot, spoil: Any, reason: str
-) -> None:
+def test_a_bad_streamed_reference_is_refused_and_the_old_one_stays(pushing: TestRobot, spoil: Any, reason: str) -> None:
     before = int(pushing.report()["references refused"])
     pushing.references().publish(spoil(reference_message(pushing.pose)))
     with pushing.running():

@@ -14,7 +14,9 @@ RATE_STEP = 1000.0 * PERIOD
 
 @pytest.fixture
 def robot(robot: TestRobot) -> TestRobot:
-    limits = {f"{n}_limit": getattr(robot.library, f"{n}_limit").tolist() for n in ("effort", "velocity", "effort_rate")}
+    limits = {
+        f"{n}_limit": getattr(robot.library, f"{n}_limit").tolist() for n in ("effort", "velocity", "effort_rate")
+    }
     robot.set(**limits, zero_start=False, reference_timeout=100.0)
     return robot
 

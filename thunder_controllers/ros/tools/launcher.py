@@ -19,7 +19,12 @@ from thunder_controllers.resources import PACKAGE, share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.tools.discovery import discovery_environment
-from thunder_controllers.ros.tools.launch_arguments import Argument, LaunchArgumentError, check_arguments, read_arguments
+from thunder_controllers.ros.tools.launch_arguments import (
+    Argument,
+    LaunchArgumentError,
+    check_arguments,
+    read_arguments,
+)
 from thunder_dynamics.errors import MissingLibraryError
 
 ROBOTS = {
@@ -147,11 +152,15 @@ def _run(
     defaults = {parameter.name: parameter.default for parameter in node_parameters("generator", names.GENERATOR)}
     build, process = parameters.pop(names.GENERATOR), BuildProcess()
     try:
-        library = process.run({**defaults, **build, "xacro_args": {}, "packages": {}, "robot_file": build["robot"]}).path
+        library = process.run(
+            {**defaults, **build, "xacro_args": {}, "packages": {}, "robot_file": build["robot"]}
+        ).path
     finally:
         process.end()
     own = folder / "parameters.yaml"
-    sections = {f"/**/{node}": {"ros__parameters": {**values, "library": library}} for node, values in parameters.items()}
+    sections = {
+        f"/**/{node}": {"ros__parameters": {**values, "library": library}} for node, values in parameters.items()
+    }
     own.write_text(yaml.safe_dump(sections, allow_unicode=True), encoding="utf-8")
     words = ["thunder", "--ros-args", "-r", f"__ns:=/{given['namespace'].strip('/')}"]
     words += [word for file in (*files, own) for word in ("--params-file", str(file))]
