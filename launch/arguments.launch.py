@@ -58,7 +58,7 @@ ARGUMENTS = [
         "mode",
         default_value="realtime",
         choices=["realtime", "lockstep"],
-        description="Simulated time keeps pace with real time, or goes as fast as the machine can, backend mujoco only.",
+        description="Simulated time keeps pace with real time, or runs as fast as it can, backend mujoco only.",
     ),
     DeclareLaunchArgument(
         "autostart",

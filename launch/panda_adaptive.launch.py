@@ -20,8 +20,8 @@ ARGUMENTS = [
         "backend",
         default_value="mujoco",
         choices=["mujoco", "ros2_control", "gazebo", "franka"],
-        description="What moves: MuJoCo, in one process with the controller; MuJoCo behind ros2_control; Gazebo; a real "
-        "arm by franka_ros2.",
+        description="What moves: MuJoCo, with the controller in its process; MuJoCo behind ros2_control; Gazebo; a "
+        "real arm by franka_ros2.",
     ),
     DeclareLaunchArgument(
         "estimates_file",

@@ -1,4 +1,4 @@
-"""An arm for the controller's tests: the real node in the test's process, stepped by the test as the simulation does."""
+"""An arm for the controller's tests: the real node in the test's process, stepped by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the controller does about measurements that are bad, old or from another time, about references, and a runaway."""
+"""What the controller does about bad, old and strangely dated measurements, about references, and about a runaway."""
 
 from __future__ import annotations
 

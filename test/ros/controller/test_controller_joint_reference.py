@@ -1,4 +1,4 @@
-"""A joint law: a stream of joint references is followed and checked, its error and, with an observer, torques are told."""
+"""A joint law: streamed joint references are followed and checked; its error and torques from outside are published."""
 
 from __future__ import annotations
 

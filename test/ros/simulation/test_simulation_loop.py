@@ -1,4 +1,4 @@
-"""The loop of the simulation and its sensors, without nodes: pace, brakes, payload, and what each fault shows to whom."""
+"""The loop of the simulation and its sensors, without nodes: pace, brakes, payload, what each fault shows."""
 
 from __future__ import annotations
 

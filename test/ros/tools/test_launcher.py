@@ -1,4 +1,4 @@
-"""`thunder ros`: what its arguments come to, and that its one process comes up, converges, and leaves nothing behind."""
+"""`thunder ros`: what its arguments come to; its process comes up, converges, and ends."""
 
 from __future__ import annotations
 

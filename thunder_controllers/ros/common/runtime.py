@@ -168,9 +168,9 @@ def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) ->
 
 
 class StopSignals:
-    """Counts SIGINT, SIGTERM and SIGALRM (a limit on time) for as long as the context lasts; in the main thread only.
+    """Counts SIGINT, SIGTERM and SIGALRM (a limit on time) while the context lasts; in the main thread only.
 
-    The interpreter tells of a signal when the main thread is back in Python: whoever waits there does so in short turns.
+    The interpreter tells of a signal when the main thread is back in Python: who waits there does so in short turns.
 
     Args:
         on_first: Called at the first one, in the main thread.

@@ -1,4 +1,4 @@
-"""The controller beside the simulation: a lifecycle node that runs any law of a compiled library, in one process with it.
+"""The controller beside the simulation: a lifecycle node that runs any law of a compiled library.
 
 unconfigured –configure→ inactive: library loaded, gains declared, the arm measured, nothing commanded
 inactive –activate→ active: efforts for every measurement

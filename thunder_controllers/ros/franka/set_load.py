@@ -1,4 +1,4 @@
-"""Tells a Franka its load with SetLoad, which it accepts only while no controller moves it, and ends. Needs franka_msgs."""
+"""Tells a Franka its load with SetLoad, which it takes only while nothing moves it, and ends. Needs franka_msgs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The simulation: a MuJoCo robot in real time or in lock-step, and in the same process the controller that moves it.
 
-simulation --ros-args -p urdf:=package://thunder_controllers/urdf/panda.urdf.xacro -p library:=/path/to/panda_generatedFiles
+simulation --ros-args -p urdf:=arm.urdf -p library:=/path/to/arm_generatedFiles -p bringup:=true
 """
 
 from __future__ import annotations

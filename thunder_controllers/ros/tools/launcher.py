@@ -1,4 +1,4 @@
-"""`thunder ros NAME [ARGUMENT:=VALUE…]`: an arm in MuJoCo under ROS 2, in one process, where there is no `ros2 launch`."""
+"""`thunder ros NAME [ARGUMENT:=VALUE…]`: an arm in MuJoCo under ROS 2, where there is no `ros2 launch`."""
 
 from __future__ import annotations
 
