@@ -55,6 +55,7 @@ def ros(name: str, arguments: tuple[str, ...], show_args: bool, duration: float 
     if importlib.util.find_spec("rclpy") is None:
         raise MissingLibraryError("rclpy")
     given = complete(name, arguments)
+    check_arguments(given)
     os.environ.update(discovery_environment(given["discovery"], os.environ))
     with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
         sys.exit(_run(parameters_of(name, given), files_of(name, given), given, Path(folder), duration, monitor))
@@ -75,7 +76,7 @@ def _show_arguments(name: str) -> str:
 
 
 def complete(name: str, words: Sequence[str]) -> dict[str, str]:
-    """Give every launch argument of a system its value, and check them all.
+    """Give every launch argument of a system its value.
 
     Args:
         name: Key of `ROBOTS`.
@@ -97,9 +98,7 @@ def complete(name: str, words: Sequence[str]) -> dict[str, str]:
             raise LaunchArgumentError("only ros2 launch can do this", where=f"{key}:={value}", valid=valid)
         if table[key].choices and value not in table[key].choices:
             raise LaunchArgumentError(f"{key}:={value}", where=name, valid=", ".join(table[key].choices))
-    values = {key: given.get(key, argument.default) for key, argument in table.items()}
-    check_arguments(values)
-    return values
+    return {key: given.get(key, argument.default) for key, argument in table.items()}
 
 
 def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -109,7 +108,7 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
     estimates, ee_link = given["estimates_file"], given.get("ee_link", "")
     if estimates == "default":
         estimates = WRONG_LAST_LINK if given["law"] == PANDA_LAW else ""
-    build = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
+    build: dict[str, Any] = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
     links = [link for link in given["adapted_links"].split("+") if link]
     output = str(resolve(given["output"])) if given["output"] else ""
     build |= {"robot": str(resolve_file(model)), "laws": [given["law"]], "adapted_links": links, "output": output}
@@ -118,7 +117,7 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
     figure = starts and given["reference"] == "auto"
     control = {"law": law, "gravity_compensated_by_robot": False, "bringup": starts, "autostart": figure}
     control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
-    nodes = {names.GENERATOR: build, names.SIMULATION: plant, names.CONTROLLER: control}
+    nodes: dict[str, dict[str, Any]] = {names.GENERATOR: build, names.SIMULATION: plant, names.CONTROLLER: control}
     if given["reference"] not in ("auto", "none"):
         kind = given["reference"].replace("stream", "auto")
         nodes[names.REFERENCE] = {"type": kind, "law": law, "autostart": starts}
@@ -142,7 +141,7 @@ def _run(
     monitor: bool,
 ) -> int:
     """Build the library, then run the nodes until a signal or the end of the time; the exit status."""
-    from thunder_controllers.ros.common.runtime import run
+    from thunder_controllers.ros.common.runtime import NodeFactory, run
     from thunder_controllers.ros.generator.build_worker import BuildProcess
     from thunder_controllers.ros.model.node import ModelNode
     from thunder_controllers.ros.reference.node import ReferenceNode
@@ -164,7 +163,7 @@ def _run(
     own.write_text(yaml.safe_dump(sections, allow_unicode=True), encoding="utf-8")
     words = ["thunder", "--ros-args", "-r", f"__ns:=/{given['namespace'].strip('/')}"]
     words += [word for file in (*files, own) for word in ("--params-file", str(file))]
-    chosen = {names.REFERENCE: ReferenceNode, names.MODEL: ModelNode}
+    chosen: dict[str, NodeFactory] = {names.REFERENCE: ReferenceNode, names.MODEL: ModelNode}
     factories = [make_nodes, *(factory for node, factory in chosen.items() if node in parameters)]
     if duration is not None:
         signal.setitimer(signal.ITIMER_REAL, duration)  # SIGALRM is one of the signals that stop the nodes
