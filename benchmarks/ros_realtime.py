@@ -1,4 +1,4 @@
-"""Rate and jitter of the simulated arm and its controller in real time: `thunder ros panda_adaptive`, watched through its own diagnostics.
+"""Rate and jitter of `thunder ros panda_adaptive` in real time, by its own diagnostics.
 
     python benchmarks/ros_realtime.py [--seconds 30] [--warm-up 10] [--json FILE]
 

@@ -54,7 +54,6 @@ CONTROLLERS: dict[str, set[str]] = {
 
 ROS: dict[str, set[str]] = {
     "common": set(),
-    "franka": {"common"},
     "controller": {"common"},
     "generator": {"common"},
     "model": {"common"},

@@ -194,14 +194,6 @@ def test_a_node_survives_whatever_comes(name: str, probe: Probe, start_node: Sta
     attack.ask()
 
 
-def test_announcements_that_make_no_sense_leave_the_model_waiting(
-    probe: Probe, start_node: StartNode, library: Library
-) -> None:
-    start_node("model", {"functions": ["G"]})
-    attack = Attack(probe, NODES[names.MODEL], library)
-    attack.topics([topic for topic in subscribed(NODES[names.MODEL]) if "library_topic" in topic.name])
-
-
 # --- the controller ---------------------------------------------------------------------------------------------------
 
 

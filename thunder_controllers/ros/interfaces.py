@@ -48,7 +48,7 @@ _PARAMETERS = {
     names.REFERENCE: node_parameters("reference", names.REFERENCE),
     names.MODEL: node_parameters("model", names.MODEL),
     names.WAIT_FOR_LIBRARY: node_parameters("bringup", names.WAIT_FOR_LIBRARY),
-    names.SET_LOAD: node_parameters("franka", names.SET_LOAD),
+    names.SET_LOAD: node_parameters("bringup", names.SET_LOAD),
     names.MONITOR: node_parameters("bringup", names.MONITOR),
 }
 

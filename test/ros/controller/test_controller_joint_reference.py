@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda
+from controller_robot import NODE, PERIOD_NS, Q, TestRobot, build_panda
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import Configuration, ControlSession, Library, Options
 from thunder_controllers.ros.common.qos import STREAM
+from thunder_controllers.ros.controller.outputs import array_state, control_message_state
+from thunder_controllers.ros.controller.session import STREAM_PATIENCE
 
 SETTLED = 300
 """Steps of a millisecond after which a filter of 50 rad/s has seen all but 1e-6."""
@@ -66,3 +72,42 @@ def test_what_holds_an_arm_against_its_controller_is_published(robot: TestRobot)
     assert list(found.name) == list(robot.library.joint_names) and not found.position
     assert abs(expected[1]) > 0.5
     np.testing.assert_allclose(found.effort, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_lock_step_waits_for_a_stream_that_answers_and_for_no_other(robot: TestRobot) -> None:
+    robot.activate()
+
+    def step() -> float:
+        robot.stamp_ns += PERIOD_NS
+        begin = time.monotonic()
+        assert robot.node.step(robot.stamp_ns, robot.q, robot.qd, robot.held, in_lockstep=True) is not None
+        return time.monotonic() - begin
+
+    assert step() < 0.5 * STREAM_PATIENCE
+    with robot.probe.advertising(JointTrajectoryPoint, f"{NODE}/joint_reference", STREAM) as publisher:
+        robot.probe.wait_until(publisher.get_subscription_count, "subscription")
+        for _ in range(3):
+            late = threading.Timer(0.05, publisher.publish, [_point(robot)])
+            late.start()
+            robot.probe.wait_until(lambda: (step(), robot.report()["reference"] == "stream")[1], "the stream")
+            late.join()
+        assert step() > 0.5 * STREAM_PATIENCE, "the stream answers no more"
+    assert step() < 0.5 * STREAM_PATIENCE
+
+
+def test_the_state_in_both_forms_holds_measurement_command_reference_and_error(library: Library) -> None:
+    class Point(SimpleNamespace):
+        """Stands for control_msgs/JointTrajectoryControllerState."""
+
+    configuration, q = Configuration(library), np.linspace(0.1, 0.2, 7) + Q
+    session = ControlSession(configuration, Options())
+    session.activate(Q, np.zeros(7))
+    session.update(10**6, 1e-3, q, np.zeros(7), 1e-3, np.zeros(7))
+    snapshot = session.snapshot()
+    rows = np.reshape(array_state(configuration, snapshot, Header()).data, (5, 7))
+    message = control_message_state(Point, configuration, snapshot, Header())
+    np.testing.assert_array_equal(rows[:3], [q, np.zeros(7), snapshot.effort])
+    np.testing.assert_array_equal([message.feedback.positions, message.output.effort], rows[[0, 2]])
+    np.testing.assert_array_equal(message.reference.positions, rows[3])
+    np.testing.assert_allclose(message.error.positions, Q - q, atol=1e-12)
+    assert message.joint_names == list(library.joint_names) and len(message.reference.accelerations) == 7

@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.ros.common.declarations import Values
+from thunder_controllers.ros.simulation.sensors import Sensors
 from thunder_controllers.simulation.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
@@ -28,18 +28,6 @@ MOST_LATE = 2.0
 
 SWITCH_INTERVAL = 0.0002
 """How long the executor's thread may keep the interpreter from the loop [s]; Python's default of 5 ms is five steps."""
-
-
-class Reading(Protocol):
-    """What `SimulationLoop` needs of the sensors."""
-
-    stamp: int
-    q: FloatArray
-    qd: FloatArray
-    effort: FloatArray
-
-    def measure(self) -> None:
-        """Read the arm anew."""
 
 
 Control = Callable[..., FloatArray | None]
@@ -68,7 +56,7 @@ class SimulationLoop(threading.Thread):
         parameters: Of the simulation node, for its pace.
     """
 
-    def __init__(self, robot: SimulatedRobot, sensors: Reading, parameters: Values) -> None:
+    def __init__(self, robot: SimulatedRobot, sensors: Sensors, parameters: Values) -> None:
         super().__init__(name="simulation_loop", daemon=True)
         self.lock = threading.Lock()
         self.counters = LoopCounters()

@@ -41,7 +41,7 @@ class SetLoadNode(Node):
     def __init__(self) -> None:
         super().__init__(names.SET_LOAD)
         given = DeclaredParameters(self)
-        given.declare(node_parameters("franka", names.SET_LOAD))
+        given.declare(node_parameters("bringup", names.SET_LOAD))
         self._load: tuple[float, ...] = given["load"]
         if len(self._load) != 4 or not self._load[0] > 0.0:
             raise ParameterError(f"{list(self._load)} is no load", where="load", valid="mass above zero, x, y, z")
