@@ -9,7 +9,6 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.actions import Node
 
 from thunder_controllers.ros.tools.launch_arguments import check_arguments
 
@@ -40,22 +39,10 @@ def include(file, **arguments):
 
 
 def launch_setup(context):
-    """Start the simulation with its controller, the generator whose library that waits for, and the reference."""
+    """Start the simulation with its controller, the generator whose library that waits for, and what goes beside them."""
     given = context.launch_configurations
     check_arguments(given)
     autostart = "false" if given["autostart"] == "false" else "true"
-    law = given["law"].partition(":")[0]
-    reference = Node(
-        package="thunder_controllers",
-        executable="reference",
-        name="thunder_reference",
-        namespace=given["namespace"],
-        parameters=[
-            {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": autostart == "true"},
-            *([{"library_folders": [given["output"]]}] if given["output"] else []),
-        ],
-        output="screen",
-    )
     return [
         include("generator"),
         include(
@@ -65,8 +52,7 @@ def launch_setup(context):
             parameter_files="",
             autostart=autostart,
         ),
-        *([reference] if given["reference"] not in ("auto", "none") else []),
-        include("tools", urdf=given["robot"], joint_states="joint_states"),
+        include("tools", urdf=given["robot"], joint_states="joint_states", parameter_files="", autostart=autostart),
     ]
 
 
