@@ -39,7 +39,7 @@ def include(file, **arguments):
 
 
 def launch_setup(context):
-    """Start the simulation with its controller, the generator whose library that waits for, and what goes beside them."""
+    """Start simulation and controller, the generator whose library they wait for, and what goes beside them."""
     given = context.launch_configurations
     check_arguments(given)
     autostart = "false" if given["autostart"] == "false" else "true"
