@@ -233,9 +233,11 @@ def test_an_exception_of_a_callback_is_logged_and_reported_and_the_arm_stays_und
     probe: Probe, start_node: StartNode, library: Library
 ) -> None:
     """The defect is one of rclpy: a parameter of no known type raises ValueError, and gets no answer."""
-    arm = start_node("simulation", {**SIMULATION, "library": library.path, "bringup": True})
-    probe.wait_until(lambda: probe.state("/adaptive_controller") == "active", "active controller")
-    client = probe.node.create_client(rcl_interfaces.srv.SetParameters, "/adaptive_controller/set_parameters")
+    arm = start_node("simulation", {**SIMULATION, "library": library.path, "bringup": True}, namespace="/arm")
+    node = "/arm/adaptive_controller"
+    arm.wait_for_output("adapts panda_link7")  # it answers again when it is active
+    probe.wait_until(lambda: probe.state(node) == "active", "active controller")
+    client = probe.node.create_client(rcl_interfaces.srv.SetParameters, f"{node}/set_parameters")
     probe.wait_until(client.service_is_ready, "service")
     parameter = rcl_interfaces.msg.Parameter(name="law", value=rcl_interfaces.msg.ParameterValue(type=255))
     with probe.listening(DiagnosticArray, "/diagnostics") as diagnostics:
@@ -244,7 +246,7 @@ def test_an_exception_of_a_callback_is_logged_and_reported_and_the_arm_stays_und
     values = values_of(reported)
     assert values["level"] == "2" and values["failed callbacks"].startswith("1, last: ValueError: 255 is not a valid")
     arm.wait_for_output("a callback failed; the node goes on.")
-    assert probe.state("/adaptive_controller") == "active"
+    assert probe.state(node) == "active"
     arm.process.send_signal(signal.SIGINT)
     assert arm.wait() == 0
     arm.stopped = True
