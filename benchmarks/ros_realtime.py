@@ -1,8 +1,8 @@
-"""Rate and latency of the ROS 2 graph in real time: `thunder ros panda_adaptive`, watched through its own diagnostics.
+"""Rate and jitter of `thunder ros panda_adaptive` in real time, by its own diagnostics.
 
-    python benchmarks/ros_realtime.py [--seconds 30] [--warm-up 10] [--normal] [--json FILE]
+    python benchmarks/ros_realtime.py [--seconds 30] [--warm-up 10] [--json FILE]
 
-The nodes run as processes of their own, as users start them. What is reported is what the nodes say on /diagnostics:
+The nodes run in a process of their own, as users start them. What is reported is what the nodes say on /diagnostics:
 this program only collects it, once a second, so that it takes no time from them.
 """
 
@@ -15,7 +15,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -44,8 +43,6 @@ class Collector(Node):
         self.values: dict[str, dict[str, list[float]]] = {name: {} for name in NODES}
         self.messages: dict[str, list[str]] = {name: [] for name in NODES}
         self.active = False
-        self.scheduling = ""
-        """Of the controller, as it says."""
         self.create_subscription(DiagnosticArray, names.DIAGNOSTICS, self._on_diagnostics, MONITOR)
 
     def clear(self) -> None:
@@ -61,8 +58,6 @@ class Collector(Node):
                 continue
             self.messages[name].append(status.message)
             for pair in status.values:
-                if pair.key == "scheduling":
-                    self.scheduling = pair.value
                 try:
                     value = float(pair.value)
                 except ValueError:
@@ -72,13 +67,9 @@ class Collector(Node):
             self.active = self.active or held == ["False"]
 
 
-def start_nodes(folder: Path, normal: bool) -> subprocess.Popen[bytes]:
-    """Start the graph in a process group of its own; `normal` leaves the controller under normal scheduling."""
+def start_nodes() -> subprocess.Popen[bytes]:
+    """Start the nodes in a process group of their own."""
     command = [sys.executable, "-c", "from thunder_controllers.ros.tools.launcher import ros; ros()", "panda_adaptive"]
-    if normal:
-        parameters = folder / "normal.yaml"
-        parameters.write_text(f"/**/{names.CONTROLLER}: {{ros__parameters: {{realtime_priority: 0}}}}\n")
-        command.append(f"gains:={parameters}")
     return subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
 
 
@@ -114,7 +105,6 @@ def summary(collector: Collector, seconds: float, stop_time: float) -> dict[str,
     return {
         "seconds": seconds,
         "cores": len(os.sched_getaffinity(0)),
-        "scheduling": collector.scheduling,
         "stop_time_s": stop_time,
         "nodes": {
             name: {
@@ -132,7 +122,6 @@ def summary(collector: Collector, seconds: float, stop_time: float) -> dict[str,
 def print_summary(result: dict[str, Any]) -> None:
     """Write one table per node."""
     print(f"{result['seconds']:g} s in real time on {result['cores']} cores, stopped in {result['stop_time_s']:.2f} s")
-    print(f"scheduling of the controller: {result['scheduling']}")
     for name, node in result["nodes"].items():
         print(f"\n{name}: {'; '.join(node['messages'])}")
         print(f"  {'':44} {'min':>12} {'median':>12} {'max':>12}")
@@ -160,11 +149,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=30.0, help="of measurement")
     parser.add_argument("--warm-up", type=float, default=10.0, help="seconds before the measurement")
-    parser.add_argument("--normal", action="store_true", help="no real-time scheduling for the controller")
     parser.add_argument("--json", type=Path, help="write the summary there as well")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        result = measure(options.seconds, options.warm_up, start_nodes(Path(folder), options.normal))
+    result = measure(options.seconds, options.warm_up, start_nodes())
     print_summary(result)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ python docs/generate_interface.py --check    # exit status 1 if a page is not wh
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import sys
@@ -18,10 +19,10 @@ from thunder_controllers.host import option_list
 from thunder_controllers.ros.common import qos
 from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_parameters
 from thunder_controllers.ros.common.names import CONTROLLER
-from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface, Service, Topic
+from thunder_controllers.ros.interfaces import NODES, NodeInterface, Service, Topic
 from thunder_controllers.ros.simulation.faults import FAULTS
-from thunder_controllers.ros.tools.launch_arguments import read_arguments, read_description
-from thunder_controllers.ros.tools.systems import NEED_A_DISTRIBUTION, SYSTEMS
+from thunder_controllers.ros.tools.launch_arguments import read_arguments
+from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION, ROBOTS
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.entries import Entry
@@ -47,7 +48,7 @@ value out of its bounds is refused, with the reason."""
 
 def page() -> str:
     """Compose the whole page."""
-    parts = [HEAD, _contents(), *map(_node_section, NODES.values()), _franka_section(), _fault_section()]
+    parts = [HEAD, _contents(), *map(_node_section, NODES.values()), _fault_section()]
     parts += [_gain_section(), _launch_section(), _qos_section()]
     return "\n\n".join(parts) + "\n"
 
@@ -65,7 +66,7 @@ def _escaped(cell: str) -> str:
 
 def _contents() -> str:
     links = [f"[{name}](#{name})" for name in NODES]
-    others = ["Franka", "Faults of the simulation", "Gains of the laws", "Launch arguments", "Quality of service"]
+    others = ["Faults of the simulation", "Gains of the laws", "Launch arguments", "Quality of service"]
     links += [f"[{title}](#{title.lower().replace(' ', '-')})" for title in others]
     return " · ".join(links)
 
@@ -81,12 +82,6 @@ def _node_section(node: NodeInterface) -> str:
     if node.name == CONTROLLER:
         parts.append("On top of these come the [gains of its law](#gains-of-the-laws), as `gains.<name>`.")
     return "\n\n".join(parts)
-
-
-def _franka_section() -> str:
-    services = (_services(FRANKA.services), _services(FRANKA.calls, "service of others"))
-    tables = (_topics(FRANKA.topics), *services, _parameters(FRANKA.parameters))
-    return "\n\n".join(["## Franka", FRANKA.description, *tables])
 
 
 def _fault_section() -> str:
@@ -190,11 +185,11 @@ def _gain_default(entry: Entry) -> str:
 def _launch_section() -> str:
     names = ", ".join(f"`{name}`" for name in NEED_A_DISTRIBUTION)
     text = (
-        "`ros2 launch thunder_controllers <name>.launch.py ARGUMENT:=VALUE…`, or without a distribution "
-        "`thunder ros <name> ARGUMENT:=VALUE…`: the same nodes with the same names and parameters, where the arguments "
-        f"{names} keep their defaults."
+        "`ros2 launch thunder_controllers <name>.launch.py ARGUMENT:=VALUE…`, or without a distribution `thunder ros "
+        "<name> ARGUMENT:=VALUE…` for all but `generator`: one process, in which the library is built before its nodes "
+        f"start; the arguments {names} keep their defaults there."
     )
-    return "\n\n".join(["## Launch arguments", text, *map(_system_section, SYSTEMS)])
+    return "\n\n".join(["## Launch arguments", text, *map(_system_section, (*ROBOTS, "generator"))])
 
 
 def _system_section(name: str) -> str:
@@ -203,7 +198,8 @@ def _system_section(name: str) -> str:
         for a in read_arguments(name).values()
     ]
     header = ("argument", "default", "choices", "meaning")
-    return "\n\n".join([f"### {name}", read_description(name), table(header, rows)])
+    text = ast.get_docstring(ast.parse((ROOT / "launch" / f"{name}.launch.py").read_text(encoding="utf-8"))) or ""
+    return "\n\n".join([f"### {name}", text.partition("\n")[0], table(header, rows)])
 
 
 def _qos_section() -> str:

@@ -58,14 +58,14 @@ ARGUMENTS = [
         "mode",
         default_value="realtime",
         choices=["realtime", "lockstep"],
-        description="Simulated time keeps pace with real time, or waits for the commands.",
+        description="Simulated time keeps pace with real time, or runs as fast as it can, backend mujoco only.",
     ),
     DeclareLaunchArgument(
         "autostart",
         default_value="auto",
         choices=["auto", "true", "false"],
         description="Activate the controller and start the reference; auto: in simulation, not on a real arm. Without "
-        "it the plugin is configured only, and the node is not even that.",
+        "it the plugin is configured only, and the controller of the backend mujoco is not even that.",
     ),
     DeclareLaunchArgument(
         "model", default_value="false", choices=["true", "false"], description="Publish M, C and G of the library too."

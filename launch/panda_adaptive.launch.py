@@ -1,7 +1,7 @@
 """An adaptive Panda: generator, simulation, controller and reference.
 
 ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1.0 use_rqt:=true
-ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control controller:=node
+ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control
 """
 
 import os
@@ -10,9 +10,8 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.actions import Node
 
-from thunder_controllers.ros.tools.requirements import check_requirements
+from thunder_controllers.ros.tools.launch_arguments import check_arguments
 
 SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
@@ -20,14 +19,8 @@ ARGUMENTS = [
         "backend",
         default_value="mujoco",
         choices=["mujoco", "ros2_control", "gazebo", "franka"],
-        description="What moves: the simulation node; MuJoCo behind ros2_control; Gazebo; a real arm by franka_ros2.",
-    ),
-    DeclareLaunchArgument(
-        "controller",
-        default_value="plugin",
-        choices=["plugin", "node"],
-        description="What controls over ros2_control: the plugin in controller_manager, or the Python node. The "
-        "backend mujoco has the node.",
+        description="What moves: MuJoCo, with the controller in its process; MuJoCo behind ros2_control; Gazebo; a "
+        "real arm by franka_ros2.",
     ),
     DeclareLaunchArgument(
         "estimates_file",
@@ -68,10 +61,10 @@ def include(file, **arguments):
 
 
 def launch_setup(context):
-    """Start the backend with its controller, the generator whose library that waits for, and the reference."""
+    """Start the backend with its controller, the generator whose library that waits for, and what goes beside them."""
     given = context.launch_configurations
-    check_requirements(given)
-    backend, law = given["backend"], given["law"].partition(":")[0]
+    check_arguments(given)
+    backend = given["backend"]
     files = [os.path.join(SHARE, "config", "ros", "panda.yaml")]
     learns = backend != "franka" and given["law"] == "cartesian_backstepping:profile=topics"
     default = "package://thunder_controllers/config/estimates/panda_wrong_last_link.yaml" if learns else ""
@@ -82,19 +75,6 @@ def launch_setup(context):
     if backend == "franka" and given["arm_id"] != "panda":
         robot, ee_link = "", f"{given['arm_id']}_link8"  # the model is that of robot_description
     urdf = "package://thunder_controllers/urdf/panda.urdf.xacro" if backend == "mujoco" else ""
-    reference = Node(
-        package="thunder_controllers",
-        executable="reference",
-        name="thunder_reference",
-        namespace=given["namespace"],
-        parameters=[
-            *files,
-            {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": autostart == "true"},
-            {"use_sim_time": backend == "gazebo"} | ({"library_folders": [given["output"]]} if given["output"] else {}),
-        ],
-        remappings=[("joint_states", states)],
-        output="screen",
-    )
     return [
         include("generator", robot=robot, name="", base_link="", ee_link=ee_link),
         include(
@@ -106,8 +86,7 @@ def launch_setup(context):
             urdf=urdf,
             ee_link="",
         ),
-        *([reference] if given["reference"] not in ("auto", "none") else []),
-        include("tools", urdf=urdf, joint_states=states),
+        include("tools", urdf=urdf, joint_states=states, parameter_files=os.pathsep.join(files), autostart=autostart),
     ]
 
 

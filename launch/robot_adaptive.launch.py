@@ -9,9 +9,8 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.actions import Node
 
-from thunder_controllers.ros.tools.requirements import check_requirements, check_robot
+from thunder_controllers.ros.tools.launch_arguments import check_arguments
 
 SHARE = get_package_share_directory("thunder_controllers")
 ARGUMENTS = [
@@ -40,23 +39,10 @@ def include(file, **arguments):
 
 
 def launch_setup(context):
-    """Start the simulation with its controller, the generator whose library that waits for, and the reference."""
+    """Start simulation and controller, the generator whose library they wait for, and what goes beside them."""
     given = context.launch_configurations
-    check_robot(given["robot"])
-    check_requirements(given)
+    check_arguments(given)
     autostart = "false" if given["autostart"] == "false" else "true"
-    law = given["law"].partition(":")[0]
-    reference = Node(
-        package="thunder_controllers",
-        executable="reference",
-        name="thunder_reference",
-        namespace=given["namespace"],
-        parameters=[
-            {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": autostart == "true"},
-            *([{"library_folders": [given["output"]]}] if given["output"] else []),
-        ],
-        output="screen",
-    )
     return [
         include("generator"),
         include(
@@ -64,11 +50,9 @@ def launch_setup(context):
             backend="mujoco",
             urdf=given["robot"],
             parameter_files="",
-            joint_states="joint_states",
             autostart=autostart,
         ),
-        *([reference] if given["reference"] not in ("auto", "none") else []),
-        include("tools", urdf=given["robot"], joint_states="joint_states"),
+        include("tools", urdf=given["robot"], joint_states="joint_states", parameter_files="", autostart=autostart),
     ]
 
 

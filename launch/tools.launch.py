@@ -1,7 +1,8 @@
-"""What watches a controller, as far as it is asked for: the model's matrices as topics, rqt, rviz2, a recording.
+"""What goes beside a controller where it is asked for: a stream of references, the model's matrices, rqt, rviz2, a bag.
 
 Included by panda_adaptive.launch.py and robot_adaptive.launch.py, whose arguments it reads. `urdf` is the description
-to publish for rviz2; empty: somebody publishes one already. `joint_states` is the topic of the states.
+to publish for rviz2; empty: somebody publishes one already. `joint_states` is the topic of the states,
+`parameter_files` are ROS parameter files of the nodes, separated by colons.
 """
 
 import os
@@ -21,17 +22,29 @@ def launch_setup(context):
     """Start what is asked for; windows may be closed while the system goes on."""
     given = context.launch_configurations
     config = os.path.join(get_package_share_directory("thunder_controllers"), "config")
+    library = {"library_folders": [given["output"]]} if given["output"] else {}
+    common = {"use_sim_time": given.get("backend") == "gazebo"} | library
     tools = []
+    if given["reference"] not in ("auto", "none"):
+        motion = {"type": given["reference"].replace("stream", "auto"), "law": given["law"].partition(":")[0]}
+        files = [file for file in given["parameter_files"].split(os.pathsep) if file]
+        reference = Node(
+            package="thunder_controllers",
+            executable="reference",
+            name="thunder_reference",
+            namespace=given["namespace"],
+            parameters=[*files, {**motion, "autostart": given["autostart"] == "true"}, common],
+            remappings=[("joint_states", given["joint_states"])],
+            output="screen",
+        )
+        tools.append(reference)
     if given["model"] == "true":
         model = Node(
             package="thunder_controllers",
             executable="model",
             name="thunder_model",
             namespace=given["namespace"],
-            parameters=[
-                {"use_sim_time": given.get("backend") == "gazebo"},
-                *([{"library_folders": [given["output"]]}] if given["output"] else []),
-            ],
+            parameters=[common],
             remappings=[("joint_states", given["joint_states"])],
             output="screen",
             on_exit=Shutdown(),

@@ -66,15 +66,14 @@ CONTROLLERS: dict[str, set[str]] = {
 
 ROS: dict[str, set[str]] = {
     "common": set(),
-    "franka": {"common"},
-    "controller": {"common", "franka"},
+    "controller": {"common"},
     "generator": {"common"},
     "model": {"common"},
-    "simulation": {"common"},
+    "simulation": {"common", "controller"},
     "reference": {"common", "controller", "simulation"},
     "bringup": {"common"},
     "interfaces": {"common", "controller", "generator", "reference", "simulation", "bringup"},
-    "tools": {"common", "bringup", "interfaces"},
+    "tools": {"common", "generator", "interfaces", "model", "reference", "simulation"},
 }
 """Parts of thunder_controllers.ros: a folder per node, which knows no other but those it is listed with."""
 

@@ -19,8 +19,6 @@ AMENT = ("ament_package", "catkin_pkg")
 """What ament_cmake runs in the interpreter of the build: pure Python, so Debian's serves any version."""
 
 EXECUTABLES = {
-    "bringup",
-    "controller",
     "generator",
     "model",
     "monitor",

@@ -67,7 +67,7 @@ def robot(given):
 def launch_setup(context):
     """Start the robot if it has an address; the controller comes as soon as there is its library."""
     given = context.launch_configurations
-    source = os.path.join(SHARE, "launch", "controllers", f"{given['controller']}.launch.py")
+    source = os.path.join(SHARE, "launch", "controllers", "plugin.launch.py")
     controller = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(source), launch_arguments={"control_config": CONFIG}.items()
     )

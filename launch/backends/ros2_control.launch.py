@@ -58,7 +58,7 @@ def launch_setup(context):
         output="screen",
         on_exit=lambda event, _: Shutdown() if event.returncode else None,
     )
-    source = os.path.join(SHARE, "launch", "controllers", f"{given['controller']}.launch.py")
+    source = os.path.join(SHARE, "launch", "controllers", "plugin.launch.py")
     controller = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(source), launch_arguments={"control_config": config}.items()
     )

@@ -1,23 +1,23 @@
-"""A robot for the controller's tests: real joint_states out, real commands in, one after the other as in lock-step."""
+"""An arm for the controller's tests: the real node in the test's process, stepped by the test."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped, Transform, Twist
-from nodes import NodeProcess, Probe
+from geometry_msgs.msg import Transform, Twist
+from nodes import Probe
+from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common.qos import STREAM
+from thunder_controllers.ros.controller.node import AdaptiveController
 
 Q = np.array([0.0, -0.3, 0.0, -2.0, 0.1, 1.8, 0.7])
 """A posture well inside the Panda's ranges, away from singularities."""
@@ -26,7 +26,6 @@ NODE = "/adaptive_controller"
 PERIOD_NS = 1_000_000
 
 PARAMETERS = {
-    "watchdog_timeout": 5.0,  # the tests' steps take as long as the machine likes
     "publish_rate": 100.0,
     "diagnostics_rate": 20.0,
     # The robot of these tests stays where it is, whatever it is asked for.
@@ -41,87 +40,125 @@ def build_panda(law_options: dict[str, Any] | None = None, law: str = "cartesian
     from thunder_dynamics import build, load_model
 
     model = load_model(share("config/robots/panda.yaml"))
-    folder = build(model, laws=[(law, law_options or {})], python=False)
-    return Library(Path(folder) / "libpanda.so")
+    return Library(build(model, laws=[(law, law_options or {})], python=False) / "libpanda.so")
 
 
 class TestRobot:
-    """Publishes joint_states with the stamps that a test wants, and takes the commands."""
+    """Stays where the test puts it. The node spins in the thread of the probe; steps are the test's own.
+
+    Args:
+        probe: Talks to the node.
+        library: Of the arm, whose joints it has in the same order unless others are given.
+        joints: Names in the order of the arm.
+        parameters: Of the node, beside PARAMETERS and the library.
+    """
 
     __test__ = False
 
-    def __init__(self, probe: Probe, library: Library) -> None:
+    def __init__(self, probe: Probe, library: Library, joints: Sequence[str] = (), /, **parameters: Any) -> None:
         self.probe, self.library = probe, library
-        self.q, self.qd = Q.copy(), np.zeros(library.n_joints)
-        self.names: Sequence[str] = library.joint_names
+        given = {**PARAMETERS, "library": library.path, **parameters}
+        self.node = AdaptiveController(
+            joints or library.joint_names,
+            PERIOD_NS * 1e-9,
+            context=probe.context,
+            parameter_overrides=[Parameter(name, value=value) for name, value in given.items()],
+            use_global_arguments=False,
+        )
+        probe.executor.add_node(self.node)
+        n = len(joints) or library.n_joints
+        self.q, self.qd, self.held = Q[:n].copy(), np.zeros(n), np.zeros(n)
         self.stamp_ns = 1_000_000_000
-        self.commands = probe.listen(Float64MultiArray, "effort_controller/commands", STREAM)
-        self.states = probe.publisher(JointState, "joint_states", STREAM, subscribers=0)
+        self.efforts: list[np.ndarray] = []
+        """All that were commanded."""
         self._references: Any = None
         self.diagnostics = probe.listen(DiagnosticArray, "/diagnostics")
 
-    def send(self, advance_ns: int = PERIOD_NS, **changes: Any) -> None:
-        """Publish one joint_states; `changes` replace fields of the message."""
-        self.stamp_ns += advance_ns
-        fields = {"name": list(self.names), "position": self.q.tolist(), "velocity": self.qd.tolist(), **changes}
-        message = JointState(**fields)
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.stamp_ns, 10**9)
-        self.states.publish(message)
+    def close(self) -> None:
+        """End the node."""
+        self.reset()
+        self.probe.in_own_thread(self.probe.executor.remove_node, self.node)
+        self.node.destroy_node()
 
-    def step(self, advance_ns: int = PERIOD_NS, **changes: Any) -> np.ndarray:
-        """Publish one joint_states and wait for its command."""
-        count = len(self.commands)
-        self.send(advance_ns, **changes)
-        self.probe.wait_until(lambda: len(self.commands) > count, "command")
+    def step(self, advance_ns: int = PERIOD_NS) -> np.ndarray:
+        """Show the arm to the controller; the effort in force."""
+        self.stamp_ns += advance_ns
+        effort = self.node.step(self.stamp_ns, self.q, self.qd, self.held, in_lockstep=False)
+        if effort is not None:
+            self.efforts.append(effort.copy())
         return self.effort
 
     def steps(self, count: int) -> np.ndarray:
         """Efforts of several steps, shape (count, n)."""
         return np.array([self.step() for _ in range(count)])
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Step in a thread, for what waits for that."""
+        end = threading.Event()
+
+        def run() -> None:
+            while not end.wait(1e-4):
+                self.step()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()
+            thread.join()
+
     @property
     def effort(self) -> np.ndarray:
-        """The last command."""
-        return np.array(self.commands.latest.data)
+        """The last command; NaN before the first."""
+        return self.efforts[-1] if self.efforts else np.full(len(self.q), np.nan)
 
     @property
     def gravity(self) -> np.ndarray:
         """Gravity torque here."""
         return np.asarray(self.library.evaluate("G", self.q))
 
-    def activate(self, controller: NodeProcess) -> np.ndarray:
-        """Configure, send a measurement, activate; returns the first command."""
-        assert self.probe.transition(NODE, "configure"), controller.output
-        self.connect()
-        return self.start(controller)
-
-    def connect(self) -> None:
-        """Wait until the controller listens and is heard."""
-        self.probe.wait_until(lambda: self.states.get_subscription_count() > 0, "subscription to joint_states")
-        self.probe.wait_until(
-            lambda: self.probe.node.count_publishers("effort_controller/commands") > 0, "publisher of commands"
-        )
-
-    def be_seen(self) -> None:
-        """Send a measurement and wait until the controller has it: it then publishes the pose."""
-        with self.probe.listening(PoseStamped, f"{NODE}/pose") as poses:
-            self.probe.wait_until(lambda: self.probe.node.count_publishers(f"{NODE}/pose") > 0, "publisher of the pose")
-            self.send()
-            stamp = divmod(self.stamp_ns, 10**9)
-            poses.wait(lambda pose: (pose.header.stamp.sec, pose.header.stamp.nanosec) == stamp)
-
-    def start(self, controller: NodeProcess) -> np.ndarray:
-        """Send a measurement, activate; returns the first command."""
-        count = len(self.commands)
-        self.be_seen()
-        assert self.probe.transition(NODE, "activate"), controller.output
-        self.probe.wait_until(lambda: len(self.commands) > count, "first command")
-        return self.effort
-
     @property
     def pose(self) -> np.ndarray:
         """Pose of the end effector here, (4, 4)."""
         return np.asarray(self.library.evaluate("T_0_ee", self.q))
+
+    @property
+    def state(self) -> str:
+        """Of the lifecycle."""
+        return self.probe.state(NODE)
+
+    def transition(self, label: str) -> bool:
+        """Drive a transition, while the simulation goes on where it has to; whether it succeeded."""
+        if label != "deactivate":
+            return self.probe.transition(NODE, label)
+        with self.running():
+            return self.probe.transition(NODE, label)
+
+    def activate(self) -> np.ndarray:
+        """Configure unless that is done, measure, activate; returns the first command."""
+        if self.state == "unconfigured":
+            assert self.transition("configure"), self.report()["message"]
+        self.held = self.gravity
+        self.step()
+        assert self.transition("activate"), self.report()["message"]
+        return self.step()
+
+    def reset(self) -> None:
+        """Bring the controller back to unconfigured."""
+        if self.state == "active":
+            assert self.transition("deactivate")
+        if self.state == "inactive":
+            assert self.transition("cleanup")
+        assert self.state == "unconfigured"
+        self.efforts.clear()
+        self.qd[:] = 0.0
+
+    def set(self, **values: Any) -> None:
+        """Set parameters, `gains__gamma` for gains.gamma."""
+        results = self.probe.set_parameters(NODE, {name.replace("__", "."): value for name, value in values.items()})
+        assert all(result.successful for result in results), results
 
     def references(self) -> Any:
         """Publisher of streamed references, once the controller listens."""
@@ -130,6 +167,20 @@ class TestRobot:
         publisher = self._references
         self.probe.wait_until(lambda: publisher.get_subscription_count() > 0, "subscription to references")
         return publisher
+
+    def push(self, offset: Sequence[float] = (0.05, 0.0, 0.05), steps: int = 40) -> None:
+        """Stream a pose some centimetres away, so that the law pushes the arm, which does not move."""
+        publisher = self.references()
+        publisher.publish(reference_message(self.pose, offset))
+        self.probe.wait_until(lambda: (self.step(), self.report()["reference"] == "stream")[1], "the stream")
+        for _ in range(steps):
+            publisher.publish(reference_message(self.pose, offset))
+            self.step()
+
+    @property
+    def pushes(self) -> bool:
+        """Whether the effort is far from what holds the arm."""
+        return bool(np.abs(self.effort - self.gravity).max() > 5.0)
 
     def report(self, accept: Any = lambda values: True) -> dict[str, str]:
         """Wait for a report of the controller whose values are accepted; `level` and `message` are among them."""
@@ -146,27 +197,6 @@ def values_of(message: DiagnosticArray) -> dict[str, str]:
     status = message.status[0]
     values = {pair.key: pair.value for pair in status.values}
     return {**values, "message": status.message, "level": str(int.from_bytes(status.level, "little"))}
-
-
-@contextmanager
-def running_controller(probe: Probe, folder: Path, **parameters: Any) -> Iterator[NodeProcess]:
-    """A controller process for several tests; `reset` brings it back to unconfigured between them."""
-    process = NodeProcess("controller", {**PARAMETERS, **parameters}, folder)
-    try:
-        probe.wait_for_process(process)
-        yield process
-        process.stop()
-    finally:
-        process.kill()
-
-
-def reset(probe: Probe) -> None:
-    """Bring the controller back to unconfigured."""
-    if probe.state(NODE) == "active":
-        assert probe.transition(NODE, "deactivate")
-    if probe.state(NODE) == "inactive":
-        assert probe.transition(NODE, "cleanup")
-    assert probe.state(NODE) == "unconfigured"
 
 
 def reference_message(T: np.ndarray, offset: Sequence[float] = (0.0, 0.0, 0.0)) -> MultiDOFJointTrajectoryPoint:

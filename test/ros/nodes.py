@@ -38,7 +38,6 @@ POLL = 0.05
 
 DEFAULT_NAMES = {
     "generator": "thunder_generator",
-    "controller": "adaptive_controller",
     "simulation": "mujoco_simulation",
     "reference": "thunder_reference",
     "model": "thunder_model",
@@ -61,13 +60,12 @@ class NodeProcess:
     """A node of the package in a process, and process group, of its own.
 
     Args:
-        executable: `generator`, `controller`, `simulation`, `reference` or `model`.
+        executable: `generator`, `simulation`, `reference` or `model`.
         parameters: Of the node, `{"payload.mass": 1.0}`.
         folder: Where the parameter file goes.
         name: Of the node; the executable's default.
         namespace: Absolute.
         arguments: Further command line arguments, before --ros-args.
-        remap: `{"from": "to"}`.
     """
 
     def __init__(
@@ -79,15 +77,12 @@ class NodeProcess:
         name: str | None = None,
         namespace: str = "/",
         arguments: Sequence[str] = (),
-        remap: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name or DEFAULT_NAMES.get(executable, executable)
         self.namespace = namespace
         self.stopped = False
         command = [sys.executable, "-m", module_of(executable), *arguments, "--ros-args"]
         command += ["-r", f"__ns:={namespace}"] + (["-r", f"__node:={name}"] if name else [])
-        for old, new in (remap or {}).items():
-            command += ["-r", f"{old}:={new}"]
         if parameters:
             with tempfile.NamedTemporaryFile("w", suffix=".yaml", dir=folder, delete=False) as file:
                 yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}, file)
@@ -295,10 +290,6 @@ class Probe:
         inbox = Inbox(self, topic)
         self.node.create_subscription(kind, topic, inbox.take, qos)
         return inbox
-
-    def subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int = 10) -> Any:
-        """Subscribe with a callback of the test's own; it runs in the probe's thread."""
-        return self.node.create_subscription(kind, topic, callback, qos)
 
     def publisher(self, kind: Any, topic: str, qos: QoSProfile | int = 10, subscribers: int = 1) -> Any:
         """Advertise, and wait until that many subscriptions have matched."""

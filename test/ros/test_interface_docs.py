@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from thunder_controllers.ros.interfaces import FRANKA, NODES
+from thunder_controllers.ros.interfaces import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ros-interface.md"
@@ -56,9 +56,3 @@ def test_every_parameter_in_a_topic_name_is_one_of_the_node(node: object) -> Non
     declared = {parameter.name for parameter in node.parameters}  # type: ignore[attr-defined]
     named = {name for topic in node.topics for name in re.findall(r"{(.*?)}", topic.name)}  # type: ignore[attr-defined]
     assert named <= declared
-
-
-def test_franka_parameters_have_their_prefix_and_a_unit_where_they_are_numbers() -> None:
-    for parameter in FRANKA.parameters:
-        assert parameter.name.startswith("franka.")
-        assert bool(parameter.unit) == parameter.kind.value.startswith("double"), parameter.name

@@ -31,6 +31,11 @@ EVIL = """#include <stdio.h>
 __attribute__((constructor)) static void run(void) { fclose(fopen("%s", "w")); }
 """
 
+LINK = """<link name="link{k}"><inertial><mass value="1"/><origin xyz="0.1 0 0"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="{joint}" type="revolute"><parent link="{parent}"/><child link="link{k}"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" velocity="1" effort="10"/></joint>"""
+
 Start = Callable[..., NodeProcess]
 
 
@@ -79,6 +84,15 @@ def trap(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Trap:
     }
     texts = {name: m if isinstance(m, str) else yaml.safe_dump(m) for name, m in messages.items()}
     return Trap(proof, [str(folder)], texts)
+
+
+@pytest.fixture
+def arm(library: Library, tmp_path: Path) -> str:
+    """A description to simulate whose joints have the names of the library's."""
+    parents = ["base", *(f"link{k}" for k in range(library.n_joints))]
+    links = [LINK.format(k=k, joint=joint, parent=parents[k]) for k, joint in enumerate(library.joint_names)]
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm"><link name="base"/>{"".join(links)}</robot>')
+    return str(tmp_path / "arm.urdf")
 
 
 @pytest.fixture
@@ -140,22 +154,17 @@ def test_the_reference_refuses_and_goes_on(
     probe.wait_until(starts, "start")
 
 
-def test_the_controller_refuses_and_goes_on(
-    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
+def test_the_controller_refuses_and_comes_up_with_the_first_good_one(
+    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None], arm: str
 ) -> None:
-    node = start_node("controller", {"library_timeout": 0.5, "library_folders": trap.folders})
-
-    def configure(text: str) -> None:
-        say(text)
-        probe.wait_until(lambda: not probe.transition(CONTROLLER, "configure"), "refusal")
-
-    attack(node, probe, trap, configure)
+    node = start_node("simulation", {"urdf": arm, "bringup": True, "library_folders": trap.folders})
+    attack(node, probe, trap, say)
     assert probe.state(CONTROLLER) == "unconfigured"
     say(format_library_message(describe_folder(Path(library.path).parent)))
-    assert probe.transition(CONTROLLER, "configure"), node.output
-    assert probe.transition(CONTROLLER, "cleanup")
+    probe.wait_until(lambda: probe.state(CONTROLLER) == "active", "active controller")
     say(trap.messages["another hash"])
-    assert probe.transition(CONTROLLER, "configure"), "the library that it had before is still good"
+    for step in ("deactivate", "cleanup", "configure"):
+        assert probe.transition(CONTROLLER, step), "the library that it had before is still good"
 
 
 def test_waiting_for_a_library_refuses_and_goes_on(
@@ -174,23 +183,11 @@ def test_waiting_for_a_library_refuses_and_goes_on(
     assert written == {"/**/adaptive_controller": {"ros__parameters": {"library": library.path}}}
 
 
-def test_bringing_up_refuses_and_goes_on(
-    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
-) -> None:
-    node = start_node("bringup", {"library_folders": trap.folders, "timeout": 30.0}, wait=False)
-    probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
-    attack(node, probe, trap, say)
-    start_node("controller", {})
-    assert probe.state(CONTROLLER) == "unconfigured", "it is not asked to configure before there is a library"
-    say(format_library_message(describe_folder(Path(library.path).parent)))
-    probe.wait_until(lambda: probe.state(CONTROLLER) == "inactive", "configured controller")
-
-
 @pytest.mark.parametrize(
     ("executable", "node", "names"),
     [
         (
-            "controller",
+            "simulation",
             CONTROLLER,
             ("library", "library_folders", "library_topic", "robot", "estimates_file", "saved_estimates_file"),
         ),
@@ -199,9 +196,9 @@ def test_bringing_up_refuses_and_goes_on(
     ],
 )
 def test_what_chooses_code_or_files_cannot_be_set(
-    executable: str, node: str, names: tuple[str, ...], start_node: Start, probe: Probe
+    executable: str, node: str, names: tuple[str, ...], start_node: Start, probe: Probe, arm: str
 ) -> None:
-    start_node(executable, {})
+    start_node(executable, {"urdf": arm} if executable == "simulation" else {})
     for name in names:
         value = ["/tmp"] if name == "library_folders" else "/tmp"
         (result,) = probe.set_parameters(node, {name: value})

@@ -12,7 +12,6 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ import numpy as np
 import pytest
 import rcl_interfaces.msg
 import rcl_interfaces.srv
-from controller_robot import PARAMETERS, Q, TestRobot, build_panda
+from controller_robot import Q, TestRobot, build_panda, values_of
+from diagnostic_msgs.msg import DiagnosticArray
 from fuzz import LARGE, Fuzzer
 from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.srv import ChangeState
@@ -32,7 +32,7 @@ from std_srvs.srv import SetBool, Trigger
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import PROFILES
-from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface, Topic
+from thunder_controllers.ros.interfaces import NODES, NodeInterface, Topic
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ class Attack:
         self.probe, self.interface = probe, interface
         words = ("world", "panda_flange", "panda_link8", *(parameter.name for parameter in interface.parameters))
         self.fuzzer = Fuzzer(1, library.joint_names, words, largest)
-        self.node = "/" + ("adaptive_controller" if interface is FRANKA else interface.name)
+        self.node = f"/{interface.name}"
 
     def topics(self, topics: Sequence[Topic], between: Callable[[], object] | None = None) -> None:
         """Messages of the right type and raw bytes on all topics in turn; `between` is called after each burst."""
@@ -157,9 +157,7 @@ def check_reference(probe: Probe, library: Library) -> None:
 def check_simulation(probe: Probe, library: Library) -> None:
     assert probe.call(SetBool, "/mujoco_simulation/pause", SetBool.Request(data=False)).success
     assert probe.call(Trigger, "/mujoco_simulation/reset").success
-    commands = probe.publisher(Float64MultiArray, "/effort_controller/commands", PROFILES["STREAM"])
     with probe.listening(JointState, "/joint_states", PROFILES["STREAM"]) as states:
-        commands.publish(Float64MultiArray(data=[0.0] * 7))
         assert np.isfinite(states.wait_new(10).position).all()
 
 
@@ -169,7 +167,6 @@ NODES_WITHOUT_ARM: Mapping[str, tuple[str, dict[str, Any], Check]] = {
     names.SIMULATION: ("simulation", SIMULATION, check_simulation),
     names.REFERENCE: ("reference", {"autostart": True, "type": "lissajous"}, check_reference),
     names.MODEL: ("model", {"functions": ["G"]}, check_model),
-    names.BRINGUP: ("bringup", {"timeout": 300.0}, lambda probe, _: None),
     names.MONITOR: ("tools.monitor", {"period": 0.2}, lambda probe, _: None),
 }
 """Executable, parameters, and what must work afterwards."""
@@ -197,70 +194,36 @@ def test_a_node_survives_whatever_comes(name: str, probe: Probe, start_node: Sta
     attack.ask()
 
 
-def test_announcements_that_make_no_sense_leave_the_model_waiting(
-    probe: Probe, start_node: StartNode, library: Library
-) -> None:
-    start_node("model", {"functions": ["G"]})
-    attack = Attack(probe, NODES[names.MODEL], library)
-    attack.topics([topic for topic in subscribed(NODES[names.MODEL]) if "library_topic" in topic.name])
-
-
 # --- the controller ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["cartesian", "joint"])
-def active(
-    request: pytest.FixtureRequest, probe: Probe, start_node: StartNode, library: Library, joint_library: Library
-) -> tuple[TestRobot, NodeProcess, list[Topic]]:
-    """An arm under control, and the topics that its law listens to."""
-    used, other = (library, "joint") if request.param == "cartesian" else (joint_library, "cartesian")
-    controller = start_node("controller", {**PARAMETERS, "library": used.path})
-    robot = TestRobot(probe, used)
-    robot.activate(controller)
-    kind = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
-    silent = (*kind, "~/reference_wrench", "~/measured_wrench")  # test_controller_wrenches has a law for them
-    topics = [topic for topic in subscribed(NODES[names.CONTROLLER]) if not topic.name.startswith(silent)]
-    return robot, controller, topics
-
-
+@pytest.mark.parametrize("kind", ["cartesian", "joint"])
 def test_an_arm_under_control_survives_whatever_comes(
-    active: tuple[TestRobot, NodeProcess, list[Topic]], probe: Probe
+    kind: str, probe: Probe, library: Library, joint_library: Library
 ) -> None:
-    robot, controller, topics = active
-    attack = Attack(probe, NODES[names.CONTROLLER], robot.library)
-
-    def go_on() -> None:
-        """Wrong places and speeds of joints end in a fault and a deactivation; then the arm is taken up again."""
-        robot.send()
-        if probe.state(attack.node) == "inactive":
-            probe.transition(attack.node, "activate")
-
-    attack.topics(topics, between=go_on)
-    attack.services()
-    for number in (0, 10, 200, 255):
-        request = ChangeState.Request()
-        request.transition.id = number
-        assert not probe.call(ChangeState, f"{attack.node}/change_state", request).success
-    efforts = np.array([message.data for message in robot.commands.messages])
-    assert len(efforts) > MESSAGES // BURST and np.isfinite(efforts).all() and (np.abs(efforts) <= LIMITS).all()
-    assert controller.is_running, controller.output
-    if probe.state(attack.node) == "active":
-        assert probe.transition(attack.node, "deactivate")
-    assert probe.transition(attack.node, "cleanup")
-    robot.activate(controller)
-    assert np.isfinite(robot.steps(10)).all()
-
-
-@pytest.mark.skipif(find_spec("franka_msgs") is None, reason="franka_msgs is not installed")
-def test_a_franka_under_control_survives_whatever_comes(probe: Probe, start_node: StartNode, library: Library) -> None:
-    given = {**PARAMETERS, "library": library.path, "robot_interface": "franka"}
-    controller = start_node("controller", given)
-    assert probe.transition("/adaptive_controller", "configure"), controller.output
-    # A Fast DDS that is built with its assertions aborts at messages in fragments on a topic that is not reliable.
-    attack = Attack(probe, FRANKA, library, largest=500)
-    attack.topics(subscribed(FRANKA))
-    attack.services()
-    assert probe.transition("/adaptive_controller", "cleanup")
+    used, other = (library, "joint") if kind == "cartesian" else (joint_library, "cartesian")
+    robot = TestRobot(probe, used)
+    silent = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
+    silent = (*silent, "~/reference_wrench", "~/measured_wrench")  # test_controller_wrenches has a law for them
+    attack = Attack(probe, NODES[names.CONTROLLER], used)
+    try:
+        robot.activate()
+        attack.topics(
+            [topic for topic in subscribed(NODES[names.CONTROLLER]) if not topic.name.startswith(silent)],
+            between=robot.step,
+        )
+        with robot.running():
+            attack.services()
+        for number in (0, 10, 200, 255):
+            request = ChangeState.Request()
+            request.transition.id = number
+            assert not probe.call(ChangeState, f"{attack.node}/change_state", request).success
+        efforts = np.array(robot.efforts)
+        assert len(efforts) > MESSAGES // BURST and np.isfinite(efforts).all() and (np.abs(efforts) <= LIMITS).all()
+        robot.reset()
+        assert np.isfinite(robot.activate()).all() and np.isfinite(robot.steps(10)).all()
+    finally:
+        robot.close()
 
 
 # --- what a node does about a defect ----------------------------------------------------------------------------------
@@ -270,17 +233,20 @@ def test_an_exception_of_a_callback_is_logged_and_reported_and_the_arm_stays_und
     probe: Probe, start_node: StartNode, library: Library
 ) -> None:
     """The defect is one of rclpy: a parameter of no known type raises ValueError, and gets no answer."""
-    controller = start_node("controller", {**PARAMETERS, "library": library.path})
-    robot = TestRobot(probe, library)
-    robot.activate(controller)
-    client = probe.node.create_client(rcl_interfaces.srv.SetParameters, "/adaptive_controller/set_parameters")
+    arm = start_node("simulation", {**SIMULATION, "library": library.path, "bringup": True}, namespace="/arm")
+    node = "/arm/adaptive_controller"
+    arm.wait_for_output("adapts panda_link7")  # it answers again when it is active
+    probe.wait_until(lambda: probe.state(node) == "active", "active controller")
+    client = probe.node.create_client(rcl_interfaces.srv.SetParameters, f"{node}/set_parameters")
     probe.wait_until(client.service_is_ready, "service")
     parameter = rcl_interfaces.msg.Parameter(name="law", value=rcl_interfaces.msg.ParameterValue(type=255))
-    client.call_async(rcl_interfaces.srv.SetParameters.Request(parameters=[parameter]))
-    values = robot.report(lambda values: values["message"].startswith("a callback failed: ValueError"))
+    with probe.listening(DiagnosticArray, "/diagnostics") as diagnostics:
+        client.call_async(rcl_interfaces.srv.SetParameters.Request(parameters=[parameter]))
+        reported = diagnostics.wait(lambda m: m.status[0].message.startswith("a callback failed: ValueError"))
+    values = values_of(reported)
     assert values["level"] == "2" and values["failed callbacks"].startswith("1, last: ValueError: 255 is not a valid")
-    controller.wait_for_output("a callback failed; the node goes on.")
-    assert np.isfinite(robot.steps(10)).all() and probe.state("/adaptive_controller") == "active"
-    controller.process.send_signal(signal.SIGINT)
-    assert controller.wait() == 0
-    controller.stopped = True
+    arm.wait_for_output("a callback failed; the node goes on.")
+    assert probe.state(node) == "active"
+    arm.process.send_signal(signal.SIGINT)
+    assert arm.wait() == 0
+    arm.stopped = True

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from documentation import all_commands
 
-from thunder_controllers.ros.interfaces import FRANKA, NODES
+from thunder_controllers.ros.interfaces import NODES
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
-from thunder_controllers.ros.tools.systems import complete
+from thunder_controllers.ros.tools.launcher import complete
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -25,8 +25,7 @@ STARTS = [(name, line) for name, line in COMMANDS if re.match(r"(ros2 launch thu
 
 def _service_names() -> set[str]:
     own = {f"/{node.name}{service.name[1:]}" for node in NODES.values() for service in node.services}
-    franka = {f"/adaptive_controller{service.name[1:]}" for service in FRANKA.services}
-    return own | franka | {"/action_server/error_recovery"}
+    return own | {"/action_server/error_recovery"}
 
 
 def test_there_are_commands_to_check() -> None:
@@ -61,9 +60,8 @@ def test_nodes_whose_parameters_are_set_or_shown_exist() -> None:
 
 def test_parameters_in_back_quotes_with_a_prefix_exist() -> None:
     known = {parameter.name for node in NODES.values() for parameter in node.parameters}
-    known |= {parameter.name for parameter in FRANKA.parameters}
     for name, text in TEXTS.items():
-        for word in re.findall(r"`((?:franka|fault|payload|path)\.[\w.]+)(?:…)?`", text):
+        for word in re.findall(r"`((?:fault|payload|path)\.[\w.]+)(?:…)?`", text):
             assert any(parameter == word or parameter.startswith(word.rstrip(".") + ".") for parameter in known), (
                 f"{name}: {word}"
             )

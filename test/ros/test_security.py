@@ -11,17 +11,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from controller_robot import PARAMETERS, build_panda
+from controller_robot import build_panda
+from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.srv import ChangeState
 from nodes import NodeProcess, Probe
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import STREAM
-from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
-from thunder_controllers.ros.tools.policies import MANAGER, OPERATOR, policies
+from thunder_controllers.ros.interfaces import NODES, NodeInterface
+from thunder_controllers.ros.tools.policies import IN_ONE_PROCESS, MANAGER, OPERATOR, policies
 
 ROOT = Path(__file__).parents[2]
 POLICIES = ROOT / "config/security/policies.xml"
@@ -81,42 +81,51 @@ def expected(node: NodeInterface) -> dict[str, set[str]]:
         "reply": [service.name for service in node.services],
         "request": [service.name for service in node.calls],
     }
-    owner = names.CONTROLLER if node is FRANKA else node.name
     found: dict[str, set[str]] = {}
     for way, common in OF_EVERY_NODE.items():
         found[way] = set()
         for pattern in (*patterns[way], *common):
-            name = re.sub(r"{(.*?)}", lambda match: defaults[match[1]], pattern).replace("~", f"/{owner}")
+            name = re.sub(r"{(.*?)}", lambda match: defaults[match[1]], pattern).replace("~", f"/{node.name}")
             values = ("panda_link7",) if "<link>" in name else ("M", "C", "G")
             found[way] |= {re.sub("<.*>", value, f"/{name.lstrip('/')}") for value in values}
+    if node.name == names.CONTROLLER:
+        found["reply"] |= {f"{CONTROLLER}/{name}" for name in OF_A_LIFECYCLE_NODE}
+        found["publish"].add(f"{CONTROLLER}/transition_event")
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in NODES if name != names.CONTROLLER])
+@pytest.mark.parametrize("name", [name for name in NODES if NODES[name].executable not in IN_ONE_PROCESS])
 def test_a_node_may_do_what_its_interface_says_and_nothing_else(name: str) -> None:
     assert allowed()[f"/thunder/{NODES[name].executable}"] == expected(NODES[name])
 
 
-def test_the_controller_may_do_what_it_has_to_with_and_without_a_franka() -> None:
-    plain, franka = expected(NODES[names.CONTROLLER]), expected(FRANKA)
-    plain["reply"] |= {f"{CONTROLLER}/{name}" for name in OF_A_LIFECYCLE_NODE}
-    plain["publish"].add(f"{CONTROLLER}/transition_event")
-    assert allowed()["/thunder/controller"] == {way: plain[way] | franka[way] for way in plain}
-    elsewhere = {"/joint_states", "/thunder_generator/library"}
-    plugin = {**plain, "publish": plain["publish"] - {"/effort_controller/commands"}}
-    assert allowed()[f"/thunder/{MANAGER}"] == {**plugin, "subscribe": plain["subscribe"] - elsewhere}
+@pytest.mark.parametrize("enclave", IN_ONE_PROCESS)
+def test_nodes_in_one_process_may_do_what_each_of_them_may(enclave: str) -> None:
+    each = [expected(NODES[name]) for name in IN_ONE_PROCESS[enclave]]
+    assert allowed()[f"/thunder/{enclave}"] == {way: set().union(*(node[way] for node in each)) for way in each[0]}
+    profiles = [p.attrib["node"] for p in _profiles(enclave)]
+    assert profiles == list(IN_ONE_PROCESS[enclave])
 
 
-def test_only_the_controller_commands_and_only_two_give_it_references() -> None:
+def _profiles(enclave: str) -> list[ElementTree.Element]:
+    (found,) = (e for e in ElementTree.parse(POLICIES).iter("enclave") if e.attrib["path"] == f"/thunder/{enclave}")
+    return list(found.iter("profile"))
+
+
+def test_the_plugin_may_do_what_the_controller_may_but_for_the_library_topic() -> None:
+    controller = expected(NODES[names.CONTROLLER])
+    controller["subscribe"].discard("/thunder_generator/library")
+    assert allowed()[f"/thunder/{MANAGER}"] == controller
+
+
+def test_nobody_can_command_efforts_and_only_two_give_references_to_the_controller() -> None:
+    for ways in allowed().values():
+        assert not any("effort" in topic for topic in ways["publish"] | ways["subscribe"])
     publishers = {
-        topic: {enclave for enclave, ways in allowed().items() if topic in ways["publish"]}
-        for topic in ("/effort_controller/commands", f"{CONTROLLER}/reference", "/joint_states")
+        topic: {enclave.rpartition("/")[2] for enclave, ways in allowed().items() if topic in ways["publish"]}
+        for topic in (f"{CONTROLLER}/reference", "/joint_states")
     }
-    assert list(publishers.values()) == [
-        {"/thunder/controller"},
-        {"/thunder/reference", f"/thunder/{OPERATOR}"},
-        {"/thunder/simulation"},
-    ]
+    assert list(publishers.values()) == [{"reference", OPERATOR, "ros"}, {"simulation", "ros"}]
 
 
 # --- for real ---------------------------------------------------------------------------------------------------------
@@ -165,20 +174,14 @@ def operator(secured: None, domain: int) -> Iterator[Probe]:
 def system(operator: Probe, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A simulated arm under control, everything secured."""
     folder = tmp_path_factory.mktemp("system")
-    urdf = str(ROOT / "urdf/panda.urdf.xacro")
-    simulation = NodeProcess("simulation", {"urdf": urdf, "mode": "lockstep"}, folder)
-    controller = NodeProcess("controller", {**PARAMETERS, "library": build_panda().path}, folder)
+    given = {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "mode": "lockstep"}
+    arm = NodeProcess("simulation", {**given, "library": build_panda().path, "bringup": True}, folder)
     try:
-        for node in (simulation, controller):
-            operator.wait_for_process(node, HANDSHAKES)
-        with operator.listening(JointState, "/joint_states", STREAM) as states:
-            assert operator.transition(CONTROLLER, "configure"), controller.output
-            states.wait()
-        operator.wait_until(lambda: operator.transition(CONTROLLER, "activate"), "activation")
+        operator.wait_for_process(arm, HANDSHAKES)
+        operator.wait_until(lambda: operator.state(CONTROLLER) == "active", "active controller", HANDSHAKES)
         yield
     finally:
-        for node in (controller, simulation):
-            node.kill()
+        arm.kill()
 
 
 def test_the_nodes_work_together_with_these_policies(system: None, operator: Probe) -> None:
@@ -192,11 +195,11 @@ def test_who_has_no_keys_sees_nothing_and_is_not_heard(
 ) -> None:
     monkeypatch.delenv("ROS_SECURITY_ENABLE")
     with Probe(domain, "stranger") as stranger, operator.listening(JointState, "/joint_states", STREAM) as states:
-        publisher = stranger.node.create_publisher(Float64MultiArray, "/effort_controller/commands", STREAM)
+        publisher = stranger.node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", STREAM)
         change = stranger.node.create_client(ChangeState, f"{CONTROLLER}/change_state")
         with stranger.listening(JointState, "/joint_states", STREAM) as seen:
             for _ in range(200):
-                publisher.publish(Float64MultiArray(data=[50.0] * 7))
+                publisher.publish(PoseStamped())
             states.wait_new(200)
             assert len(seen) == 0
         assert publisher.get_subscription_count() == 0
@@ -207,6 +210,6 @@ def test_who_has_no_keys_sees_nothing_and_is_not_heard(
 def test_who_has_keys_of_another_node_may_not_command(system: None, domain: int) -> None:
     with Probe(domain, names.MODEL, enclave="/thunder/model") as model:
         with pytest.raises(rclpy_implementation.RCLError):
-            model.node.create_publisher(Float64MultiArray, "/effort_controller/commands", STREAM)
+            model.node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", STREAM)
         with pytest.raises(rclpy_implementation.RCLError):
             model.node.create_client(ChangeState, f"{CONTROLLER}/change_state")

@@ -360,7 +360,7 @@ def test_the_plugin_file_names_the_exported_class_and_the_library() -> None:
     assert f"add_library({root.get('path')} SHARED" in (PART / "CMakeLists.txt").read_text()
 
 
-def test_the_controllers_command_the_joints_of_the_robot() -> None:
+def test_the_controllers_are_the_plugin_and_the_broadcaster() -> None:
     config = yaml.safe_load((ROOT / "config/ros2_control/panda_mujoco.yaml").read_text())
     manager = config["/**/controller_manager"]["ros__parameters"]
     assert manager["update_rate"] == 1000
@@ -368,10 +368,7 @@ def test_the_controllers_command_the_joints_of_the_robot() -> None:
     assert types == {
         "joint_state_broadcaster": "joint_state_broadcaster/JointStateBroadcaster",
         "adaptive_controller": "thunder_controllers/AdaptiveController",
-        "effort_controller": "forward_command_controller/ForwardCommandController",
     }
-    effort = config["/**/effort_controller"]["ros__parameters"]
-    assert effort == {"joints": list(PANDA_JOINTS), "interface_name": "effort"}
 
 
 def test_the_gains_are_those_of_the_node() -> None:

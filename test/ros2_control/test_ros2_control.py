@@ -75,7 +75,7 @@ def test_topics_and_services_are_those_of_the_node() -> None:
     node = NODES[CONTROLLER]
     names = set(re.findall(r'"(~/[a-z_/]+)"', topics_in_words())) | {"/diagnostics"}
     expected = {topic.name for topic in node.topics} | {service.name for service in node.services}
-    only_of_the_node = {"joint_states", "{library_topic}", "{command_topic}"}
+    only_of_the_node = {"{library_topic}"}
     assert {name.replace("~/estimates/", "~/estimates/<link>") for name in names} == expected - only_of_the_node
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xacro
+import yaml
 from observer_law import build_planar
 
 from thunder_controllers.host import Library
@@ -323,7 +324,13 @@ def session(prefix: Path, panda_folder: Path, tmp_path_factory: pytest.TempPathF
     document = xacro.process_file(str(ROOT / "urdf/panda.ros2_control.xacro"), mappings={"model": str(model)})
     description.write_text(document.toxml())
     parameters = folder / "library.yaml"
-    parameters.write_text(f"/**/adaptive_controller: {{ros__parameters: {{library: {panda_folder}}}}}\n")
+    other = {"joints": [f"panda_joint{k}" for k in range(1, 8)], "interface_name": "effort"}
+    sections = {
+        "adaptive_controller": {"library": str(panda_folder)},
+        "controller_manager": {"effort_controller": {"type": "forward_command_controller/ForwardCommandController"}},
+        "effort_controller": other,
+    }
+    parameters.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": s} for name, s in sections.items()}))
     files = [str(ROOT / "config/ros2_control/panda_mujoco.yaml"), str(parameters)]
     assert NODE is not None
     local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": "83"}

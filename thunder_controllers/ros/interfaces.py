@@ -47,11 +47,9 @@ _PARAMETERS = {
     names.SIMULATION: node_parameters("simulation", names.SIMULATION),
     names.REFERENCE: node_parameters("reference", names.REFERENCE),
     names.MODEL: node_parameters("model", names.MODEL),
-    names.BRINGUP: node_parameters("bringup", names.BRINGUP),
     names.WAIT_FOR_LIBRARY: node_parameters("bringup", names.WAIT_FOR_LIBRARY),
-    names.SET_LOAD: node_parameters("franka", names.SET_LOAD),
+    names.SET_LOAD: node_parameters("bringup", names.SET_LOAD),
     names.MONITOR: node_parameters("bringup", names.MONITOR),
-    "franka": node_parameters("franka", names.CONTROLLER),
 }
 
 
@@ -70,6 +68,3 @@ NODES = {
     for name, entry in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
 }
 """Every node by its default name."""
-
-FRANKA = NODES.pop("franka")
-"""What the controller has in addition with robot_interface franka."""

@@ -31,6 +31,11 @@ class Process:
         return next((word[8:] for word in self.words if word.startswith("__node:=")), "")
 
     @property
+    def name(self) -> str:
+        """The name that the node is given, or else the program."""
+        return self.node or self.program
+
+    @property
     def names(self) -> set[str]:
         """What it may be called."""
         return {self.node, self.program, " ".join((self.program, *self.words[1:2]))}
@@ -57,7 +62,7 @@ class Process:
         found: dict[str, Any] = {}
         for file in self.files:
             for key, section in yaml.full_load(file.read_text()).items():  # launch_ros writes tuples
-                if key == "/**" or key.rpartition("/")[2] == self.node:
+                if key == "/**" or not self.node or key.rpartition("/")[2] == self.node:
                     found |= flat(section["ros__parameters"])
         return found
 

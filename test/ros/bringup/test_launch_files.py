@@ -18,12 +18,13 @@ from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.tools.discovery import RANGE
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
-from thunder_controllers.ros.tools.launcher import _parameter_words
-from thunder_controllers.ros.tools.systems import SYSTEMS, WRONG_LAST_LINK, complete
+from thunder_controllers.ros.tools.launcher import ROBOTS, WRONG_LAST_LINK, complete, parameters_of
 
 ROOT = Path(__file__).parents[3]
 BACKENDS = ["franka", "gazebo", "ros2_control"]
-CONTROLLERS = ["plugin", "node"]
+SIMULATION = "simulation"
+"""Program of the arm with its controller."""
+
 ARM = {"backend": "franka", "robot_ip": "10.0.0.1"}
 PANDA = str(ROOT / "urdf/panda.urdf.xacro")
 OTHERS = {
@@ -31,12 +32,12 @@ OTHERS = {
     "robot_state_publisher": ("robot_state_publisher",),
     "ros_gz_sim": ("gzserver", "create"),
     "ros_gz_bridge": ("parameter_bridge",),
-    **dict.fromkeys(("joint_state_broadcaster", "forward_command_controller", "gz_ros2_control"), ()),
+    **dict.fromkeys(("joint_state_broadcaster", "gz_ros2_control"), ()),
     **dict.fromkeys(("franka_description", "franka_hardware", "franka_robot_state_broadcaster", "franka_msgs"), ()),
 }
 """Packages that the backends need, with their executables."""
 
-OWN = ("bringup", "controller", "generator", "model", "reference", "set_load", "simulation", "thunder")
+OWN = ("generator", "model", "reference", "set_load", "simulation", "thunder")
 
 
 @pytest.fixture(autouse=True)
@@ -51,14 +52,9 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("#!/bin/sh\n" + ('echo "$@"\n' if path.name == "xacro" else ""))
         path.chmod(0o755)
-    kinds = {"packages": list(programs)}
-    kinds |= dict.fromkeys(
-        ("controller_interface__pluginlib__plugin", "hardware_interface__pluginlib__plugin"), ["thunder_controllers"]
-    )
-    for kind, packages in kinds.items():
-        (index / kind).mkdir(parents=True)
-        for package in packages:
-            (index / kind / package).touch()
+    (index / "packages").mkdir(parents=True)
+    for package in programs:
+        (index / "packages" / package).touch()
     (folder / "share/thunder_controllers").symlink_to(ROOT)
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder))
     monkeypatch.setenv("PATH", f"{folder}/bin:/bin:/usr/bin")
@@ -96,7 +92,7 @@ def has_started(system: Evaluation, package: str) -> bool:
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
+@pytest.mark.parametrize("name", [*ROBOTS, "generator"])
 def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
     source = PythonLaunchDescriptionSource(str(ROOT / f"launch/{name}.launch.py"))
     declared = source.try_get_launch_description_without_context().get_launch_arguments()
@@ -115,29 +111,19 @@ def test_what_is_read_without_launch_is_what_launch_declares(name: str) -> None:
     [
         ("panda_adaptive", {}),
         ("panda_adaptive", {"law": "slotine_li", "mode": "lockstep", "model": "true", "reference": "none"}),
-        (
-            "panda_adaptive",
-            {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left", "gains": "GAINS"},
-        ),
-        ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "mode": "lockstep"}),
-        ("panda_adaptive", {"output": "/tmp/out", "model": "true"}),
-        ("robot_adaptive", {"output": "/tmp/out", "robot": PANDA, "ee_link": "panda_flange"}),
-        ("generator", {"robot": PANDA, "output": "/tmp/out", "adapted_links": "all"}),
+        ("panda_adaptive", {"payload": "1.5", "autostart": "false", "adapted_links": "a+b", "namespace": "left"}),
+        ("robot_adaptive", {"robot": PANDA, "ee_link": "panda_flange", "name": "arm", "reference": "stream"}),
     ],
 )
-def test_thunder_ros_starts_what_the_launch_file_starts(name: str, given: dict[str, str], tmp_path: Path) -> None:
-    if "gains" in given:
-        given = {**given, "gains": str(tmp_path / "gains.yaml")}
-        (tmp_path / "gains.yaml").write_text("/**/adaptive_controller: {ros__parameters: {gains: {gamma: 0.5}}}")
-    launched = {process.node: process.parameters for process in start(name, **given).processes}
-    table = {}
-    for node in SYSTEMS[name](complete(name, [f"{key}:={value}" for key, value in given.items()])):
-        command = ("program", "-r", f"__node:={node.name}", *_parameter_words(node, tmp_path))
-        table[node.name] = Process(None, command).parameters
-    for parameters in launched.values():
-        assert parameters.pop("use_sim_time", False) is False
-        parameters.pop("controller", None)  # by its default name
-    assert launched == table
+def test_thunder_ros_gives_its_nodes_what_the_launch_file_gives_them(name: str, given: dict[str, str]) -> None:
+    own = parameters_of(name, complete(name, [f"{key}:={value}" for key, value in given.items()]))
+    own[SIMULATION] = own.pop(names.SIMULATION) | own.pop(names.CONTROLLER)
+    own[names.GENERATOR].pop("robot")  # as a path, there a URI
+    launched = {process.name: process.parameters for process in start(name, **given).processes}
+    assert launched.keys() == own.keys()
+    for node, parameters in own.items():
+        stated = {key: value for key, value in parameters.items() if value != []}
+        assert stated.items() <= launched[node].items()
 
 
 @pytest.mark.parametrize(
@@ -164,15 +150,14 @@ def test_nodes_are_found_from_this_machine_only_unless_asked_for_more(
     assert start(name, **robot, discovery=discovery).environment[RANGE] == expected
 
 
-def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
-    everyone = {names.REFERENCE, names.MODEL, names.CONTROLLER, names.BRINGUP, names.WAIT_FOR_LIBRARY}
-    for controller, backend in (("node", "mujoco"), ("plugin", "ros2_control"), ("node", "ros2_control")):
-        given = {"backend": backend, "controller": controller, "output": "/tmp/out", "model": "true"}
-        system = start(**given, reference="stream")
-        assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
-        found = {p.node for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
-        assert found == everyone & {process.node for process in system.processes}
-        assert not any("library_folders" in process.parameters for process in start(backend=backend).processes)
+@pytest.mark.parametrize("backend", ["mujoco", "ros2_control"])
+def test_who_needs_the_library_looks_where_the_generator_puts_it(backend: str) -> None:
+    system = start(backend=backend, output="/tmp/out", model="true", reference="stream")
+    assert system[names.GENERATOR].parameters["output"] == "/tmp/out"
+    found = {p.name for p in system.processes if p.parameters.get("library_folders") == ["/tmp/out"]}
+    own = {"simulation"} if backend == "mujoco" else {names.WAIT_FOR_LIBRARY}
+    assert found == {names.REFERENCE, names.MODEL, *own}
+    assert not any("library_folders" in process.parameters for process in start(backend=backend).processes)
 
 
 # --- the simulation node ----------------------------------------------------------------------------------------------
@@ -180,12 +165,12 @@ def test_who_needs_the_library_looks_where_the_generator_puts_it() -> None:
 
 def test_the_default_is_the_whole_graph_in_simulation() -> None:
     system = start()
-    required = {names.GENERATOR, names.CONTROLLER, names.SIMULATION}
-    assert {process.node for process in system.processes if process.is_required} == required
-    assert {process.node for process in system.processes} == {*required, names.BRINGUP}
-    assert system[names.BRINGUP].must_end_well
+    assert [process.name for process in system.processes if process.is_required] == [names.GENERATOR, SIMULATION]
     assert {process.namespace for process in system.processes} == {"/"}
-    assert system[names.CONTROLLER].parameters["autostart"] is True
+    parameters = system[SIMULATION].parameters
+    assert parameters["bringup"] and parameters["autostart"]
+    assert not start(autostart="false")[SIMULATION].parameters["bringup"]
+    assert not system[SIMULATION].node, "it has two nodes: a name would be that of both"
 
 
 @pytest.mark.parametrize("reference", ["stream", "pose_to_pose"])
@@ -194,7 +179,7 @@ def test_the_end_of_a_stream_ends_nothing_else(reference: str) -> None:
     stream = system[names.REFERENCE]
     assert stream.parameters["type"] == reference.replace("stream", "auto")
     assert not stream.is_required and not stream.must_end_well
-    assert system[names.CONTROLLER].parameters["autostart"] is False
+    assert system[SIMULATION].parameters["autostart"] is False
 
 
 def test_viewers_are_started_when_asked_for_and_their_windows_may_be_closed() -> None:
@@ -210,7 +195,11 @@ def test_viewers_are_started_when_asked_for_and_their_windows_may_be_closed() ->
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"backend": "moon"}, "moon"), ({"payload": "heavy"}, "payload:=heavy"), ({"gains": "/no/such"}, "no such file")],
+    [
+        ({"backend": "moon"}, "moon"),
+        ({"payload": "heavy"}, "payload:=heavy"),
+        ({"backend": "ros2_control", "controller": "node"}, "controller:=node: a choice no more"),
+    ],
 )
 def test_a_bad_argument_is_refused_before_anything_starts(given: dict[str, str], message: str) -> None:
     with pytest.raises(Exception, match=message):
@@ -222,13 +211,6 @@ def test_any_robot_needs_a_description() -> None:
         start("robot_adaptive")
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_what_is_missing_is_named_before_anything_starts(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thunder_controllers.ros.tools.requirements.Need.is_met", False)
-    with pytest.raises(Exception, match="not installed: .*controller_manager"):
-        start(backend=backend)
-
-
 # --- what every backend on ros2_control has ---------------------------------------------------------------------------
 
 
@@ -238,7 +220,7 @@ def test_the_plugin_is_loaded_by_the_spawner_once_there_is_its_library(backend: 
     gains.write_text("/**/adaptive_controller: {ros__parameters: {gains.gamma: 0.5}}")
     law = "slotine_li:friction=adapted"
     system = start(backend=backend, gains=str(gains), law=law, reference="none", namespace="left")
-    for absent in (names.CONTROLLER, names.SIMULATION, names.BRINGUP, names.REFERENCE):
+    for absent in (SIMULATION, names.REFERENCE):
         assert absent not in system
     spawner = system["spawner adaptive_controller"]
     assert spawner.namespace == "/left" and spawner.must_end_well and not spawner.is_required
@@ -254,29 +236,11 @@ def test_the_plugin_is_loaded_by_the_spawner_once_there_is_its_library(backend: 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_forward_controller_is_spawned_between_configuring_and_activating_the_node(backend: str) -> None:
-    system = start(backend=backend, controller="node", autostart="true")
-    assert names.WAIT_FOR_LIBRARY not in system
-    assert system[names.CONTROLLER].is_required
-    configures, activates = (process for process in system.processes if process.node == names.BRINGUP)
-    assert (configures.parameters["goal"], activates.parameters["goal"]) == ("inactive", "active")
-    spawner = system["spawner effort_controller"]
-    assert system.before(spawner)[0] == "bringup"
-    assert system.before(activates)[:2] == ["spawner", "bringup"]
-    assert configures.must_end_well and activates.must_end_well
-    assert len(files(spawner)) == 1
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_without_autostart_the_plugin_is_configured_only_and_the_node_is_not_even_that(backend: str) -> None:
-    system = start(backend=backend, autostart="false")
-    assert "--inactive" in system["spawner adaptive_controller"].words
-    assert values(system["spawner adaptive_controller"])["autostart"] == "false"
-    assert (
-        start(backend=backend, autostart="false", reference="stream")[names.REFERENCE].parameters["autostart"] is False
-    )
-    node = start(backend=backend, autostart="false", controller="node")
-    assert names.CONTROLLER in node and names.BRINGUP not in node and "spawner effort_controller" not in node
+def test_without_autostart_the_plugin_is_configured_only(backend: str) -> None:
+    system = start(backend=backend, autostart="false", reference="stream")
+    spawner = system["spawner adaptive_controller"]
+    assert "--inactive" in spawner.words and values(spawner)["autostart"] == "false"
+    assert system[names.REFERENCE].parameters["autostart"] is False
 
 
 @pytest.mark.parametrize("backend", ["ros2_control", "gazebo"])
@@ -287,15 +251,11 @@ def test_a_simulated_arm_starts_by_itself_from_wrong_estimates(backend: str) -> 
     assert "--inactive" not in spawner.words
     assert values(spawner)["autostart"] == "true" and names.REFERENCE not in system
     assert "estimates_file" not in values(start(backend=backend, law="slotine_li")["spawner adaptive_controller"])
-    node = start(backend=backend, controller="node")[names.CONTROLLER].parameters
-    assert Path(node["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
-    assert (node["gravity_compensated_by_robot"], node["robot_interface"]) == (False, "generic")
 
 
-@pytest.mark.parametrize("controller", CONTROLLERS)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_every_backend_has_beside_its_robot(backend: str, controller: str) -> None:
-    system = start(backend=backend, controller=controller, model="true", use_rqt="true", use_rviz="true", record="true")
+def test_what_every_backend_has_beside_its_robot(backend: str) -> None:
+    system = start(backend=backend, model="true", use_rqt="true", use_rviz="true", record="true")
     for name in (names.GENERATOR, names.MODEL):
         assert system[name].is_required
     assert "rviz2" in system and "ros2" in system
@@ -351,7 +311,6 @@ def test_a_real_arm_waits_for_a_person_and_starts_from_its_own_model() -> None:
     assert "--inactive" in spawner.words
     assert "estimates_file" not in values(spawner)
     assert values(spawner)["autostart"] == "false"
-    assert names.BRINGUP not in start(**ARM, controller="node")
     assert "--inactive" not in start(**ARM, autostart="true")["spawner adaptive_controller"].words
 
 
@@ -374,23 +333,11 @@ def test_franka_ros2_is_started_with_address_kind_and_load_of_the_arm() -> None:
 
 
 def test_everything_beside_a_franka_reads_its_states_at_the_full_rate() -> None:
-    system = start(**ARM, controller="node", model="true", autostart="true", reference="stream")
-    readers = (names.REFERENCE, names.MODEL, names.CONTROLLER, "robot_state_publisher")
-    readers_of = [system[name] for name in readers] + [p for p in system.processes if p.node == names.BRINGUP]
-    for process in readers_of:
-        assert "joint_states:=franka/joint_states" in process.remappings, process.program
+    system = start(**ARM, model="true", autostart="true", reference="stream")
+    for name in (names.REFERENCE, names.MODEL, "robot_state_publisher"):
+        assert "joint_states:=franka/joint_states" in system[name].remappings, name
     words = system["spawner joint_state_broadcaster"].words
     assert "--controller-ros-args=-r joint_states:=franka/joint_states" in words
-
-
-def test_the_node_on_a_franka_has_its_guard_and_the_names_of_its_joints() -> None:
-    system = start(**ARM, controller="node", autostart="true")
-    parameters = system[names.CONTROLLER].parameters
-    assert parameters["robot_interface"] == "franka"
-    assert parameters["gravity_compensated_by_robot"] is True
-    assert parameters["joints"][0] == "fr3_joint1"
-    assert parameters["robot"] == "fr3"
-    assert len(re.findall(r"fr3_joint\d", values(system["spawner effort_controller"])["joints"])) == 7
 
 
 def test_beside_a_running_franka_ros2_nothing_of_it_is_started() -> None:
@@ -402,10 +349,9 @@ def test_beside_a_running_franka_ros2_nothing_of_it_is_started() -> None:
 
 
 @pytest.mark.parametrize("given", [{"backend": "ros2_control"}, {"backend": "gazebo"}, ARM], ids=lambda g: g["backend"])
-@pytest.mark.parametrize("controller", CONTROLLERS)
-def test_the_spawner_understands_its_command_lines(given: dict[str, str], controller: str) -> None:
+def test_the_spawner_understands_its_command_lines(given: dict[str, str]) -> None:
     spawner = pytest.importorskip("controller_manager.spawner", reason="controller_manager is not installed")
-    system = start(**given, controller=controller, autostart="true")
+    system = start(**given, autostart="true")
     lines = [process.words[1:] for process in system.processes if process.program == "spawner"]
     assert len(lines) >= 2
     for line in lines:

@@ -111,8 +111,6 @@ def test_a_controller_manager_runs_at_1_khz_and_knows_the_types_of_its_controlle
     assert manager["update_rate"] == 1000
     assert manager["adaptive_controller"]["type"] == PLUGIN_TYPE
     assert manager["joint_state_broadcaster"]["type"] == "joint_state_broadcaster/JointStateBroadcaster"
-    assert manager["effort_controller"]["type"] == "forward_command_controller/ForwardCommandController"
-    assert section(file, "effort_controller")["interface_name"] == "effort"
 
 
 @pytest.mark.parametrize("file", CONTROL, ids=lambda file: file.stem)
@@ -127,9 +125,8 @@ def test_parameters_of_the_plugin_are_ones_that_it_declares(file: Path) -> None:
         assert not kind.startswith("double") or type(np.ravel(value).tolist()[0]) is float, f"{name}: ROS has no mixed"
 
 
-def test_a_controller_manager_of_somebody_else_learns_the_types_from_the_sections_of_the_controllers() -> None:
+def test_a_controller_manager_of_somebody_else_learns_the_type_from_the_section_of_the_controller() -> None:
     assert section(control("panda_franka"), "adaptive_controller")["type"] == PLUGIN_TYPE
-    assert section(control("panda_franka"), "effort_controller")["type"].startswith("forward_command_controller/")
 
 
 def test_a_franka_gets_no_torque_that_it_would_refuse() -> None:

@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
+from thunder_controllers.ros.interfaces import NODES, NodeInterface
 from thunder_dynamics.errors import LawError
 
 ROS_TYPES = {
@@ -161,7 +161,7 @@ def test_undeclared_parameters_can_be_declared_again(node: Node) -> None:
     assert parameters["rate"] == 10.0
 
 
-@pytest.mark.parametrize("interface", [*NODES.values(), FRANKA], ids=lambda interface: interface.name)
+@pytest.mark.parametrize("interface", NODES.values(), ids=lambda interface: interface.name)
 def test_a_node_declares_every_parameter_with_type_default_and_bounds(node: Node, interface: NodeInterface) -> None:
     parameters = DeclaredParameters(node)
     parameters.declare(interface.parameters)

@@ -1,38 +1,31 @@
-"""A joint law under a stream of joint references: it is followed, checked, and brought to rest when it is lost."""
+"""A joint law: streamed joint references are followed and checked; its error and torques from outside are published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from controller_robot import NODE, TestRobot, build_panda
+from controller_robot import NODE, PERIOD_NS, Q, TestRobot, build_panda
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import Configuration, ControlSession, Library, Options
 from thunder_controllers.ros.common.qos import STREAM
+from thunder_controllers.ros.controller.outputs import array_state, control_message_state
+from thunder_controllers.ros.controller.session import STREAM_PATIENCE
 
-REFERENCE = f"{NODE}/joint_reference"
+SETTLED = 300
+"""Steps of a millisecond after which a filter of 50 rad/s has seen all but 1e-6."""
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
-    return build_panda(law="slotine_li")
-
-
-@pytest.fixture
-def publisher(robot: TestRobot) -> Iterator[Any]:
-    with robot.probe.advertising(JointTrajectoryPoint, REFERENCE, STREAM) as publisher:
-        robot.probe.wait_until(lambda: publisher.get_subscription_count() > 0, "subscription to joint references")
-        yield publisher
-
-
-@pytest.fixture
-def errors(robot: TestRobot) -> Iterator[Any]:
-    with robot.probe.listening(JointState, f"{NODE}/joint_error") as errors:
-        yield errors
+def library(build_cache: Path) -> Library:
+    return build_panda({"adaptation": "none", "contact": "observe"}, law="slotine_li")
 
 
 def _point(robot: TestRobot, offset: float = 0.0, velocity: float = 0.0) -> JointTrajectoryPoint:
@@ -41,54 +34,80 @@ def _point(robot: TestRobot, offset: float = 0.0, velocity: float = 0.0) -> Join
     return JointTrajectoryPoint(positions=(robot.q + offset * step).tolist(), velocities=(velocity * step).tolist())
 
 
-def test_the_law_pushes_towards_a_streamed_reference_and_the_error_is_published(
-    robot: TestRobot, publisher: Any, errors: Any
-) -> None:
+def test_a_stream_is_followed_refused_where_it_is_bad_and_held_when_it_ends(robot: TestRobot) -> None:
+    robot.activate()
     before = robot.effort[3]
+    with (
+        robot.probe.advertising(JointTrajectoryPoint, f"{NODE}/joint_reference", STREAM) as publisher,
+        robot.probe.listening(JointState, f"{NODE}/joint_error") as errors,
+    ):
 
-    def error_is(value: float) -> bool:
-        publisher.publish(_point(robot, 0.02, 0.1))
-        robot.step()
-        return bool(len(errors) and abs(errors.latest.position[3] - value) < 1e-12)
+        def is_followed() -> bool:
+            publisher.publish(_point(robot, 0.02, 0.1))
+            robot.step()
+            return bool(len(errors) and abs(errors.latest.position[3] - 0.02) < 1e-12)
 
-    robot.probe.wait_until(lambda: error_is(0.02), "joint error of the streamed reference")
-    # The effort rises by 1 N·m in each step, at its rate limit.
-    robot.probe.wait_until(lambda: error_is(0.02) and robot.effort[3] > before + 1.5, "effort towards the reference")
-    assert list(errors.latest.name) == list(robot.names)
-    np.testing.assert_allclose(errors.latest.velocity, 0.1 * np.eye(7)[3], atol=1e-12)
-    np.testing.assert_allclose(np.delete(errors.latest.position, 3), np.zeros(6), atol=1e-12)
-
-
-def test_a_lost_reference_comes_to_rest_smoothly_and_is_held(robot: TestRobot, publisher: Any, errors: Any) -> None:
-    """At 0.4 rad/s and 4 rad/s² it takes 0.15 s and 0.03 rad, ∫ v₀(1 − 3u² + 2u³) dt = v₀ T/2, and begins anew when the
-    stream counts as lost.
-    """
-    for _ in range(20):
-        publisher.publish(_point(robot, 0.0, 0.4))
-        robot.step()
-    robot.probe.wait_until(lambda: errors.wait_new().velocity[3] > 0.39, "the streamed reference in effect")
-    robot.steps(100 + 150 + 10)
-    final = errors.wait_new(2)
-    robot.steps(50)
-    later = errors.wait_new(2)
-    assert 0.03 < final.position[3] < 0.04
-    np.testing.assert_array_equal(final.velocity, np.zeros(7))
-    np.testing.assert_array_equal(later.position, final.position)
-    assert int(robot.report()["reference lost"]) >= 1
+        # The effort rises by 1 N·m in each step, at its rate limit.
+        robot.probe.wait_until(lambda: is_followed() and robot.effort[3] > before + 1.5, "effort towards the reference")
+        assert list(errors.latest.name) == list(robot.library.joint_names)
+        np.testing.assert_allclose(errors.latest.velocity, 0.1 * np.eye(7)[3], atol=1e-12)
+        publisher.publish(JointTrajectoryPoint(positions=[0.0] * 6))
+        with robot.running():
+            robot.report(lambda values: "6 positions" in values["last refused reference"])
+            robot.report(lambda values: int(values["reference lost"]) >= 1)
+            final = errors.wait(lambda message: not np.any(message.velocity))
+        assert errors.wait_new(2).position == final.position
 
 
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        (JointTrajectoryPoint(positions=[0.0] * 6), "6 positions"),
-        (JointTrajectoryPoint(positions=[0.0] * 6 + [float("nan")]), "positions are not finite"),
-    ],
-)
-def test_a_bad_streamed_reference_is_refused(
-    robot: TestRobot, publisher: Any, message: JointTrajectoryPoint, reason: str
-) -> None:
-    publisher.publish(message)
-    values = robot.report(lambda values: reason in values["last refused reference"])
-    assert int(values["references refused"]) >= 1
-    effort = robot.effort
-    np.testing.assert_allclose(robot.step(), effort, atol=1e-9)
+def test_what_holds_an_arm_against_its_controller_is_published(robot: TestRobot) -> None:
+    """It stays beside its reference, so something takes what the effort is beyond gravity."""
+    robot.activate()
+    robot.q[1] += 0.02
+    with robot.probe.listening(JointState, f"{NODE}/external_torque") as messages:
+        robot.steps(SETTLED)
+        stamp = divmod(robot.stamp_ns, 10**9)
+        found = messages.wait(lambda m: (m.header.stamp.sec, m.header.stamp.nanosec) >= stamp)
+    expected = robot.gravity - robot.effort
+    robot.q[1] -= 0.02
+    assert list(found.name) == list(robot.library.joint_names) and not found.position
+    assert abs(expected[1]) > 0.5
+    np.testing.assert_allclose(found.effort, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_lock_step_waits_for_a_stream_that_answers_and_for_no_other(robot: TestRobot) -> None:
+    robot.activate()
+
+    def step() -> float:
+        robot.stamp_ns += PERIOD_NS
+        begin = time.monotonic()
+        assert robot.node.step(robot.stamp_ns, robot.q, robot.qd, robot.held, in_lockstep=True) is not None
+        return time.monotonic() - begin
+
+    assert step() < 0.5 * STREAM_PATIENCE
+    with robot.probe.advertising(JointTrajectoryPoint, f"{NODE}/joint_reference", STREAM) as publisher:
+        robot.probe.wait_until(publisher.get_subscription_count, "subscription")
+        for _ in range(3):
+            late = threading.Timer(0.05, publisher.publish, [_point(robot)])
+            late.start()
+            robot.probe.wait_until(lambda: (step(), robot.report()["reference"] == "stream")[1], "the stream")
+            late.join()
+        assert step() > 0.5 * STREAM_PATIENCE, "the stream answers no more"
+    assert step() < 0.5 * STREAM_PATIENCE
+
+
+def test_the_state_in_both_forms_holds_measurement_command_reference_and_error(library: Library) -> None:
+    class Point(SimpleNamespace):
+        """Stands for control_msgs/JointTrajectoryControllerState."""
+
+    configuration, q = Configuration(library), np.linspace(0.1, 0.2, 7) + Q
+    session = ControlSession(configuration, Options())
+    session.activate(Q, np.zeros(7))
+    session.update(10**6, 1e-3, q, np.zeros(7), 1e-3, np.zeros(7))
+    snapshot = session.snapshot()
+    rows = np.reshape(array_state(configuration, snapshot, Header()).data, (5, 7))
+    message = control_message_state(Point, configuration, snapshot, Header())
+    np.testing.assert_array_equal(rows[:3], [q, np.zeros(7), snapshot.effort])
+    np.testing.assert_array_equal([message.feedback.positions, message.output.effort], rows[[0, 2]])
+    np.testing.assert_array_equal(message.reference.positions, rows[3])
+    np.testing.assert_allclose(message.error.positions, Q - q, atol=1e-12)
+    assert message.joint_names == list(library.joint_names) and len(message.reference.accelerations) == 7

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from controller_robot import NODE, PARAMETERS, TestRobot, reset
+from controller_robot import NODE, TestRobot
 from geometry_msgs.msg import WrenchStamped
-from nodes import NodeProcess, Probe
+from nodes import Probe
 from observer_law import build_planar
 
 from thunder_controllers.host import Library
@@ -25,12 +25,10 @@ def library(build_cache: Path) -> Library:
 
 
 @pytest.fixture
-def robot(probe: Probe, library: Library, process: NodeProcess) -> Iterator[TestRobot]:
-    robot = TestRobot(probe, library)
-    robot.q, robot.qd = np.array([0.3, -0.5, 0.4]), np.zeros(3)
-    robot.activate(process)
-    yield robot
-    reset(probe)
+def robot(robot: TestRobot) -> TestRobot:
+    robot.q = np.array([0.3, -0.5, 0.4])
+    robot.activate()
+    return robot
 
 
 def message(wrench: np.ndarray, frame: str = "world") -> WrenchStamped:
@@ -79,7 +77,8 @@ def test_wrenches_in_other_frames_and_wanted_ones_that_are_not_finite_are_refuse
         (wanted, message(np.nan * PUSH), "pushing.reference.wrench: element 0 is"),
     ):
         publisher.publish(given)
-        robot.report(lambda values, reason=reason: reason in values["last refused reference"])
+        with robot.running():
+            robot.report(lambda values, reason=reason: reason in values["last refused reference"])
     wait_for_effort(robot, np.zeros(6))
 
 
@@ -93,9 +92,11 @@ def test_a_measured_wrench_that_is_not_finite_is_a_bad_measurement(
     )
 
 
-def test_a_law_that_no_topic_can_feed_is_refused_when_it_is_configured(
-    probe: Probe, start_node: Any, build_cache: Path
-) -> None:
-    node = start_node("controller", {**PARAMETERS, "library": str(build_planar("observer"))}, name="other")
-    assert not probe.transition("/other", "configure")
-    node.wait_for_output("topics: the law observer needs the measurement 'external_effort'; valid: wrench")
+def test_a_law_that_no_topic_can_feed_is_refused_when_it_is_configured(probe: Probe, build_cache: Path) -> None:
+    robot = TestRobot(probe, Library(build_planar("observer")))
+    try:
+        assert not robot.transition("configure")
+        message = robot.report(lambda values: "refused" in values["message"])["message"]
+        assert "topics: the law observer needs the measurement 'external_effort'; valid: wrench" in message
+    finally:
+        robot.close()

@@ -1,4 +1,4 @@
-"""`thunder ros`: the whole system comes up, converges, and leaves nothing behind."""
+"""`thunder ros`: what its arguments come to; its process comes up, converges, and ends."""
 
 from __future__ import annotations
 
@@ -10,22 +10,172 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from geometry_msgs.msg import TwistStamped
 from nodes import STOP_TIMEOUT, Probe
 
+from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.interfaces import NODES
+from thunder_controllers.ros.tools.discovery import RANGE
+from thunder_controllers.ros.tools.launch_arguments import check_arguments, read_arguments
+from thunder_controllers.ros.tools.launcher import (
+    NEED_A_DISTRIBUTION,
+    ROBOTS,
+    WRONG_LAST_LINK,
+    arguments_of,
+    complete,
+    files_of,
+    parameters_of,
+    ros,
+)
 
+ROOT = Path(__file__).parents[3]
 LIMIT = 240.0
 """Wall time for the build and some seconds of motion on a loaded machine [s]."""
 
 CONVERGED = 1e-3
 """Position error after the adaptation [m]; it starts above a centimetre, and ends below a tenth of a millimetre."""
 
-NODES = {names.GENERATOR, names.CONTROLLER, names.SIMULATION}
 Launch = Callable[..., subprocess.Popen[str]]
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def nodes(*words: str, system: str = "panda_adaptive") -> dict[str, dict[str, Any]]:
+    return parameters_of(system, complete(system, words))
+
+
+def test_the_default_is_an_arm_that_learns_and_moves_by_itself() -> None:
+    given = nodes()
+    assert set(given) == {names.GENERATOR, names.SIMULATION, names.CONTROLLER}
+    controller = given[names.CONTROLLER]
+    assert Path(controller["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
+    assert controller["bringup"] and controller["autostart"]
+    assert not controller["gravity_compensated_by_robot"] and not given[names.SIMULATION]["gravity_compensation"]
+    assert [file.stem for file in files_of("panda_adaptive", complete("panda_adaptive", []))] == ["panda"]
+
+
+def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
+    gains = tmp_path / "gains.yaml"
+    gains.touch()
+    law, links = "cartesian_backstepping:friction=adapted", "panda_link6+panda_link7"
+    words = [f"law:={law}", f"adapted_links:={links}", "payload:=1.5", f"gains:={gains}", "model:=true"]
+    words += ["reference:=none", "autostart:=false", "mode:=lockstep", "output:=/tmp/out"]
+    given = nodes(*words)
+    assert set(given) == {names.GENERATOR, names.SIMULATION, names.CONTROLLER, names.MODEL}
+    generator, arm, controller = (given[name] for name in (names.GENERATOR, names.SIMULATION, names.CONTROLLER))
+    assert (generator["laws"], generator["adapted_links"]) == ([law], ["panda_link6", "panda_link7"])
+    assert generator["output"] == "/tmp/out"
+    assert (arm["payload.mass"], arm["payload.attached"], arm["mode"]) == (1.5, True, "lockstep")
+    assert controller["law"] == "cartesian_backstepping" and not controller["bringup"]
+    assert "estimates_file" not in controller, "they are for the law without options"
+    assert files_of("panda_adaptive", complete("panda_adaptive", words))[-1] == gains, "the last file is the strongest"
+
+
+@pytest.mark.parametrize(
+    ("reference", "autostart", "figure", "streamed"),
+    [
+        ("auto", "auto", True, None),
+        ("auto", "false", False, None),
+        ("none", "auto", False, None),
+        ("stream", "auto", False, "auto"),
+        ("pose_to_pose", "auto", False, "pose_to_pose"),
+    ],
+)
+def test_the_controller_makes_the_default_reference_itself(
+    reference: str, autostart: str, figure: bool, streamed: str | None
+) -> None:
+    given = nodes(f"reference:={reference}", f"autostart:={autostart}")
+    assert given[names.CONTROLLER]["autostart"] is figure
+    assert given.get(names.REFERENCE, {}).get("type") == streamed
+
+
+def test_any_robot_gives_its_names_to_library_and_simulation() -> None:
+    robot = str(ROOT / "urdf/panda.urdf.xacro")
+    given = nodes(f"robot:={robot}", "ee_link:=panda_flange", "base_link:=b", "name:=n", system="robot_adaptive")
+    build = [given[names.GENERATOR][key] for key in ("robot", "name", "base_link", "ee_link")]
+    assert build == [robot, "n", "b", "panda_flange"]
+    assert [given[names.SIMULATION][key] for key in ("urdf", "ee_link")] == [robot, "panda_flange"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing:=1"], "no argument 'nothing'.*valid: estimates_file"),
+        (["backend:=moon"], "backend:=moon"),
+        (["mode:=slow"], "mode:=slow.*valid: realtime, lockstep"),
+        (["payload"], "'payload' is no argument"),
+        (["payload:=1", "payload:=2"], "'payload:=2'.*each once"),
+        (
+            ["payload:=1", "use_rqt:=true"],
+            "ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1 use_rqt",
+        ),
+    ],
+)
+def test_a_bad_argument_is_refused_with_what_would_be_valid(words: list[str], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        complete("panda_adaptive", words)
+
+
+ARM = {"backend": "franka", "robot_ip": "10.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"payload": "heavy"}, r"payload:=heavy.*zero or more \[kg\]"),
+        ({"payload": "-1"}, r"payload:=-1.*zero or more"),
+        ({"gains": "/no/such.yaml"}, "no such file"),
+        ({"estimates_file": "/no/such.yaml"}, "no such file"),
+        ({"robot": ""}, "robot:=FILE"),
+        ({"backend": "gazebo", "mode": "lockstep"}, "lockstep.*backend:=mujoco"),
+        ({"backend": "ros2_control", "controller": "node"}, "controller:=node: a choice no more; valid: the plugin"),
+        ({"backend": "franka", "payload": "1"}, "payload is simulated only.*load:="),
+        ({"backend": "franka", "load": "1+0+0+0"}, "load:=1.*valid: robot_ip"),
+        ({**ARM, "load": "1+0+0"}, "load:=1.*4 numbers"),
+        ({**ARM, "load": "-1+0+0+0"}, "load:=-1.*the first positive"),
+        ({**ARM, "load": "nan+0+0+0"}, "load:=nan"),
+        ({**ARM, "arm_id": "panda"}, "does not drive a Panda.*valid: fr3"),
+    ],
+)
+def test_what_no_launch_file_can_do_is_refused_with_what_would_be_valid(given: dict[str, str], message: str) -> None:
+    defaults = {name: argument.default for name, argument in read_arguments("panda_adaptive").items()}
+    check_arguments(defaults)
+    with pytest.raises(Exception, match=message):
+        check_arguments({**defaults, **given})
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_command_lists_the_arguments_of_a_system(name: str) -> None:
+    result = CliRunner().invoke(ros, [name, "--show-args"])
+    assert result.exit_code == 0
+    assert re.findall(r"^  (\w+):=", result.output, re.MULTILINE) == list(arguments_of(name))
+    for argument in read_arguments(name).values():
+        assert argument.description.endswith((".", "…", "]."))
+        assert not argument.choices or argument.default in argument.choices
+
+
+def test_launch_arguments_name_what_there_is() -> None:
+    (motion,) = (p for p in NODES[names.REFERENCE].parameters if p.name == "type")
+    choices = read_arguments("panda_adaptive")["reference"].choices
+    assert choices == ("auto", "none", "stream", *(name for name in motion.choices if name != "auto"))
+    assert set(NEED_A_DISTRIBUTION) <= set(read_arguments("panda_adaptive"))
+    systems = {path.name.partition(".")[0] for path in (ROOT / "launch").glob("*.launch.py")}
+    assert systems - {"arguments", "discovery", "tools", "generator"} == set(ROBOTS)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "launch").rglob("*.py")), ids=lambda path: path.stem)
+def test_every_launch_file_can_be_read_at_a_glance(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < 120
+
+
+# --- the process ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -37,35 +187,22 @@ def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
         code = "from thunder_dynamics.cli import main; main()"
         command = [sys.executable, "-c", code, "ros", "panda_adaptive", "mode:=lockstep", *words]
         with (tmp_path / "output").open("w") as output:
-            process = subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, text=True, start_new_session=True
-            )
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
         started.append(process)
         return process
 
     yield start
     for process in started:
         if process.poll() is None:
-            process.kill()  # its children end with it
+            process.kill()
             process.wait()
 
 
-def descendants(pid: int) -> set[int]:
-    """Processes that a process has started, and those that they have started."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    own = {int(word) for word in children.read_text().split()} if children.exists() else set()
-    return own.union(*(descendants(child) for child in own))
-
-
-def are_gone(pids: set[int]) -> bool:
-    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
-
-
-@pytest.mark.parametrize("processes", [(), ("--single-process",)], ids=["several processes", "one process"])
-def test_the_system_comes_up_converges_and_ctrl_c_ends_all_of_it(
-    processes: tuple[str, ...], launch: Launch, probe: Probe, tmp_path: Path
+@pytest.mark.parametrize("words", [(), ("reference:=lissajous", "model:=true")], ids=["alone", "with others"])
+def test_it_comes_up_converges_and_ctrl_c_ends_it(
+    words: tuple[str, ...], launch: Launch, probe: Probe, tmp_path: Path
 ) -> None:
-    process = launch("--monitor", "namespace:=arm", *processes)
+    process = launch("--monitor", "namespace:=arm", *words)
     errors = probe.listen(TwistStamped, "/arm/adaptive_controller/pose_error", MONITOR)
 
     def is_small(message: TwistStamped) -> bool:
@@ -74,31 +211,19 @@ def test_the_system_comes_up_converges_and_ctrl_c_ends_all_of_it(
         return message.header.stamp.sec >= 2 and (e.x**2 + e.y**2 + e.z**2) ** 0.5 < CONVERGED
 
     errors.wait(is_small, count=50, timeout=LIMIT)
-    assert {f"/arm/{name}" for name in NODES} <= probe.node_names()
-    children = descendants(process.pid)
+    expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR]
+    expected += [names.REFERENCE, names.MODEL] if words else []
+    assert {f"/arm/{name}" for name in expected} <= probe.node_names()
     start = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     status = process.wait(10.0 * STOP_TIMEOUT)
     text = (tmp_path / "output").read_text()
     assert time.monotonic() - start < STOP_TIMEOUT, text
     assert status == 0, text
-    # Compilers that a build leaves behind are reaped by the system.
-    probe.wait_until(lambda: are_gone(children), "end of all processes", LIMIT)
     assert "Traceback" not in text and "[ERROR]" not in text and " Error]" not in text, text  # the latter is DDS's form
-    assert re.search(r"summary of [\d.]+ s\n +position error: .* m\n +estimate of panda_link7: m 0\.\d+ kg", text), text
-
-
-def test_the_loss_of_a_node_ends_the_others(launch: Launch, probe: Probe, tmp_path: Path) -> None:
-    process = launch()
-    probe.wait_until(lambda: {f"/{name}" for name in NODES} <= probe.node_names(), "nodes", LIMIT)
-    children = descendants(process.pid)
-    (victim,) = (pid for pid in children if b"simulation.node" in Path(f"/proc/{pid}/cmdline").read_bytes())
-    os.kill(victim, signal.SIGKILL)
-    assert process.wait(LIMIT) == 1
-    text = (tmp_path / "output").read_text()
-    assert f"{names.SIMULATION} ended with status -9: ending the others" in text
-    # Compilers that a build leaves behind are reaped by the system.
-    probe.wait_until(lambda: are_gone(children), "end of all processes", LIMIT)
+    assert re.search(r"summary of [\d.]+ s\n +position error: .* m\n +estimate of panda_link7: m \d\.\d+ kg", text), (
+        text
+    )
 
 
 def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None:
@@ -106,18 +231,21 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
     assert "Traceback" not in (tmp_path / "output").read_text()
 
 
+def test_what_cannot_be_done_is_said_in_one_line(launch: Launch, tmp_path: Path) -> None:
+    assert launch("backend:=gazebo").wait(LIMIT) == 2
+    (line,) = (tmp_path / "output").read_text().splitlines()
+    assert "only ros2 launch can do this" in line
+
+
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("backend:=gazebo",), "only ros2 launch can do this"),
-        (("use_rqt:=true",), "ros2 launch thunder_controllers panda_adaptive.launch.py mode:=lockstep use_rqt:=true"),
-        (("nothing:=1",), "no argument 'nothing'"),
-    ],
+    ("words", "given", "expected"),
+    [([], None, "LOCALHOST"), ([], "SUBNET", "SUBNET"), (["discovery:=subnet"], None, "SUBNET")],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
-    words: tuple[str, ...], message: str, launch: Launch, tmp_path: Path
+def test_who_is_found_is_decided_before_the_nodes_are_made(
+    words: list[str], given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert launch(*words).wait(LIMIT) == 2
-    lines = (tmp_path / "output").read_text().splitlines()
-    assert len(lines) == 1
-    assert message in lines[0]
+    seen: list[str | None] = []
+    monkeypatch.setattr("thunder_controllers.ros.tools.launcher._run", lambda *_: seen.append(os.environ.get(RANGE)))
+    monkeypatch.setenv(RANGE, given or "")
+    result = CliRunner().invoke(ros, ["panda_adaptive", *words])
+    assert result.exit_code == 0 and seen == [expected]

@@ -1,1 +1,1 @@
-"""What brings a controller up."""
+"""What runs once and ends, before the plugin is loaded."""

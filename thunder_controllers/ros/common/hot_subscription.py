@@ -73,11 +73,6 @@ class HotSubscription(Generic[Message]):
         """Drop the oldest message that waits, without reading it; whether there was one."""
         return self._subscription.handle.take_message(self._kind, True) is not None
 
-    def take_received(self) -> tuple[Message, int] | None:
-        """Take as `take` does, with the wall-clock time at which the middleware received the message [ns]."""
-        taken = self._subscription.handle.take_message(self._kind, False)
-        return None if taken is None else (taken[0], taken[1]["received_timestamp"])
-
     def close(self) -> None:
         """Give the subscription back; nothing may be taken any more."""
         self._node.destroy_subscription(self._subscription)

@@ -15,9 +15,7 @@ node's diagnostics. A callback that means to end the process raises SystemExit.
 from __future__ import annotations
 
 import signal
-import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +30,9 @@ from rclpy.signals import SignalHandlerOptions
 from thunder_controllers.ros.common.diagnostics import note_failure
 from thunder_dynamics.errors import ThunderError
 
+LOOK = 0.1
+"""Longest wait of the main thread without a look at signals [s]."""
+
 STOP_TIME_LIMIT = 2.0
 """Longest time between the first signal and the end of the spinning [s]."""
 
@@ -45,7 +46,7 @@ EXIT_USAGE = 2
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 """For timers that must run while simulated time stands still."""
 
-NodeFactory = Callable[[], Node]
+NodeFactory = Callable[[], Node | list[Node]]
 
 
 class ArgumentError(ThunderError):
@@ -61,7 +62,7 @@ def run(
     """Make the nodes, spin them until a signal or a shutdown of the context, and clean up.
 
     Args:
-        factories: Called in order after `rclpy.init`; a node class without arguments is one.
+        factories: Called in order after `rclpy.init`, each for a node or several; a node class is one.
         enclave: Name below `ENCLAVES` of the process's SROS 2 enclave, unless the command line has one. It counts
             only where SROS 2 is switched on; see docs/security.md.
         arguments: Command line with ROS arguments; None: that of the process.
@@ -122,16 +123,16 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
     nodes: list[Node] = []
     try:
         for factory in factories:
-            nodes.append(factory())
-            executor.add_node(nodes[-1])
-        spinner = Spinner(executor)
-        signals.on_first(spinner.end)
-        spinner.spin()
+            made = factory()
+            nodes += made if isinstance(made, list) else [made]
+        for node in nodes:
+            executor.add_node(node)
+        while not signals.count and rclpy.ok():
+            spin_once(executor, LOOK)
         let_stop(nodes, executor, signals)
     except ExternalShutdownException:
         pass
     finally:
-        signals.forget()  # the thread must not wake an executor that has gone
         # An executor that still waits on entities of a destroyed node would raise: it goes first.
         executor.shutdown(timeout_sec=1.0)
         for node in reversed(nodes):
@@ -139,30 +140,7 @@ def _spin(factories: Sequence[NodeFactory], executor: Executor, signals: StopSig
     return EXIT_SUCCESS
 
 
-class Spinner:
-    """Spins an executor until it is told to end."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._is_ending = False
-
-    def end(self) -> None:
-        """Have `spin` return soon; any thread may ask for it."""
-        self._is_ending = True
-        self._executor.create_task(lambda: None)  # wakes it
-
-    def spin(self) -> None:
-        """Run callbacks.
-
-        Raises:
-            ExternalShutdownException: if the context is shut down.
-            SystemExit: if a callback raises it.
-        """
-        while not self._is_ending and rclpy.ok():
-            spin_once(self._executor)
-
-
-def spin_once(executor: Executor, timeout: float | None = None) -> None:
+def spin_once(executor: Executor, timeout: float) -> None:
     """Run one callback, or wait for one for `timeout` seconds; what it raises is noted, and goes no further.
 
     Raises:
@@ -190,57 +168,30 @@ def let_stop(nodes: Sequence[Node], executor: Executor, signals: StopSignals) ->
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGALRM (a limit on time) as events, for as long as the context lasts.
+    """Counts SIGINT, SIGTERM and SIGALRM (a limit on time) while the context lasts; in the main thread only.
 
-    A Python signal handler runs only when the main thread is back in Python, which it is not while an executor waits.
-    The interpreter does write a byte to a file descriptor at once; a thread reads it and calls back.
-    Handlers can be installed in the main thread only.
+    The interpreter tells of a signal when the main thread is back in Python: who waits there does so in short turns.
+
+    Args:
+        on_first: Called at the first one, in the main thread.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
-    def __init__(self) -> None:
+    def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self.count = 0
         """Signals received so far."""
-        self._lock = threading.Lock()
-        self._callback: Callable[[], None] | None = None
-        self._reader, self._writer = socket.socketpair()
-        self._thread = threading.Thread(target=self._read, name="stop_signals", daemon=True)
-
-    def on_first(self, callback: Callable[[], None]) -> None:
-        """Call `callback` once, in another thread: at the first signal, or now if there has been one."""
-        with self._lock:
-            if self.count:
-                callback()
-            else:
-                self._callback = callback
-
-    def forget(self) -> None:
-        """Make sure that the callback is neither running nor will run."""
-        with self._lock:
-            self._callback = None
+        self._on_first = on_first
 
     def __enter__(self) -> StopSignals:
-        self._writer.setblocking(False)  # a requirement of set_wakeup_fd
-        self._previous_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        # A handler in Python that does nothing: without one, no byte is written.
-        self._previous = {number: signal.signal(number, lambda *_: None) for number in self.SIGNALS}
-        self._thread.start()
+        self._previous = {number: signal.signal(number, self._take) for number in self.SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
-        signal.set_wakeup_fd(self._previous_fd)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
-        self._writer.close()  # ends the thread's reading
-        self._thread.join()
-        self._reader.close()
 
-    def _read(self) -> None:
-        while received := self._reader.recv(16):
-            stops = sum(number in self.SIGNALS for number in received)
-            with self._lock:
-                self.count += stops
-                if self.count and self._callback is not None:
-                    self._callback()
-                    self._callback = None
+    def _take(self, number: int, frame: object) -> None:
+        self.count += 1
+        if self.count == 1:
+            self._on_first()

@@ -47,7 +47,7 @@ def load_configuration(parameters: DeclaredParameters, announced: Library | None
     library = Library(resolve(parameters["library"])) if parameters["library"] else announced
     if library is None:
         raise ConfigurationError(
-            f"no library was announced within {parameters['library_timeout']:g} s",
+            "no library has been announced",
             where=f"topic {parameters['library_topic']}",
             valid="start the generator and wait for it, or set the parameter library",
         )
@@ -71,29 +71,20 @@ def gain_parameters(configuration: Configuration) -> tuple[Parameter, ...]:
     )
 
 
-def make_session(
-    configuration: Configuration, parameters: DeclaredParameters, gravity_compensated: bool | None
-) -> ControlSession:
-    """Configure the host; the gains must be declared.
-
-    Args:
-        configuration: What to run.
-        parameters: Of the controller.
-        gravity_compensated: What the robot itself says of its gravity; None: the parameter says.
+def make_session(configuration: Configuration, parameters: DeclaredParameters, period: float) -> ControlSession:
+    """Configure the host for updates a `period` [s] apart; the gains must be declared.
 
     Raises:
         ThunderError: for a value out of bounds, or a bad file of estimates.
     """
     if parameters["measurement_clock"]:
-        what = "joint_states have stamps, no other clock is read"
+        what = "the simulation says when it measures"
         raise ConfigurationError(what, where="parameter measurement_clock", valid="an empty one; it is the plugin's")
     options = {option.name: parameters[option.name] for option in option_list()}
     options = {name: None if value == () else value for name, value in options.items()}
-    if gravity_compensated is not None:
-        options["gravity_compensated_by_robot"] = gravity_compensated
     session = ControlSession(
         configuration,
-        Options(nominal_dt=1.0 / parameters["update_rate"], **options),
+        Options(nominal_dt=period, **options),
         gains={entry.name: parameters[GAIN_PREFIX + entry.name] for entry in configuration.law.gains},
         estimates=load_estimates(parameters["estimates_file"], configuration),
     )

@@ -1,20 +1,20 @@
-"""The controller: a lifecycle node that runs any law of a compiled library in effort mode.
+"""The controller beside the simulation: a lifecycle node that runs any law of a compiled library.
 
-unconfigured –configure→ inactive: library loaded, gains declared, joint_states read, nothing commanded
-inactive –activate→ active: one effort command for each joint_states
+unconfigured –configure→ inactive: library loaded, gains declared, the arm measured, nothing commanded
+inactive –activate→ active: efforts for every measurement
 active –deactivate→ inactive: the effort is ramped to the safe one first, as in every other way out of active
 """
 
 from __future__ import annotations
 
 import gc
-import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
+from numpy.typing import NDArray
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import String
@@ -25,36 +25,43 @@ from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import controller_parameters
 from thunder_controllers.ros.common.diagnostics import diagnostic
-from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
-from thunder_controllers.ros.common.runtime import STEADY, run
-from thunder_controllers.ros.common.thread_priority import raise_priority
+from thunder_controllers.ros.common.runtime import EXIT_FAILURE, STEADY
 from thunder_controllers.ros.common.trigger import answer, create_trigger
 from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration, make_folder
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
 from thunder_dynamics.errors import ThunderError
 
-SUPERVISION_PERIOD = 0.02
-"""How often the robot is asked for faults and contact [s]."""
+FloatArray = NDArray[np.float64]
+
+SUPERVISION_PERIOD = 0.05
+"""How often is looked for a library to come up with, and for a fault [s]."""
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
 class AdaptiveController(LifecycleNode):
-    """The controller node; see interfaces.yaml for its topics and services."""
+    """The controller node; see interfaces.yaml for its topics and services.
 
-    def __init__(self) -> None:
-        super().__init__(names.CONTROLLER)
+    Args:
+        joints: Of the arm, in its own order.
+        period: Between two calls of `step` [s].
+        options: As for `LifecycleNode`.
+    """
+
+    def __init__(self, joints: Sequence[str], period: float, **options: Any) -> None:
+        super().__init__(names.CONTROLLER, **options)
+        self._joints, self._period = joints, period
         self._session: Session | None = None
         self._announced: Library | None = None
         self._messages: tuple[str, ...] = ()
-        self._scheduling = raise_priority(0)
         self._reporter = HealthReporter()
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(controller_parameters())
-        self._library_topic = HotSubscription(self, String, self._settings["library_topic"], LATCHED)
+        self._comes_up: bool = self._settings["bringup"]
+        self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=STEADY)
         self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=STEADY)
@@ -85,10 +92,17 @@ class AdaptiveController(LifecycleNode):
     def _state_name(self) -> str:
         return str(self._state_machine.current_state[1])
 
+    def step(
+        self, stamp: int, q: FloatArray, qd: FloatArray, held: FloatArray, *, in_lockstep: bool
+    ) -> FloatArray | None:
+        """Answer a measurement of the arm with its efforts, None while nothing is commanded; see `Session.step`."""
+        session = self._session
+        return None if session is None else session.step(stamp, q, qd, held, in_lockstep=in_lockstep)
+
     # --- lifecycle ---------------------------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load library and law, declare the gains, listen to joint_states; fails with the reason in the log."""
+        """Load library and law, declare the gains; fails with the reason in the log."""
         return self._attempt(self._configure, "configure")
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -108,14 +122,12 @@ class AdaptiveController(LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Ramp down if active, and give everything back."""
-        self._stop()
         self._close()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Ramp down if active, give everything back, be unconfigured."""
         self.get_logger().error("a transition ended by an error: back to unconfigured")
-        self._stop()
         self._close()
         return super().on_error(state)
 
@@ -130,34 +142,34 @@ class AdaptiveController(LifecycleNode):
         return SUCCESS
 
     def _configure(self) -> None:
-        self._read_announcement()
         configuration = load_configuration(self._settings, self._announced)
-        self._session = Session(self, self._settings, configuration)
+        self._session = Session(self, self._settings, configuration, self._joints, self._period)
         law, library, links = configuration.law.name, configuration.library.path, ", ".join(configuration.links)
         self.get_logger().info(f"{configuration.robot}: law {law} of {library}, adapts {links or 'nothing'}")
-        self._scheduling = raise_priority(self._settings["realtime_priority"])
-        self.get_logger().info(f"scheduling: {self._scheduling}", once=True)
         # What exists now lives until clean-up: full collections during control need not look at it.
         gc.collect()
         gc.freeze()
 
-    def _read_announcement(self) -> None:
-        """Take the newest good message on library_topic, if one is needed; if there was none yet, wait for it."""
-        end = time.monotonic() + self._settings["library_timeout"]
-        while not self._settings["library"]:
-            while (message := self._library_topic.take()) is not None:
-                try:
-                    self._announced = load_announced(message.data, self._settings["library_folders"])
-                except ThunderError as error:
-                    self.get_logger().error(f"not used: {error}")
-            if self._announced is not None or not self._library_topic.wait(end - time.monotonic()):
-                return
+    def _on_library(self, message: String) -> None:
+        """Keep the library that is announced, for the next time that the controller is configured."""
+        try:
+            self._announced = load_announced(message.data, self._settings["library_folders"])
+        except ThunderError as error:
+            self.get_logger().error(f"not used: {error}")
+
+    def _come_up(self) -> None:
+        """Configure and activate, once."""
+        self._comes_up = False
+        if self.trigger_configure() is not SUCCESS or self.trigger_activate() is not SUCCESS:
+            self.get_logger().fatal("the controller cannot be brought up")
+            raise SystemExit(EXIT_FAILURE)
 
     def _stop(self) -> None:
         if self._session is not None and not self._session.stop():
             self.get_logger().error(f"the effort was not at the safe one after {STOP_LIMIT} s; commanding has ended")
 
     def _close(self) -> None:
+        self._stop()
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -180,12 +192,6 @@ class AdaptiveController(LifecycleNode):
         """Whether no effort is commanded."""
         return self._session is None or not self._session.control.is_commanding
 
-    def destroy_node(self) -> None:
-        """Ramp down if that has not been done, end the control loop, then the node."""
-        self._stop()
-        self._close()
-        super().destroy_node()
-
     # --- parameters and services -------------------------------------------------------------------------------------
 
     def _on_change(self, values: Mapping[str, Any]) -> None:
@@ -194,7 +200,7 @@ class AdaptiveController(LifecycleNode):
 
     def _on_freeze(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         done = "estimates are kept" if request.data else "estimates adapt"
-        return answer(response, lambda: self._configured().freeze(request.data), done)
+        return answer(response, lambda: self._configured().control.freeze_adaptation(request.data), done)
 
     def _save_estimates(self) -> str:
         session = self._configured()
@@ -208,11 +214,9 @@ class AdaptiveController(LifecycleNode):
     # --- supervision -------------------------------------------------------------------------------------------------
 
     def _supervise(self) -> None:
-        session = self._session
-        if session is None or not session.control.is_commanding and self._state_name != "active":
-            return
-        session.watch_contact()
-        fault = session.fault
+        if self._comes_up and (self._announced is not None or self._settings["library"]):
+            self._come_up()
+        fault = None if self._session is None else self._session.control.fault
         if fault is not None and self._state_name == "active":
             self.get_logger().error(f"deactivating: {fault}")
             self.trigger_deactivate()
@@ -221,14 +225,4 @@ class AdaptiveController(LifecycleNode):
     def _report(self) -> None:
         condition = {} if self._session is None else self._session.condition()
         report = self._reporter.report(self._state_name, messages=self._messages, **condition)
-        values = {**report.values, "scheduling": self._scheduling}
-        self._diagnostics.publish(diagnostic(self, bytes([report.level]), report.message, values))
-
-
-def main() -> None:
-    """Run the node as a program."""
-    sys.exit(run(AdaptiveController, enclave="controller"))
-
-
-if __name__ == "__main__":
-    main()
+        self._diagnostics.publish(diagnostic(self, bytes([report.level]), report.message, report.values))

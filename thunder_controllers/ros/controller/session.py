@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
 
-from thunder_controllers.host import (
-    Configuration,
-    ControlSession,
-    Excitation,
-    Library,
-    ReferenceReader,
-    Snapshot,
-    TrackingError,
-)
-from thunder_controllers.host.inertia_estimate import LinkEstimate, link_estimates
+from thunder_controllers.host import Configuration, Excitation, ReferenceReader, Snapshot, TrackingError
+from thunder_controllers.ros.common.diagnostics import plain
+from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import REQUEST
-from thunder_controllers.ros.common.robot_guard import Estimates, RobotGuard
+from thunder_controllers.ros.common.qos import REQUEST, STREAM
 from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.controller.configuration import (
     GAIN_PREFIX,
@@ -31,37 +26,36 @@ from thunder_controllers.ros.controller.configuration import (
     motion_limits,
 )
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs, wrench_inputs
-from thunder_controllers.ros.controller.loop import ControlLoop
-from thunder_controllers.ros.controller.measurement import Verdict
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
-from thunder_dynamics.errors import LawError, ThunderError
+from thunder_dynamics.errors import LawError, NameNotFoundError, ThunderError
+
+FloatArray = NDArray[np.float64]
 
 STOP_LIMIT = 1.5
 """How long the ramp to the safe effort may take before commanding ends all the same [s]."""
 
+FIRST_MEASUREMENT = 1.0
+"""How long activation waits for the first measurement [s]."""
 
-def make_guard(
-    interface: str, node: Node, parameters: DeclaredParameters, library: Library, estimates: Estimates
-) -> RobotGuard:
-    """Make the guard of a robot interface, a value of the parameter robot_interface; the rest is what it may use.
+STREAM_PATIENCE = 1.0
+"""How long a step in lock-step waits for a stream that has answered the last one [s]."""
 
-    Raises:
-        ThunderError: if what it needs is not installed.
-    """
-    if interface == "franka":
-        from thunder_controllers.ros.franka.guard import FrankaGuard  # only here: its messages are optional
-
-        return FrankaGuard(node, parameters, library, estimates)
-    return RobotGuard()
+WINDOW = 4096
+"""Intervals kept between two reports: the newest of them."""
 
 
 class Session:
-    """The host's session, loop, publishers and subscriptions of one configuration.
+    """The host's session, publishers and subscriptions of one configuration.
+
+    `step` is called by the thread of the simulation, everything else by that of the executor. The host keeps the two
+    apart; the lock is for what is this object's: arrays, the stream, and the end of all.
 
     Args:
         node: Owns the entities.
         parameters: Of the node; the gains are declared here.
         configuration: What to run.
+        joints: Of the arm, in its own order.
+        period: Between two steps [s].
 
     Attributes:
         configuration: The same.
@@ -71,14 +65,31 @@ class Session:
         ThunderError: if it cannot be configured; nothing is left behind then.
     """
 
-    control: ControlSession
-
-    def __init__(self, node: LifecycleNode, parameters: DeclaredParameters, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        node: LifecycleNode,
+        parameters: DeclaredParameters,
+        configuration: Configuration,
+        joints: Sequence[str],
+        period: float,
+    ) -> None:
         self.configuration = configuration
-        self._node, self._parameters = node, parameters
-        self._frozen_by_request = False
+        self._node, self._parameters, self._period = node, parameters, period
+        if missing := [joint for joint in configuration.joints if joint not in joints]:
+            raise NameNotFoundError(f"the arm has no {', '.join(missing)}", where="joints", valid=", ".join(joints))
+        self._order = np.array([joints.index(joint) for joint in configuration.joints])
+        self._q, self._qd, self._effort, self._held = np.zeros((4, len(self._order)))
+        self._command = np.zeros(len(joints))
+        self._stamp = 0
+        self._refused, self._last_refusal = 0, ""
         self._begun = self._lost_streams = 0
         """The last activation that was seen, and how many streams were seen to end."""
+        self._intervals: deque[float] = deque(maxlen=WINDOW)
+        self._stepped_at = 0.0
+        self._is_answered = self._is_closed = False
+        """Whether a stream answers the states; whether `close` was called."""
+        self._lock = threading.Lock()
+        self._measured, self._stopped = threading.Event(), threading.Event()
         self._closers: list[Callable[[], object]] = []
         try:
             self._open()
@@ -91,10 +102,7 @@ class Session:
         gains = gain_parameters(configuration)
         self._closers.append(lambda: parameters.undeclare(gains))
         parameters.declare(gains)
-        interface = parameters["robot_interface"]
-        self._guard = make_guard(interface, node, parameters, configuration.library, self._estimates)
-        self._closers.append(self._guard.close)
-        self.control = make_session(configuration, parameters, self._guard.gravity_compensated)
+        self.control = make_session(configuration, parameters, self._period)
         for note in self.control.notes:
             node.get_logger().warning(note)
         self._excitation, self._tracking = Excitation(configuration), TrackingError(configuration)
@@ -102,63 +110,105 @@ class Session:
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
         self._closers.append(self._outputs.close)
         reader = ReferenceReader(configuration, parameters["base_frame"], parameters["ee_frame"])
-        stream = stream_input(configuration, self.control, reader)
-        self._loop = ControlLoop(node, parameters, configuration, self.control, stream)
-        self._closers.append(self._loop.close)
+        self._stream = stream_input(configuration, self.control, reader)
+        self._references = HotSubscription(node, self._stream.kind, self._stream.topic, STREAM)
+        self._closers.append(self._references.close)
         for make in (target_inputs, wrench_inputs):
             for target in make(configuration, self.control, reader):
                 self._subscribe(target)
-        self._loop.start()
         timer = node.create_timer(1.0 / parameters["publish_rate"], self._publish, clock=STEADY)
         self._closers.append(lambda: node.destroy_timer(timer))
 
-    def _estimates(self) -> tuple[LinkEstimate, ...]:
-        return link_estimates(self.configuration, self.control.snapshot())
-
     def _subscribe(self, target: Input) -> None:
-        def follow(message: Any) -> None:
-            try:
-                target.follow(message)
-            except ThunderError as error:
-                self._loop.refuse(error)
-
-        subscription = self._node.create_subscription(target.kind, target.topic, follow, REQUEST)
+        callback = lambda message: self._follow(target, message)  # noqa: E731
+        subscription = self._node.create_subscription(target.kind, target.topic, callback, REQUEST)
         self._closers.append(lambda: self._node.destroy_subscription(subscription))
 
     def close(self) -> None:
         """Stop at once and give everything back; call `stop` before, so that the effort is ramped down."""
+        with self._lock:
+            self._is_closed = True
         while self._closers:
             self._closers.pop()()
+
+    # --- the thread of the simulation --------------------------------------------------------------------------------
+
+    def step(
+        self, stamp: int, q: FloatArray, qd: FloatArray, held: FloatArray, *, in_lockstep: bool
+    ) -> FloatArray | None:
+        """Take what the arm measures now, and answer with its efforts, None while nothing is commanded.
+
+        A measurement with the stamp of the one before is an old one to the host.
+
+        Args:
+            stamp: Of the measurement [ns].
+            q: Positions [rad or m]; these and all further arrays in the order of the arm.
+            qd: Velocities [rad/s or m/s].
+            held: Efforts that act [N·m or N].
+            in_lockstep: Wait for a stream that has answered the last state.
+        """
+        with self._lock:
+            if self._is_closed:
+                return None
+            self._take_references(in_lockstep)
+            went_back, self._stamp = stamp < self._stamp, stamp
+            for given, kept in ((q, self._q), (qd, self._qd), (held, self._held)):
+                given.take(self._order, out=kept)
+            control = self.control
+            if not control.is_commanding:
+                control.measure(stamp, 1e-9 * stamp, self._q, self._qd)
+                self._measured.set()
+                return None
+            if went_back:
+                control.hold_reference()
+            control.update_periodically(stamp, self._q, self._qd, self._period, self._effort, 1e-9 * stamp)
+            if control.advance_stop():
+                self._stopped.set()
+            now = time.perf_counter()
+            self._intervals.append(now - self._stepped_at)
+            self._stepped_at = now
+            self._command[self._order] = self._effort
+            return self._command
+
+    def _take_references(self, in_lockstep: bool) -> None:
+        if in_lockstep and self._is_answered:
+            self._is_answered = self._references.wait(STREAM_PATIENCE)
+        while (message := self._references.take()) is not None:
+            self._is_answered = True
+            self._follow(self._stream, message)
 
     # --- activation --------------------------------------------------------------------------------------------------
 
     def activate(self) -> None:
-        """Start commanding.
+        """Start commanding at the last measurement.
 
         Raises:
-            ThunderError: if robot, measurement, reference or law speak against it.
+            ThunderError: if there is none, or reference or law speak against it.
         """
-        if self._loop.has_failed:
-            raise LawError(
-                "the control loop has ended by an error", where="activate", valid="clean up, configure again"
-            )
-        self._guard.before_activation()
-        reason = self._guard.check_activation()
-        if reason is not None:
-            raise LawError(reason, where="activate")
-        self.freeze(self._parameters["freeze_on_start"])
-        self._loop.activate(self._parameters["zero_start"], self._parameters["max_activation_error"])
+        if not self._measured.wait(FIRST_MEASUREMENT):
+            raise LawError("the arm has not been measured yet", where="activate", valid="a simulation that runs")
+        parameters, control = self._parameters, self.control
+        control.freeze_adaptation(parameters["freeze_on_start"])
+        with self._lock:
+            held = self._held.copy()
+            if parameters["zero_start"]:
+                held[:] = 0.0
+            elif control.options.gravity_compensated_by_robot:
+                held[:] = np.nan  # what is measured holds the arm; the robot adds its part to commands
+            control.activate(self._q, self._qd, held, parameters["max_activation_error"])
+            self._stopped.clear()
+            self._stepped_at = time.perf_counter()
 
     def stop(self) -> bool:
         """Ramp down and wait for the end, `STOP_LIMIT` at most; whether it came in time."""
-        return self._loop.stop(STOP_LIMIT)
-
-    @property
-    def fault(self) -> str | None:
-        """Why commanding must end now, None if it need not."""
-        if self._loop.has_failed:
-            return "the control loop has ended by an error"
-        return self._loop.fault or self._guard.fault
+        self.control.begin_stop()
+        if not self.control.is_commanding:
+            return True
+        in_time = self._stopped.wait(STOP_LIMIT)
+        with self._lock:
+            if self.control.is_commanding:
+                self.control.deactivate()
+        return in_time
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -169,15 +219,6 @@ class Session:
             ThunderError: if the joints cannot follow it, a stream is followed, or the controller is not active.
         """
         self.control.trace(figure(self._parameters, self.configuration.is_cartesian))
-
-    def freeze(self, freeze: bool) -> None:
-        """Keep the estimates by request; contact keeps them as well."""
-        self._frozen_by_request = freeze
-        self.watch_contact()
-
-    def watch_contact(self) -> None:
-        """Freeze or adapt as request and contact say."""
-        self.control.freeze_adaptation(self._frozen_by_request or self._guard.contact)
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Take over parameters that are about to be set: gains, all or none, and bounds of the motions from now on.
@@ -191,11 +232,23 @@ class Session:
         if any(name.startswith("path.") for name in values):
             self.control.set_motion_limits(motion_limits(self._parameters, values))
 
+    def _follow(self, target: Input, message: Any) -> None:
+        try:
+            target.follow(message)
+        except ThunderError as error:
+            self._refuse(error)
+
+    def _refuse(self, error: ThunderError) -> None:
+        """Count a refused reference and warn of it."""
+        self._refused += 1
+        self._last_refusal = plain(error)
+        self._node.get_logger().warning(self._last_refusal, throttle_duration_sec=1.0)
+
     # --- reports -----------------------------------------------------------------------------------------------------
 
     def _publish(self) -> None:
         """Publish estimates, errors, state and pose, once there is a measurement."""
-        if np.isfinite(self._loop.state_age):
+        if self._measured.is_set():
             snapshot = self.control.snapshot()
             self._outputs.publish(snapshot)
             self._excitation.add(snapshot)
@@ -214,25 +267,16 @@ class Session:
             try:
                 self.start()
             except ThunderError as error:
-                self._loop.refuse(error)
+                self._refuse(error)
 
     def condition(self) -> dict[str, Any]:
         """Collect what a `HealthReporter` reports on, of the time since the last call."""
-        monitor = self._loop.monitor
-        latencies, intervals = monitor.take_times()
-        texts = {
-            "joint_states age [s]": f"{self._loop.state_age:g}",
-            f"joint_states {Verdict.FOREIGN.value}": str(monitor.verdicts[Verdict.FOREIGN]),
-            "last refused reference": monitor.last_refusal,
-        }
         return {
             "snapshot": self.control.snapshot(),
             "excitation": self._excitation.report(),
             "tracking_error": self._tracking.take(),
             "tracking_error_limit": self._tracking_error_limit,
-            "silence": self._loop.silence,
-            "counters": monitor.faults(),
-            "extra": {**texts, **self._guard.diagnostics()},
-            "latencies": latencies,
-            "intervals": intervals,
+            "counters": {"references refused": self._refused},
+            "extra": {"last refused reference": self._last_refusal},
+            "intervals": [self._intervals.popleft() for _ in range(len(self._intervals))],
         }

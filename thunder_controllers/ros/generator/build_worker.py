@@ -91,7 +91,7 @@ class BuildProcess:
     """One build at a time in a child process; `end` may be called from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may end a build in the thread that has begun it
         self._process: subprocess.Popen[str] | None = None
         self.ended = False
         """Whether `end` was called."""

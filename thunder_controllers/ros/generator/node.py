@@ -176,18 +176,16 @@ def make_node() -> GeneratorNode:
 
 def build_once(arguments: Sequence[str] | None = None) -> int:
     """Build as the parameters say and return the exit status: 0 if the library is there, 1 if not."""
-    with StopSignals() as signals:
-        try:
-            initialise(arguments)
-            node = GeneratorNode()
-            signals.on_first(node.begin_stop)
+    try:
+        initialise(arguments)
+        node = GeneratorNode()
+        with StopSignals(node.begin_stop):
             node.build()
-        except ThunderError as error:
-            sys.stderr.write(f"generator: {error}\n")
-            return EXIT_FAILURE
-        finally:
-            signals.forget()
-            rclpy.try_shutdown()
+    except ThunderError as error:
+        sys.stderr.write(f"generator: {error}\n")
+        return EXIT_FAILURE
+    finally:
+        rclpy.try_shutdown()
     return EXIT_SUCCESS
 
 

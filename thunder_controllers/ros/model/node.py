@@ -17,6 +17,7 @@ from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
 from thunder_controllers.ros.common.library_message import load_announced
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -78,14 +79,13 @@ class ModelNode(Node):
         }
         self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self._library: Library | None = None
-        self._state: JointState | None = None
         self._problem = WAITING
         self._published = 0
         if self._given["library"]:
             self._use(Library(resolve(self._given["library"])))
         else:
             self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
-        self.create_subscription(JointState, names.JOINT_STATES, self._on_joint_states, STREAM)
+        self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_timer(1.0 / self._given["rate"], self._publish)
         self.create_timer(DIAGNOSTICS_PERIOD, self._report)
 
@@ -102,14 +102,18 @@ class ModelNode(Node):
             self._problem = str(error)
             self.get_logger().error(self._problem)
 
-    def _on_joint_states(self, message: JointState) -> None:
-        if self._library is not None and not is_foreign(message.name, self._library.joint_names):
-            self._state = message
+    def _newest_state(self, joints: Sequence[str]) -> JointState | None:
+        """Take what has come since the last time; the newest that tells of these joints."""
+        newest = None
+        while (message := self._states.take()) is not None:
+            if not is_foreign(message.name, joints):
+                newest = message
+        return newest
 
     def _publish(self) -> None:
-        if self._library is None or self._state is None:
+        state = None if self._library is None else self._newest_state(self._library.joint_names)
+        if self._library is None or state is None:
             return
-        state, self._state = self._state, None
         try:
             q, qd = read_joints(state, self._library.joint_names)
         except ThunderError as error:

@@ -1,4 +1,7 @@
-"""The simulation: a MuJoCo robot that speaks as a real one does, in real time or in lock-step with its controller."""
+"""The simulation: a MuJoCo robot in real time or in lock-step, and in the same process the controller that moves it.
+
+simulation --ros-args -p urdf:=arm.urdf -p library:=/path/to/arm_generatedFiles -p bringup:=true
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import MONITOR, STREAM
+from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import EXIT_FAILURE, run
 from thunder_controllers.ros.common.trigger import create_trigger
+from thunder_controllers.ros.controller.node import AdaptiveController
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
-from thunder_controllers.ros.simulation.ports import CommandPort, ReferenceGate, StatePublisher
+from thunder_controllers.ros.simulation.sensors import Sensors
 from thunder_controllers.simulation.robot import SimulatedRobot
 
 STATUS_PERIOD = 1.0
@@ -50,15 +53,9 @@ class SimulationNode(Node):
         if self._settings["payload.attached"]:
             self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
         self._faults = FaultInjector()
-        self._states = StatePublisher(self, self.robot, self._faults)
-        self._commands = CommandPort(self, self._settings["command_topic"], self.robot)
-        kinds = {"reference": MultiDOFJointTrajectoryPoint, "joint_reference": JointTrajectoryPoint}
-        topics = {kind: self._settings[f"lockstep_{name}"] for name, kind in kinds.items()}
-        gates = [ReferenceGate(self, kind, topic, STREAM) for kind, topic in topics.items() if topic]
-        self.loop = SimulationLoop(self.robot, self._states, self._commands, gates, self._settings)
+        self.loop = SimulationLoop(self.robot, Sensors(self, self.robot, self._faults), self._settings)
         self._reported = (time.perf_counter(), 0, 0)
         self._create_interface()
-        self.loop.start()
         self.get_logger().info(
             f"{self._settings['urdf']}: {self.robot.n} joints at {self._settings['rate']:g} Hz, "
             f"{self._settings['mode']}" + (", held until the first command" if self.robot.is_held else "")
@@ -160,11 +157,6 @@ class SimulationNode(Node):
             "steps": counters.steps,
             "late steps": counters.late_steps,
             "time given up [s]": counters.given_up,
-            "commands accepted": self._commands.accepted,
-            "commands refused": self._commands.refused,
-            "last refusal": self._commands.last_refusal,
-            "steps without command": counters.steps_without_command,
-            "extra commands": counters.extra_commands,
             "brakes engaged": counters.brakes_engaged,
             "held": self.robot.is_held,
             "payload [kg]": payload.mass if payload else 0.0,
@@ -172,9 +164,18 @@ class SimulationNode(Node):
         }
 
 
+def make_nodes() -> list[Node]:
+    """Make the simulation and the controller of its arm; the first is the one to destroy last."""
+    simulation = SimulationNode()
+    controller = AdaptiveController(simulation.robot.joints, simulation.robot.options.period)
+    simulation.loop.control = controller.step
+    simulation.loop.start()
+    return [controller, simulation]
+
+
 def main() -> None:
-    """Run the node as a program."""
-    sys.exit(run(SimulationNode, enclave="simulation"))
+    """Run both nodes as a program."""
+    sys.exit(run(make_nodes, enclave="simulation"))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
-"""The arguments that launch files declare, read without `launch`: so they are declared once, and there."""
+"""The arguments that launch files declare, read without `launch`: so they are declared once, and there; and checked."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import share
+from thunder_dynamics.errors import ThunderError
 
 SUFFIX = ".launch.py"
 SHARED = ("arguments", "discovery")
 """Launch files that others include for the arguments that they share."""
+
+
+class LaunchArgumentError(ThunderError):
+    """A launch argument is unknown, has a bad value, or asks for what is not there."""
 
 
 class Argument(NamedTuple):
@@ -35,12 +41,6 @@ def read_arguments(name: str) -> dict[str, Argument]:
     return {argument.name: argument for argument in _declared(share(f"launch/{name}{SUFFIX}"))}
 
 
-def read_description(name: str) -> str:
-    """Read the first line of what a launch file says about itself."""
-    text = ast.get_docstring(ast.parse(share(f"launch/{name}{SUFFIX}").read_text(encoding="utf-8"))) or ""
-    return text.partition("\n")[0]
-
-
 def _declared(path: Path) -> Iterator[Argument]:
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: node.lineno):
@@ -51,3 +51,54 @@ def _declared(path: Path) -> Iterator[Argument]:
             yield Argument(ast.literal_eval(call.args[0]), given["default_value"], given["description"], choices)
         elif function == "include" and (file := ast.unparse(call.args[0]).strip("'")) in SHARED:
             yield from _declared(path.with_name(file + SUFFIX))
+
+
+def check_arguments(given: Mapping[str, str]) -> None:
+    """Make sure that arguments are sensible before anything starts; `launch` itself knows choices and no more.
+
+    Args:
+        given: Values by name, of `panda_adaptive` or `robot_adaptive`.
+
+    Raises:
+        LaunchArgumentError: if an argument has a bad value, or the backend cannot do what it asks for.
+        PackageUriError: if a file does not exist.
+    """
+    backend = given.get("backend", "mujoco")
+    if given.get("controller", "plugin") != "plugin":
+        valid = "the plugin, without this argument; the controller in Python is part of backend:=mujoco"
+        raise LaunchArgumentError("a choice no more", where=f"controller:={given['controller']}", valid=valid)
+    if given.get("robot", "any") == "":
+        raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE, URDF or xacro")
+    if not 0.0 <= _numbers(given["payload"])[0] < float("inf"):
+        raise LaunchArgumentError(f"payload:={given['payload']}", valid="a number, zero or more [kg]")
+    for name in ("gains", "estimates_file", "robot"):
+        if given.get(name, "") not in ("", "default"):
+            resolve_file(given[name])
+    if given["mode"] == "lockstep" and backend != "mujoco":
+        raise LaunchArgumentError("only the simulation node can wait", where="mode:=lockstep", valid="backend:=mujoco")
+    if backend == "franka":
+        _check_franka(given)
+
+
+def _check_franka(given: Mapping[str, str]) -> None:
+    if float(given["payload"]) > 0.0:
+        raise LaunchArgumentError("a payload is simulated only", where="backend:=franka", valid="load:=MASS+X+Y+Z")
+    if given["robot_ip"] and given["arm_id"] == "panda":
+        valid = "fr3; or a driver of your own, no robot_ip"
+        raise LaunchArgumentError("franka_ros2 does not drive a Panda", where="arm_id:=panda", valid=valid)
+    if not given["load"]:
+        return
+    load, where = _numbers(given["load"]), f"load:={given['load']}"
+    if len(load) != 4 or not load[0] > 0.0 or not all(abs(number) < 1e3 for number in load):
+        raise LaunchArgumentError("no load", where=where, valid="4 numbers a+b+…, the first positive")
+    if not given["robot_ip"]:
+        valid = "robot_ip:=ADDRESS as well"
+        raise LaunchArgumentError("the description is someone else's", where=where, valid=valid)
+
+
+def _numbers(text: str) -> list[float]:
+    """Read numbers with + between them; what is none is NaN."""
+    try:
+        return [float(word) for word in text.split("+")]
+    except ValueError:
+        return [float("nan")]

@@ -1,97 +1,170 @@
-"""`thunder ros NAME [ARGUMENT:=VALUE…]`: a simulated system of ROS 2 nodes on machines that have no `ros2 launch`."""
+"""`thunder ros NAME [ARGUMENT:=VALUE…]`: an arm in MuJoCo under ROS 2, where there is no `ros2 launch`."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
 
-from thunder_controllers.resources import PACKAGE
+from thunder_controllers.package_uri import resolve, resolve_file
+from thunder_controllers.resources import PACKAGE, share
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.tools.discovery import discovery_environment
-from thunder_controllers.ros.tools.launch_arguments import read_description
-from thunder_controllers.ros.tools.processes import ProcessDescription, ProcessGroup
-from thunder_controllers.ros.tools.systems import MONITOR, SYSTEMS, NodeEntry, arguments_of, complete
+from thunder_controllers.ros.tools.launch_arguments import (
+    Argument,
+    LaunchArgumentError,
+    check_arguments,
+    read_arguments,
+)
 from thunder_dynamics.errors import MissingLibraryError
 
-BY_LINE = {"PYTHONUNBUFFERED": "1", "RCUTILS_LOGGING_BUFFERED_STREAM": "1"}
-"""Output by line, so that lines of several nodes do not mix."""
+ROBOTS = {
+    "panda_adaptive": (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
+    "robot_adaptive": ("", ""),
+}
+"""By name: description of the model, and of the simulated arm; empty: the argument `robot` is both."""
+
+NEED_A_DISTRIBUTION = ("backend", "robot_ip", "arm_id", "load", "use_gazebo_gui", "use_rqt", "use_rviz", "record")
+"""Launch arguments that only `ros2 launch` can do something with; they keep their defaults here."""
+
+WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
+PANDA_LAW = "cartesian_backstepping:profile=topics"
+"""Law that the wrong estimates are for."""
 
 
 @click.command()
-@click.argument("name", type=click.Choice(sorted(SYSTEMS)))
+@click.argument("name", type=click.Choice(sorted(ROBOTS)))
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT:=VALUE]...")
 @click.option("--show-args", is_flag=True, help="List the arguments of NAME and end.")
-@click.option("--single-process", is_flag=True, help="Run all nodes in one process.")
 @click.option("--duration", type=click.FloatRange(min=0.0, min_open=True), help="End after this wall time [s].")
 @click.option("--monitor", is_flag=True, help="Write error and estimates as they come, and a summary at the end.")
-def ros(
-    name: str, arguments: tuple[str, ...], show_args: bool, single_process: bool, duration: float | None, monitor: bool
-) -> None:
-    """Bring up the ROS 2 system NAME in simulation; `ros2 launch` knows more backends."""
+def ros(name: str, arguments: tuple[str, ...], show_args: bool, duration: float | None, monitor: bool) -> None:
+    """Run a simulated arm and its controller under ROS 2, in one process; `ros2 launch` knows more backends."""
     if show_args:
         click.echo(_show_arguments(name))
         return
     if importlib.util.find_spec("rclpy") is None:
         raise MissingLibraryError("rclpy")
     given = complete(name, arguments)
-    nodes = [*SYSTEMS[name](given), *([MONITOR] if monitor else [])]
+    check_arguments(given)
     os.environ.update(discovery_environment(given["discovery"], os.environ))
-    namespace = ["-r", f"__ns:=/{given['namespace'].strip('/')}"] if given["namespace"].strip("/") else []
     with tempfile.TemporaryDirectory(prefix="thunder_ros_") as folder:
-        run = _run_in_one_process if single_process else _run_in_processes
-        sys.exit(run(nodes, namespace, Path(folder), duration))
+        sys.exit(_run(parameters_of(name, given), files_of(name, given), given, Path(folder), duration, monitor))
+
+
+def arguments_of(name: str) -> dict[str, Argument]:
+    """Read which arguments a system takes here."""
+    return {key: value for key, value in read_arguments(name).items() if key not in NEED_A_DISTRIBUTION}
 
 
 def _show_arguments(name: str) -> str:
     """List the arguments of a system with defaults, as `ros2 launch --show-args` does."""
-    lines = [read_description(name), ""]
+    lines = []
     for argument in arguments_of(name).values():
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
         lines += [f"  {argument.name}:={argument.default!r}", f"      {argument.description}{choices}"]
     return "\n".join(lines)
 
 
-def _report(line: str) -> None:
-    click.echo(f"thunder ros: {line}", err=True)
+def complete(name: str, words: Sequence[str]) -> dict[str, str]:
+    """Give every launch argument of a system its value.
+
+    Args:
+        name: Key of `ROBOTS`.
+        words: Arguments, each NAME:=VALUE; those that are not given have their defaults.
+
+    Raises:
+        ThunderError: if an argument is unknown, has a bad value, or needs a ROS distribution.
+    """
+    table, given = read_arguments(name), {}
+    for word in words:
+        key, sign, value = word.partition(":=")
+        if not sign or key in given:
+            raise LaunchArgumentError(f"'{word}' is no argument, or its second value", valid="NAME:=VALUE, each once")
+        given[key] = value
+        if key not in table:
+            raise LaunchArgumentError(f"no argument '{key}'", where=name, valid=", ".join(arguments_of(name)))
+        if key in NEED_A_DISTRIBUTION and value != table[key].default:
+            valid = f"ros2 launch {PACKAGE} {name}.launch.py {' '.join(words)}"
+            raise LaunchArgumentError("only ros2 launch can do this", where=f"{key}:={value}", valid=valid)
+        if table[key].choices and value not in table[key].choices:
+            raise LaunchArgumentError(f"{key}:={value}", where=name, valid=", ".join(table[key].choices))
+    return {key: given.get(key, argument.default) for key, argument in table.items()}
 
 
-def _run_in_processes(nodes: Sequence[NodeEntry], namespace: list[str], folder: Path, duration: float | None) -> int:
-    """Run every node in a process of its own until one ends, the time has passed, or Ctrl-C; the exit status."""
-    descriptions = []
-    for node in nodes:
-        command = (sys.executable, "-m", _module(node), "--ros-args", *namespace, *_parameter_words(node, folder))
-        descriptions.append(ProcessDescription(node.name, command, node.required, node.may_fail, node.ends_first))
-    return ProcessGroup(descriptions, {**os.environ, **BY_LINE}, _report).run(duration)
+def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Values that the arguments determine, by node: those that run, and the generator's, which builds before them."""
+    model, urdf = (file or given["robot"] for file in ROBOTS[name])
+    law, payload, starts = given["law"].partition(":")[0], float(given["payload"]), given["autostart"] != "false"
+    estimates, ee_link = given["estimates_file"], given.get("ee_link", "")
+    if estimates == "default":
+        estimates = WRONG_LAST_LINK if given["law"] == PANDA_LAW else ""
+    build: dict[str, Any] = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
+    links = [link for link in given["adapted_links"].split("+") if link]
+    output = str(resolve(given["output"])) if given["output"] else ""
+    build |= {"robot": str(resolve_file(model)), "laws": [given["law"]], "adapted_links": links, "output": output}
+    plant = {"urdf": urdf, "ee_link": ee_link, "mode": given["mode"], "gravity_compensation": False}
+    plant |= {"payload.attached": True, "payload.mass": payload} if payload > 0.0 else {"payload.attached": False}
+    figure = starts and given["reference"] == "auto"
+    control = {"law": law, "gravity_compensated_by_robot": False, "bringup": starts, "autostart": figure}
+    control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
+    nodes: dict[str, dict[str, Any]] = {names.GENERATOR: build, names.SIMULATION: plant, names.CONTROLLER: control}
+    if given["reference"] not in ("auto", "none"):
+        kind = given["reference"].replace("stream", "auto")
+        nodes[names.REFERENCE] = {"type": kind, "law": law, "autostart": starts}
+    if given["model"] == "true":
+        nodes[names.MODEL] = {}
+    return nodes
 
 
-def _run_in_one_process(nodes: Sequence[NodeEntry], namespace: list[str], folder: Path, duration: float | None) -> int:
-    """Run every node in this process, each in a thread; the exit status."""
-    from thunder_controllers.ros.tools.shared_process import run_shared
+def files_of(name: str, given: Mapping[str, str]) -> list[Path]:
+    """ROS parameter files of a system, later ones stronger."""
+    own = [share("config/ros/panda.yaml")] if name == "panda_adaptive" else []
+    return [*own, *([resolve_file(given["gains"])] if given["gains"] else [])]
 
-    words = ["thunder", "--ros-args", *namespace]
-    words += [word for node in nodes for word in _parameter_words(node, folder)]
-    factories = [getattr(importlib.import_module(_module(node)), node.factory) for node in nodes]
+
+def _run(
+    parameters: dict[str, dict[str, Any]],
+    files: Sequence[Path],
+    given: Mapping[str, str],
+    folder: Path,
+    duration: float | None,
+    monitor: bool,
+) -> int:
+    """Build the library, then run the nodes until a signal or the end of the time; the exit status."""
+    from thunder_controllers.ros.common.runtime import NodeFactory, run
+    from thunder_controllers.ros.generator.build_worker import BuildProcess
+    from thunder_controllers.ros.model.node import ModelNode
+    from thunder_controllers.ros.reference.node import ReferenceNode
+    from thunder_controllers.ros.simulation.node import make_nodes
+    from thunder_controllers.ros.tools.monitor import MonitorNode
+
+    defaults = {parameter.name: parameter.default for parameter in node_parameters("generator", names.GENERATOR)}
+    build, process = parameters.pop(names.GENERATOR), BuildProcess()
+    try:
+        library = process.run(
+            {**defaults, **build, "xacro_args": {}, "packages": {}, "robot_file": build["robot"]}
+        ).path
+    finally:
+        process.end()
+    own = folder / "parameters.yaml"
+    sections = {
+        f"/**/{node}": {"ros__parameters": {**values, "library": library}} for node, values in parameters.items()
+    }
+    own.write_text(yaml.safe_dump(sections, allow_unicode=True), encoding="utf-8")
+    words = ["thunder", "--ros-args", "-r", f"__ns:=/{given['namespace'].strip('/')}"]
+    words += [word for file in (*files, own) for word in ("--params-file", str(file))]
+    chosen: dict[str, NodeFactory] = {names.REFERENCE: ReferenceNode, names.MODEL: ModelNode}
+    factories = [make_nodes, *(factory for node, factory in chosen.items() if node in parameters)]
     if duration is not None:
         signal.setitimer(signal.ITIMER_REAL, duration)  # SIGALRM is one of the signals that stop the nodes
-    return run_shared(factories, words)
-
-
-def _module(node: NodeEntry) -> str:
-    return f"{PACKAGE}.ros.{node.module}"
-
-
-def _parameter_words(node: NodeEntry, folder: Path) -> list[str]:
-    """Write the node's own values to a file, but for empty lists, and name all its files, the strongest last."""
-    own = folder / f"{node.name}.yaml"
-    values = {name: value for name, value in node.parameters.items() if value != []}
-    section = {f"/**/{node.name}": {"ros__parameters": values}}
-    own.write_text(yaml.safe_dump(section, allow_unicode=True), encoding="utf-8")
-    return [word for file in (*node.files, own) for word in ("--params-file", str(file))]
+    return run(*factories, *([MonitorNode] if monitor else []), enclave="ros", arguments=words)

@@ -18,7 +18,7 @@ import click
 from thunder_controllers.host import estimate_topics
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.runtime import ENCLAVES
-from thunder_controllers.ros.interfaces import FRANKA, NODES, NodeInterface
+from thunder_controllers.ros.interfaces import NODES, NodeInterface
 
 OPERATOR = "operator"
 """Enclave, and name, of a person's node: it sees all that is published, asks any node, and gives references."""
@@ -34,6 +34,12 @@ PARAMETER_SERVICES = (
     "set_parameters",
     "set_parameters_atomically",
 )
+IN_ONE_PROCESS = {
+    "simulation": (names.CONTROLLER, names.SIMULATION),
+    "ros": (names.CONTROLLER, names.SIMULATION, names.REFERENCE, names.MODEL, names.MONITOR),
+}
+"""Nodes of the enclaves that have several: of `simulation`, and of `thunder ros`."""
+
 TYPE_SERVICE = "get_type_description"
 LIFECYCLE_SERVICES = (
     "change_state",
@@ -78,8 +84,8 @@ class _Resolver:
         return {f"{self._prefix}/{owner}/{service}" for service in services}
 
 
-def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> dict[str, Profile]:
-    """Collect what may be done, by enclave.
+def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> dict[str, tuple[Profile, ...]]:
+    """Collect what may be done, by enclave and node.
 
     Args:
         namespace: Of all nodes; empty: none.
@@ -87,27 +93,22 @@ def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> 
         functions: That the model node publishes.
     """
     resolver = _Resolver(namespace, links, functions)
-    found = {node.executable: _profile(node, resolver) for node in NODES.values()}
-    franka, controller = _profile(FRANKA, resolver, names.CONTROLLER), found["controller"]
-    controller.subscribe |= franka.subscribe
-    controller.reply |= franka.reply
-    controller.request |= franka.request
-    plugin = _profile(NODES[names.CONTROLLER], resolver)
-    from_the_arm = ("{command_topic}", "{library_topic}", names.JOINT_STATES)
-    not_its = resolver.all(NODES[names.CONTROLLER], from_the_arm, names.CONTROLLER)
-    plugin.publish -= not_its
-    plugin.subscribe -= not_its
+    found = {name: _profile(node, resolver) for name, node in NODES.items()}
+    controller, plugin = found[names.CONTROLLER], _profile(NODES[names.CONTROLLER], resolver)
+    plugin.subscribe -= resolver.all(NODES[names.CONTROLLER], ("{library_topic}",), names.CONTROLLER)
     operator = Profile(OPERATOR, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
     operator.reply |= resolver.own(OPERATOR, (*PARAMETER_SERVICES, TYPE_SERVICE))
     operator.publish |= {topic for topic in controller.subscribe if f"/{names.CONTROLLER}/" in topic}
-    for profile in list(found.values()):
+    for profile in found.values():
         operator.subscribe |= profile.publish
         operator.request |= profile.reply
-    return {**found, MANAGER: plugin, OPERATOR: operator}
+    alone = {node.executable: (found[name],) for name, node in NODES.items()}
+    together = {enclave: tuple(found[name] for name in nodes) for enclave, nodes in IN_ONE_PROCESS.items()}
+    return alone | together | {MANAGER: (plugin,), OPERATOR: (operator,)}
 
 
-def _profile(node: NodeInterface, resolver: _Resolver, owner: str = "") -> Profile:
-    owner = owner or node.name
+def _profile(node: NodeInterface, resolver: _Resolver) -> Profile:
+    owner = node.name
     ways = {way: [t.name for t in node.topics if t.direction == way] for way in ("publishes", "subscribes")}
     profile = Profile(owner, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
     profile.publish |= resolver.all(node, ways["publishes"], owner)
@@ -127,17 +128,22 @@ def policies(
     """Write an SROS 2 policy file, as `ros2 security generate_artifacts` reads it; see `profiles`."""
     root = ElementTree.Element("policy", version="0.2.0")
     enclaves = ElementTree.SubElement(root, "enclaves")
-    for executable, profile in sorted(profiles(namespace, links, functions).items()):
+    for executable, nodes in sorted(profiles(namespace, links, functions).items()):
         enclave = ElementTree.SubElement(enclaves, "enclave", path=f"{ENCLAVES}/{executable}")
         where = ElementTree.SubElement(enclave, "profiles")
-        element = ElementTree.SubElement(where, "profile", ns=f"/{namespace.strip('/')}", node=profile.node)
-        for kind, way in (("service", "reply"), ("service", "request"), ("topic", "publish"), ("topic", "subscribe")):
-            allowed: set[str] = getattr(profile, way)
-            group = ElementTree.SubElement(element, f"{kind}s", {way: "ALLOW"}) if allowed else None
-            for name in sorted(allowed):
-                ElementTree.SubElement(group, kind).text = name  # type: ignore[arg-type]
+        for profile in nodes:
+            element = ElementTree.SubElement(where, "profile", ns=f"/{namespace.strip('/')}", node=profile.node)
+            _write(profile, element)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _write(profile: Profile, element: ElementTree.Element) -> None:
+    for kind, way in (("service", "reply"), ("service", "request"), ("topic", "publish"), ("topic", "subscribe")):
+        allowed: set[str] = getattr(profile, way)
+        group = ElementTree.SubElement(element, f"{kind}s", {way: "ALLOW"}) if allowed else None
+        for name in sorted(allowed):
+            ElementTree.SubElement(group, kind).text = name  # type: ignore[arg-type]
 
 
 @click.command()

@@ -30,7 +30,6 @@ from sensor_msgs.msg import JointState
 from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
-from thunder_controllers.ros.tools.requirements import TOOLS, NotInstalledError
 from thunder_dynamics.errors import ThunderError
 
 INTERVAL = 0.1
@@ -51,6 +50,10 @@ ESTIMATE = ("inertia/m", "inertia/com/x", "inertia/com/y", "inertia/com/z")
 
 PLUGINS = {"error": "plugin__rqt_plot__Plot__1", "estimates": "plugin__rqt_plot__Plot__2"}
 RECONFIGURE = "plugin__rqt_reconfigure__Param__1"
+
+
+class NotInstalledError(ThunderError):
+    """rqt is not installed."""
 
 
 def plotted_fields(topics: Sequence[str], controller: str, joints: int = 1) -> dict[str, list[str]]:
@@ -144,11 +147,11 @@ def open_rqt(template: Path, namespace: str) -> int:
     """Wait for the controller, then run rqt until its window is closed; its exit status.
 
     Raises:
-        NotInstalledError: if rqt, or its plot, is not installed.
+        NotInstalledError: if rqt, or its plot, is not there.
     """
     missing = [name for name in ("rqt_gui", "rqt_plot") if find_spec(name) is None]
     if missing:
-        raise NotInstalledError(f"{', '.join(missing)} not installed", valid=f"apt install {TOOLS['use_rqt'].origin}")
+        raise NotInstalledError(f"{', '.join(missing)} not installed", valid="apt install ros-jazzy-rqt-common-plugins")
     controller = f"{'/' + namespace.strip('/') if namespace else ''}/{names.CONTROLLER}"
     rclpy.init()
     node = rclpy.create_node("thunder_rqt")

@@ -20,7 +20,7 @@ def start(domain: int, tmp_path: Path) -> Any:
     started: list[NodeProcess] = []
 
     def begin(parameters: dict[str, Any]) -> NodeProcess:
-        started.append(NodeProcess("franka.set_load", parameters, tmp_path))
+        started.append(NodeProcess("bringup.set_load", parameters, tmp_path))
         return started[-1]
 
     yield begin

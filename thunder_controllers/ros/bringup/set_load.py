@@ -1,0 +1,86 @@
+"""Tells a Franka its load with SetLoad, which it takes only while nothing moves it, and ends. Needs franka_msgs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+from rclpy.node import Node
+from rclpy.task import Future
+
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
+from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
+from thunder_dynamics.errors import ThunderError
+
+SERVICE = "service_server/set_load"
+"""Of franka_hardware."""
+
+PERIOD = 0.1
+"""Between two looks at what is there [s]."""
+
+ANSWER_TIMEOUT = 5.0
+"""For the robot's answer [s]."""
+
+
+class FrankaError(ThunderError):
+    """The messages of a Franka are not there."""
+
+
+class SetLoadNode(Node):
+    """Asks the robot once, as soon as its service is there, for a load without extent.
+
+    Raises:
+        ParameterError: if `load` is not four numbers with a mass.
+        FrankaError: if franka_msgs is not installed.
+        SystemExit: while it spins: 0 once the robot has its load, 1 if it refuses or takes too long.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(names.SET_LOAD)
+        given = DeclaredParameters(self)
+        given.declare(node_parameters("bringup", names.SET_LOAD))
+        self._load: tuple[float, ...] = given["load"]
+        if len(self._load) != 4 or not self._load[0] > 0.0:
+            raise ParameterError(f"{list(self._load)} is no load", where="load", valid="mass above zero, x, y, z")
+        try:
+            self._kind = importlib.import_module("franka_msgs.srv").SetLoad
+        except ImportError:
+            valid = "source a workspace with franka_ros2 (branch jazzy), or start without a load"
+            raise FrankaError("franka_msgs cannot be imported", where="load", valid=valid) from None
+        self._client = self.create_client(self._kind, SERVICE)
+        self._asks = self.create_timer(PERIOD, self._ask, clock=STEADY)
+        waited = f"still waiting for the service {SERVICE} after {given['timeout']:g} s"
+        self.create_timer(given["timeout"], lambda: self._fail(waited), clock=STEADY)
+
+    def _ask(self) -> None:
+        if not self._client.service_is_ready():
+            return
+        self._asks.cancel()
+        mass, *com = self._load
+        request = self._kind.Request(mass=mass, center_of_mass=com, load_inertia=[0.0] * 9)
+        self._client.call_async(request).add_done_callback(self._on_answer)
+        late = f"the load was not set: no answer from {SERVICE} within {ANSWER_TIMEOUT:g} s"
+        self.create_timer(ANSWER_TIMEOUT, lambda: self._fail(late), clock=STEADY)
+
+    def _on_answer(self, outcome: Future) -> None:
+        answer = outcome.result()
+        if not answer.success:
+            self._fail(f"the load was not set: the robot refused: {answer.error}")
+        self.get_logger().info("the robot has its load")
+        raise SystemExit(EXIT_SUCCESS)
+
+    def _fail(self, reason: str) -> NoReturn:
+        self.get_logger().fatal(reason)
+        raise SystemExit(EXIT_FAILURE)
+
+
+def main() -> None:
+    """Run the program: exit status 0 once the robot has its load, 1 if that fails."""
+    sys.exit(run(SetLoadNode, enclave="set_load"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What a Franka adds to the controller."""
