@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import Library, Options, RestingLaw
+from thunder_dynamics.errors import NameNotFoundError, nearest
 
 FloatArray = NDArray[np.float64]
 
@@ -127,8 +128,11 @@ class _Loops:
         self._law = RestingLaw(library, law=law, gains=gains, options=options)
         self._names = scaled
         self._arms = [arm_at(library, q, timing) for q in poses]
-        self.values = np.concatenate([self._law.gain(name) for name in scaled])
         upper = {entry.name: np.ravel(entry.upper, order="F") for entry in library.law(law).gains}
+        for name in scaled:
+            if name not in upper:
+                raise NameNotFoundError(f"no gain '{name}'", where=law, valid=nearest(name, upper))
+        self.values = np.concatenate([self._law.gain(name) for name in scaled])
         self._upper = np.concatenate([upper[name] for name in scaled])
         self.poses = poses
 
