@@ -152,6 +152,9 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("view: http://localhost:")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130 and errors.splitlines()[-1] == "thunder: interrupted"
     assert "Traceback" not in errors and list((tmp_path / "out").iterdir()) == []
