@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.declarations import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_parameters
 from thunder_controllers.ros.common.parameters import reason_against
 from thunder_controllers.ros.interfaces import NODES
 
@@ -115,14 +115,12 @@ def test_a_controller_manager_runs_at_1_khz_and_knows_the_types_of_its_controlle
 
 @pytest.mark.parametrize("file", CONTROL, ids=lambda file: file.stem)
 def test_parameters_of_the_plugin_are_ones_that_it_declares(file: Path) -> None:
-    declared = yaml.safe_load((ROOT / "thunder_controllers/ros2_control/plugin/parameters.yaml").read_text())[
-        "thunder_adaptive_controller"
-    ]
+    declared = {parameter.name.partition(".")[0]: parameter.kind for parameter in plugin_parameters()}
     values = section(file, "adaptive_controller")
     assert set(values) - {"gains", "type"} <= set(declared)
     for name, value in values.items():
-        kind = declared[name]["type"] if name not in ("gains", "type") else ""
-        assert not kind.startswith("double") or type(np.ravel(value).tolist()[0]) is float, f"{name}: ROS has no mixed"
+        is_real = declared.get(name) in (Kind.DOUBLE, Kind.DOUBLES)
+        assert not is_real or type(np.ravel(value).tolist()[0]) is float, f"{name}: ROS has no mixed"
 
 
 def test_a_controller_manager_of_somebody_else_learns_the_type_from_the_section_of_the_controller() -> None:
