@@ -23,11 +23,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what belongs to a part that was not asked for."""
     asked = config.getoption("part")
-    part_of = {ROOT / file: part for part, files in PARTS.items() for file in files}
     named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
     kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        kept[part_of.get(item.path) == asked or (not asked and item.path in named)].append(item)
+        name = f"{item.path.relative_to(ROOT)}::{item.name}"
+        part = next((part for part, tests in PARTS.items() if name.startswith(tests)), None)
+        kept[part == asked or (not asked and item.path in named)].append(item)
     config.hook.pytest_deselected(items=kept[False])
     items[:] = kept[True]
 
