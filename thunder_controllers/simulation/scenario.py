@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import Field, create_model, model_validator
@@ -113,10 +113,7 @@ def _host_field(option: OptionInfo) -> tuple[Any, Any]:
 
 
 _FIELDS: dict[str, Any] = {option.name: _host_field(option) for option in option_list()}
-if TYPE_CHECKING:
-    HostSection = Any
-else:
-    HostSection = create_model("HostSection", __base__=Strict, **_FIELDS)
+HostSection: Any = create_model("HostSection", __base__=Strict, **_FIELDS)
 """Options of the host, its defaults where none are given; limits replace those of the robot's description."""
 
 

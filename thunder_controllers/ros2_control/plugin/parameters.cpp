@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/law/estimates_file.hpp"
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder_controllers {
