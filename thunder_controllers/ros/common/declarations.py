@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
 
-from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_dynamics.errors import ThunderError
+
+if TYPE_CHECKING:
+    from thunder_controllers.host import OptionInfo
 
 PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -101,6 +103,8 @@ def node_parameters(folder: str, node: str) -> tuple[Parameter, ...]:
 
 def plugin_parameters() -> tuple[Parameter, ...]:
     """Parameters of the ros2_control plugin, all of which the controller node has too."""
+    from thunder_controllers.host import option_list  # only here: the generator builds robots before there is a host
+
     declared = read_parameters(PACKAGE / "ros2_control" / "plugin" / "parameters.yaml", "thunder_adaptive_controller")
     names = {parameter.name for parameter in declared}
     return (*declared, *(_option_parameter(option) for option in option_list() if option.name not in names))
