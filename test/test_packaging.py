@@ -152,7 +152,9 @@ def test_every_entry_point_resolves(entry_points: configparser.ConfigParser) -> 
     for group in entry_points.sections():
         for name, reference in entry_points[group].items():
             module, attribute = reference.split(":")
-            assert callable(getattr(importlib.import_module(module), attribute)), f"{group}: {name}"
+            found = getattr(importlib.import_module(module), attribute)
+            is_text = group == "thunder.former_laws" and isinstance(found, str)
+            assert is_text or callable(found), f"{group}: {name}"
 
 
 def test_installed_package_finds_its_shared_files(wheel: Path, tmp_path: Path) -> None:
