@@ -10,6 +10,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 
+import thunder_controllers.references.users  # noqa: F401 # autodoc annotates pydantic's own class, with which it is none
 from thunder_dynamics.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]

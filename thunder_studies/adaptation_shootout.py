@@ -10,7 +10,7 @@ import numpy as np
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import measure_estimates
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_studies.panda import LAST_LINK, Options
+from thunder_studies.panda import LAST_LINK, Keys
 
 RESOLUTION = 1e-9
 """Of estimates: what scatters less stands still [kg, kg·m, kg·m²]."""
@@ -27,7 +27,7 @@ def first_estimate(seed: int) -> dict[str, Any]:
     return {"mass": mass, "com": tuple(rng.uniform(-0.15, 0.15, 3).tolist()), "inertia": (xx, 0.0, 0.0, yy, 0.0, zz)}
 
 
-def draw_first_estimates(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_first_estimates(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw a first estimate of each seed."""
     for seed in settings.seeds:
         yield {"seed": seed, "law": {"initial_estimates": {LAST_LINK: first_estimate(seed)}}}

@@ -16,7 +16,7 @@ from thunder_controllers.experiments.experiment import Settings
 from thunder_controllers.host import Library
 from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.resources import share
-from thunder_studies.panda import Options, believing, library
+from thunder_studies.panda import Keys, believing, library
 
 FloatArray = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def _share(settings: Settings, row: str, rows: Iterable[str]) -> int:
     return len(np.array_split(np.arange(settings.cases), len(names))[names.index(row)])
 
 
-def _from(q: FloatArray) -> Options:
+def _from(q: FloatArray) -> Keys:
     """From rest at `q`, with a right last link."""
     return {"start": {"q": tuple(map(float, q)), "on_reference": False}, "law": believing()}
 
@@ -42,7 +42,7 @@ def _from(q: FloatArray) -> Options:
 ANGLES = {"5° to 45°": (5, 45), "45° to 90°": (45, 90), "90° to 150°": (90, 150)}
 
 
-def draw_starts(settings: Settings, row: str) -> Iterator[Options]:
+def draw_starts(settings: Settings, row: str) -> Iterator[Keys]:
     """Draw a constant pose, and a start 0.05 to 0.5 m and 5° to 150° away from it."""
     angle = tuple(np.deg2rad(ANGLES[row]))
     for q_d, q in draws.pairs(_generator(settings, row), library(), _share(settings, row, ANGLES), (0.05, 0.5), angle):
@@ -140,7 +140,7 @@ WAYS = {
 }
 
 
-def draw_lines(settings: Settings, row: str) -> Iterator[Options]:
+def draw_lines(settings: Settings, row: str) -> Iterator[Keys]:
     """Draw slow lines to a pose and back."""
     for q, there in WAYS[row](_generator(settings, row), library(), _share(settings, row, WAYS)):
         (T,) = draws.poses(library(), q[None])
@@ -150,7 +150,7 @@ def draw_lines(settings: Settings, row: str) -> Iterator[Options]:
         yield {**_from(q), "reference": reference, "duration": 2.0 * line.duration + 3.0}
 
 
-def draw_estimates(settings: Settings, row: str) -> Iterator[Options]:
+def draw_estimates(settings: Settings, row: str) -> Iterator[Keys]:
     """First estimates of the demo, or one that is far off."""
     far = believing(inertia=(0.8, 0.0, 0.0, 0.8, 0.0, 0.8)) if row.startswith("inertia") else {}
     yield {"seed": settings.seed, "law": far}
@@ -179,6 +179,6 @@ def _frame_at_flange() -> str:
     return str(path)
 
 
-def draw_frames(settings: Settings, row: str) -> Iterator[Options]:
+def draw_frames(settings: Settings, row: str) -> Iterator[Keys]:
     """The frame of link 7 at the wrist, as the file has it, or at the flange."""
     yield {"seed": settings.seed, **({"robot": _frame_at_flange()} if row.endswith("flange") else {})}

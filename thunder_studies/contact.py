@@ -12,7 +12,7 @@ from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_studies.panda import LAST_LINK, Options, believing, bodies
+from thunder_studies.panda import LAST_LINK, Keys, believing, bodies
 
 STARTS, LENGTHS, FORCES = (1.0, 8.0), (0.1, 2.0), (10.0, 40.0)
 """Of the push, uniform [s], [s], [N]."""
@@ -45,7 +45,7 @@ def push(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def draw_push(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_push(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw a first estimate and a push of each seed."""
     for seed in settings.seeds:
         rng = np.random.default_rng([seed, *b"contact"])
@@ -53,7 +53,7 @@ def draw_push(settings: Settings, _row: str) -> Iterator[Options]:
         yield {"seed": seed, "law": law, "plant": {"faults": (push(rng),)}}
 
 
-def draw_payload(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_payload(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw when a body of 1 kg comes, to be learnt."""
     body = {"link": LAST_LINK, "mass": 1.0, "com": (0.0, 0.0, 0.15), "inertia": (0.001, 0.0, 0.0, 0.001, 0.0, 0.001)}
     for seed in settings.seeds:

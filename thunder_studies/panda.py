@@ -15,7 +15,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 
-Options = Mapping[str, Any]
+Keys = Mapping[str, Any]
 
 SCENARIO = "panda_lissajous_wrong_last_link"
 LAST_LINK = "panda_link7"
@@ -38,12 +38,12 @@ def bodies(names: Sequence[str] | None = None, pi: Any = None) -> dict[str, dict
     return dict(zip(names, parts, strict=True))
 
 
-def believing(**changes: Any) -> Options:
+def believing(**changes: Any) -> Keys:
     """A first estimate of the last link that is right but for what is given."""
     return {"initial_estimates": {LAST_LINK: {**bodies()[LAST_LINK], **changes}}}
 
 
-def draw_right_link(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_right_link(settings: Settings, _row: str) -> Iterator[Keys]:
     """Seeds, and a right first estimate."""
     return ({"seed": seed, "law": believing()} for seed in settings.seeds)
 
@@ -54,7 +54,7 @@ def uncertain_arm(seed: int) -> dict[str, dict[str, Any]]:
     return {name: uncertain(body, UNCERTAINTY, rng) for name, body in bodies().items()}
 
 
-def draw_uncertain_arm(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_uncertain_arm(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw an arm of each seed; the law believes in the robot file."""
     for seed in settings.seeds:
         yield {"seed": seed, "law": believing(), "plant": {"inertia": uncertain_arm(seed)}}

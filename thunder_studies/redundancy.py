@@ -12,7 +12,7 @@ from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_studies.panda import Options, believing, library
+from thunder_studies.panda import Keys, believing, library
 
 FloatArray = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def ends(rng: draws.Generator) -> FloatArray:
     return both
 
 
-def draw_lines(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_lines(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw lines between poses of postures near limits, the same for all rows."""
     rng = np.random.default_rng([settings.seed, *b"lines"])
     for _ in range(settings.cases):

@@ -13,7 +13,7 @@ from thunder_controllers.experiments.measures import measure_run, series
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.readers import load_model
-from thunder_studies.panda import Options, bodies
+from thunder_studies.panda import Keys, bodies
 
 FloatArray = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ UNCERTAINTY = 0.3
 """Of every parameter of the unknown links [1]."""
 
 
-def draw_links(settings: Settings, _row: str) -> Iterator[Options]:
+def draw_links(settings: Settings, _row: str) -> Iterator[Keys]:
     """Draw the first two links of each seed."""
     links = load_model(share("config/robots/rpr.yaml")).links
     nominal = bodies([link.name for link in links], [link.inertia.pi for link in links])

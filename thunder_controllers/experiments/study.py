@@ -23,7 +23,7 @@ from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, ne
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
 
-Options = Mapping[str, Any]
+Keys = Mapping[str, Any]
 
 COUNTS: Mapping[str, Column] = {**COLUMNS, "runs": len, "faults": faults}
 """Columns that are no number of a case."""
@@ -94,7 +94,7 @@ class GroupSection(Strict):
 
     title: str
     scenario: str | None = None
-    config: Options = {}
+    config: Keys = {}
     draw: str | None = None
     cases: int | None = Field(None, ge=1)
     cases_at_most: int | None = Field(None, ge=1)
@@ -103,8 +103,8 @@ class GroupSection(Strict):
     columns: Mapping[str, str] = {}
     criteria: Mapping[str, CriterionSection] = {}
     figures: Mapping[str, Literal["error", "estimates"] | tuple[Panel, ...]] = {}
-    rows: Mapping[str, Options]
-    long: Options = {}
+    rows: Mapping[str, Keys]
+    long: Keys = {}
 
 
 class StudyFile(Strict):
@@ -113,8 +113,8 @@ class StudyFile(Strict):
     description: str
     setup: str = ""
     cases: int = Field(200, ge=1)
-    common: Options = {}
-    groups: Mapping[str, Options | str]
+    common: Keys = {}
+    groups: Mapping[str, Keys | str]
 
 
 def load_study(path: Path) -> Experiment:
@@ -136,12 +136,12 @@ def _function(reference: str) -> Callable[..., Any]:
     return found
 
 
-def seeds(settings: Settings, _row: str) -> Iterable[Options]:
+def seeds(settings: Settings, _row: str) -> Iterable[Keys]:
     """A seed for each case."""
     return ({"seed": seed} for seed in settings.seeds)
 
 
-def _build(path: Path, name: str, data: Options, settings: Settings) -> Group:
+def _build(path: Path, name: str, data: Keys, settings: Settings) -> Group:
     where = f"{path}: groups.{name}"
     group = check_keys(GroupSection, merged(data, data.get("long", {}) if settings.long else {}), where)
     most = group.cases_at_most or settings.cases
@@ -163,7 +163,7 @@ def _build(path: Path, name: str, data: Options, settings: Settings) -> Group:
     return Group(group.title, tuple(cases), tuple(criteria), columns, figures)
 
 
-def _base(path: Path, group: GroupSection) -> Options:
+def _base(path: Path, group: GroupSection) -> Keys:
     """What all cases of a group have in common; files are found beside the study, or in the package."""
     if group.scenario is not None:
         beside = path.parent / group.scenario
