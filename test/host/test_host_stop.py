@@ -414,3 +414,16 @@ def test_the_way_from_afar_is_no_runaway(panda: Library) -> None:
 def _at(library: Library, q: FloatArray) -> FloatArray:
     T = library.evaluate("T_0_ee", q)
     return np.concatenate([T[:3, 3], T[:3, :3].ravel(order="F"), np.zeros(12)])
+
+
+def test_a_stop_ends_though_what_holds_the_arm_is_at_its_limit(panda_folder: Path) -> None:
+    """A joint that is said to be fast for a second, and does not move, fills the holds of others."""
+    controller, effort = Controller(), np.zeros(7)
+    controller.configure(Library(panda_folder / "libpanda.so"), law="cartesian_backstepping")
+    q, qd = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7]), np.zeros(7)
+    controller.activate(q)
+    for step in range(1200):
+        qd[0] = 8.0 if step < 1000 else 0.0
+        q[1] = -0.5 + 1e-9 * (step % 2)
+        guards = Guard(controller.update((step + 1) * STEP, q, qd, STEP, effort))
+    assert Guard.RUNAWAY in guards and Guard.EFFORT_LIMITED in guards and controller.has_stopped

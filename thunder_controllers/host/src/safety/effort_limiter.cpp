@@ -19,7 +19,8 @@ GuardBits EffortLimiter::apply(const double* wanted, double dt, double* effort) 
     const double step = rate_limit_[i] * dt;
     const double ramped = std::clamp(wanted[i], previous_[i] - step, previous_[i] + step);
     const double limited = std::clamp(ramped, -limit_[i], limit_[i]);
-    if (ramped != wanted[i]) guards |= kEffortRateLimited;
+    // An effort at its limit is where it will be, however much more is wanted.
+    if (limited != std::clamp(wanted[i], -limit_[i], limit_[i])) guards |= kEffortRateLimited;
     if (limited != ramped) guards |= kEffortLimited;
     previous_[i] = limited;
     effort[i] = limited;
