@@ -180,7 +180,7 @@ def test_an_arm_without_inertia_is_refused() -> None:
 
 
 def test_a_gain_that_is_not_there_is_named(planar3r: Library) -> None:
-    with pytest.raises(NameNotFoundError, match="no entry 'D'; valid: .*K_d"):
+    with pytest.raises(NameNotFoundError, match="no gain 'D'; valid: .*K_d"):
         find_margins(planar3r, "slotine_li", {}, np.zeros((1, 3)), Timing(), ["D"])
 
 

@@ -87,7 +87,7 @@ def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path, capsys: 
         (["--rate", "0"], "rate: 0 Hz"),
         (["--velocity-filter", "-1"], "velocity filter: -1 Hz"),
         (["--poses", "0"], "0 poses"),
-        (["--gain", "D"], "no entry 'D'"),
+        (["--gain", "D"], "no gain 'D'"),
         (["--gains", "nothing.yaml"], "nothing.yaml"),
         (["--law", "nothing"], "no law 'nothing'"),
     ],
