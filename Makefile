@@ -39,6 +39,7 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 ROS_STAMP := $(VENV)/.installed-ros
 DOCS_STAMP := $(VENV)/.installed-docs
+ARMS_STAMP := $(VENV)/.installed-arms
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
 HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h) \
 	$(shell find thunder_controllers/host -name '*.?pp' 2>/dev/null)
@@ -47,7 +48,7 @@ HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h) \
 # A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
 # that was moved, means another installation.
 ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
-$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP))
+$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP))
 endif
 
 .DEFAULT_GOAL := help
@@ -63,7 +64,7 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	@missing=$$(.ci/missing-packages "$(PYTHON)") || exit 1; if [ -n "$$missing" ]; then \
 	    echo "missing: $$(echo "$$missing" | sed 's/ \(.*\)/ (\1)/' | paste -sd, - | sed 's/,/, /g'); on Debian or Ubuntu:" \
 	        "sudo apt-get install $$(echo "$$missing" | cut -d' ' -f1 | paste -sd' ' -)" >&2; exit 1; fi
-	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP)
+	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP)
 	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
@@ -110,6 +111,8 @@ else
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 endif
 
+test-collection: $(ARMS_STAMP)
+
 # Parts of test/conftest.py: each has PART_SECONDS, says how long it took, and fails for itself. Status 5 is a part that
 # cannot run on this machine, and has said why.
 PARTS := $(addprefix test-,wheel sanitizers notebooks site colcon benchmark fuzz sros2 collection)
@@ -128,6 +131,11 @@ $(DOCS_STAMP): $(STAMP)
 	@$(PIP) 'thunder-controllers[docs]'
 	@touch $(DOCS_STAMP)
 
+$(ARMS_STAMP): $(STAMP)
+	@echo "Installing the robot files of other projects into $(VENV)"
+	@$(PIP) 'thunder-controllers[arms]'
+	@touch $(ARMS_STAMP)
+
 docs: $(DOCS_STAMP)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) -m sphinx --builder html --fresh-env --fail-on-warning --keep-going --quiet --conf-dir docs . build/docs
 
@@ -144,7 +152,7 @@ soak: $(STAMP)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP)
+	rm -f thunder_controllers/host/_host*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 clean-venv:

@@ -1,7 +1,7 @@
 """Arms of all sizes under the default gains of a Cartesian and a joint law, or all laws, with what real drives have.
 
-The Panda and the UR5 are the project's; the others are files of PyPI's `example-robot-data`, which is no dependency:
-`pip install --no-deps example-robot-data`. Those that are not installed are left out, and the table says so.
+The Panda and the UR5 are the project's; the others are files of PyPI's `example-robot-data`,
+the extra `arms`. Those that are not installed are left out, and the table says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Robots that nobody here described, those of PyPI's example-robot-data, against Pinocchio on the same files.
 
-The package is no test dependency, its 130 MB of meshes are not worth that; `pip install --no-deps example-robot-data`
-runs these tests.
+Its 130 MB of meshes are the extra `arms`, which `make test-collection` installs.
 """
 
 from __future__ import annotations
