@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import PPoly, make_interp_spline
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
-FloatArray = NDArray[np.float64]
 Derivatives = tuple[ArrayLike, ArrayLike]
 """Rates and their changes, shaped as the values are."""
 

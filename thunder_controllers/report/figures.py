@@ -9,12 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.view.arm import COLOURS as COLOURS
 from thunder_dynamics.inertia import REG_NAMES
-
-FloatArray = NDArray[np.float64]
 
 TRUTH: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "truth"}
 LIMIT: dict[str, Any] = {"color": "#888888", "linestyle": ":", "linewidth": 1.0}

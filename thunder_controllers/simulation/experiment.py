@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
@@ -28,7 +28,6 @@ from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import homogeneous, rotation_from_ypr
 
-FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 """Called with a run's name and the fraction of it that is done."""
 
@@ -278,8 +277,7 @@ class _Recorder:
 
 def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:
     """Evaluate the frames of the controller's robot along the true motion, `FRAME_RATE` times a second."""
-    period = float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
-    steps = np.arange(0.0, len(trace.t), max(1.0 / (FRAME_RATE * period), 1.0)).astype(int)
+    steps = np.arange(0.0, len(trace.t), max(1.0 / (FRAME_RATE * trace.step), 1.0)).astype(int)
     names = [f"T_0_{k + 1}" for k in range(model.n)] + ["T_0_ee"]
     poses = np.empty((len(steps), len(names) + 1, 4, 4))
     poses[:, 0] = homogeneous(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))

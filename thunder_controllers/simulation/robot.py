@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import read_spec
@@ -18,37 +19,24 @@ from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
 
-FloatArray = NDArray[np.float64]
-
 LARGEST_EFFORT = 1e6
 """Far above what any arm can do [N·m or N]; after very large ones MuJoCo starts the arm anew where its file says."""
 
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """What the simulated robot is.
+    """What the simulated robot is."""
 
-    Args:
-        urdf: The URDF or xacro file.
-        reading: Options of its reader, as `urdf_text` takes them.
-        joints: Names in the order of messages; empty: the order of the description.
-        period: Of states and commands [s].
-        plant: Departures from the description, and integration.
-        seed: Of the measurement noise.
-        gravity_compensation: The robot adds the gravity torque of its description to every command.
-        q_start: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
-        has_brakes: Hold the arm before the first command and after `engage_brakes`.
-    """
-
-    urdf: Path
-    reading: Mapping[str, Any]
-    joints: tuple[str, ...]
-    period: float
-    plant: PlantOptions
-    seed: int = 0
-    gravity_compensation: bool = False
+    urdf: Path  #: The URDF or xacro file.
+    reading: Mapping[str, Any]  #: Options of its reader, as `urdf_text` takes them.
+    joints: tuple[str, ...]  #: Names in the order of messages; empty: the order of the description.
+    period: float  #: Of states and commands [s].
+    plant: PlantOptions  #: Departures from the description, and integration.
+    seed: int = 0  #: Of the measurement noise.
+    gravity_compensation: bool = False  #: The robot adds the gravity torque of its description to every command.
+    #: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
     q_start: tuple[float, ...] = ()
-    has_brakes: bool = True
+    has_brakes: bool = True  #: Hold the arm before the first command and after `engage_brakes`.
 
 
 class SimulatedRobot:

@@ -11,8 +11,6 @@ from pydantic import model_validator
 
 from thunder_controllers.fields import NonNegative, Positive, Strict
 
-FloatArray = NDArray[np.float64]
-
 
 class Fault(Strict):
     """In force from `start` on and until just before `end` [s]; None: for the rest of the run."""
