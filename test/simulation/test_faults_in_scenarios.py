@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from scenario_files import document_of, written
 
 from thunder_controllers.host import Guard
-from thunder_controllers.resources import share
 from thunder_controllers.simulation.experiment import RunResult, run_scenario
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import ScenarioError
 
@@ -21,13 +19,9 @@ pytestmark = pytest.mark.slow
 
 def _run(folder: Path, *faults: dict[str, Any], duration: float = 1.0, seed: int = 0) -> RunResult:
     """The adaptive run of the scenario with a blocked joint, with other faults."""
-    document = yaml.safe_load(share("config/scenarios/panda_joint_block.yaml").read_text())
-    document["robot"] = str(share("config/robots/panda.yaml"))
-    document["plant"] = {"urdf": str(share("urdf/panda.urdf.xacro")), "velocity": "exact", "faults": list(faults)}
-    document |= {"duration": duration, "seed": seed, "runs": [{"name": "adaptation"}]}
-    path = folder / "scenario.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return run_scenario(load_scenario(path), folder / "out").runs[0]
+    plant, runs = {"velocity": "exact", "faults": list(faults)}, [{"name": "adaptation"}]
+    document = document_of("panda_joint_block", plant, duration=duration, seed=seed, runs=runs)
+    return run_scenario(written(folder, document), folder / "out").runs[0]
 
 
 def _acts(trace: Trace, guard: Guard) -> list[int]:

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from numpy.typing import NDArray
+from scenario_files import document_of, written
 
 from thunder_controllers import Result, simulate
 from thunder_controllers.references.trajectories import Hold
 from thunder_controllers.simulation.experiment import run_scenario
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers import load_model
 
@@ -41,11 +40,8 @@ def _planar(**changes: Any) -> Result:
 
 
 def test_it_is_the_run_of_the_scenario_bit_for_bit(tmp_path: Path) -> None:
-    document = yaml.safe_load((ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml").read_text())
-    document |= {"robot": str(PANDA), "duration": 0.3}
-    document["plant"]["urdf"] = str(URDF)
-    (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(document))
-    scenario = run_scenario(load_scenario(tmp_path / "scenario.yaml"), tmp_path / "out").runs[1]
+    document = document_of(duration=0.3)
+    scenario = run_scenario(written(tmp_path, document), tmp_path / "out").runs[1]
     law = document["law"]
     result = simulate(
         PANDA,

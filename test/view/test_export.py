@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
-from traces import make_frames, make_timing, make_trace
+from traces import make_frames, make_trace, write_run
 
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.simulation.trace import Trace
@@ -89,14 +88,8 @@ def test_one_table_is_that_of_files_and_of_python(tmp_path: Path) -> None:
 
 def _results(folder: Path) -> Path:
     """A folder as `thunder run` writes it, of two runs."""
-    for name in ("first", "second"):
-        trace = _trace()
-        trace.save(folder / f"{name}.npz")
-        make_timing().save(folder / f"{name}_timing.npz")
-        make_frames(trace).save(folder / f"{name}_frames.npz")
-    metrics = {"runs": dict.fromkeys(("first", "second"), {"library_hash": "0"})}
-    (folder / "metrics.json").write_text(json.dumps(metrics))
-    (folder / "scenario.yaml").write_text("name: demo")
+    names = ("first", "second")
+    write_run(folder, {"runs": dict.fromkeys(names, {"library_hash": "0"})}, **dict.fromkeys(names, _trace()))
     return folder
 
 

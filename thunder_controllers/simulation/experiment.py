@@ -191,29 +191,23 @@ def run_once(
     return recorder.finish(setup), Timing(recorder.step_ns, wall)
 
 
-def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
-    """Steps `first` to `last` − 1. All that is looked up once is looked up before the loop."""
-    host, plant, samples, dt = setup.host, setup.plant, setup.samples, setup.period
-    times, q, qd = recorder.t.tolist(), recorder.q_measured, recorder.qd_measured
-    true_q, true_qd, efforts = recorder.q, recorder.qd, recorder.effort
-    states, telemetry = recorder.state, recorder.telemetry
-    guards, step_ns, measurements = recorder.guards, recorder.step_ns, setup.measurements.items()
-    measure, read, step, update = plant.measure, plant.read, plant.step, host.update
-    set_reference = host.set_reference
+def _loop(setup: Setup, rows: _Recorder, first: int, last: int) -> None:
+    """Steps `first` to `last` − 1."""
+    host, plant = setup.host, setup.plant
     for k in range(first, last):
-        effort = efforts[k]
-        read(true_q[k], true_qd[k])
-        age = measure(q[k], qd[k])
-        set_reference(samples[k])
-        for name, read_measurement in measurements:
+        q, qd, effort = rows.q_measured[k], rows.qd_measured[k], rows.effort[k]
+        plant.read(rows.q[k], rows.qd[k])
+        age = plant.measure(q, qd)
+        host.set_reference(setup.samples[k])
+        for name, read_measurement in setup.measurements.items():
             host.set_measurement(name, read_measurement(plant))
-        guards[k] = update(times[k - age], q[k], qd[k], dt, effort)
-        step_ns[k] = host.last_step_ns
-        states[k] = host.state_vector
-        telemetry[k] = host.telemetry_vector
-        step(effort)
-        if plant.payload_changes != recorder.payload_changes:
-            recorder.note_truth(setup, times[k])
+        rows.guards[k] = host.update(rows.t[k - age], q, qd, setup.period, effort)
+        rows.step_ns[k] = host.last_step_ns
+        rows.state[k] = host.state_vector
+        rows.telemetry[k] = host.telemetry_vector
+        plant.step(effort)
+        if plant.payload_changes != rows.payload_changes:
+            rows.note_truth(setup, rows.t[k])
 
 
 class _Recorder:

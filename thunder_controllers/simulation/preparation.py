@@ -128,7 +128,7 @@ def prepare(
     host.configure(
         library,
         law=config.law.name,
-        gains={name: _gain(value) for name, value in config.law.gains.items()},
+        gains=config.law.gains,
         initial_state=_initial_state(library, config, links),
         options=options,
     )
@@ -287,7 +287,3 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         return given
 
     return Options(nominal_dt=1.0 / config.rate, **{option.name: value(option) for option in option_list()})
-
-
-def _gain(value: float | tuple[float, ...]) -> float | FloatArray:
-    return np.array(value) if isinstance(value, tuple) else value

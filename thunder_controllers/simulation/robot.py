@@ -51,7 +51,7 @@ class SimulatedRobot:
 
     def __init__(self, options: RobotOptions) -> None:
         urdf, where = urdf_text(options.urdf, options.reading), str(options.urdf)
-        self.joints = options.joints or joint_names(urdf, where)
+        self.joints = options.joints or tuple(joint.name for joint in read_spec(urdf, where).joints)
         rotors = described_rotors(urdf, where)
         self.options = options
         self.plant = MujocoPlant(
@@ -69,18 +69,14 @@ class SimulatedRobot:
         self.steps = 0
         """Periods since the start, whether the arm moved or was held: the clock of the simulation."""
         self._command = np.zeros(self.n)
-        self._payload: Payload | None = None
+        self.payload: Payload | None = None
+        """What was attached by `attach`, if anything."""
         self.is_held = options.has_brakes
         self.plant.reset(self.q_start)
 
     def _start_position(self) -> FloatArray:
-        given = self.options.q_start
-        if given:
-            if len(given) != self.n or not np.isfinite(given).all():
-                raise DimensionError(
-                    f"{len(given)} values, or not finite", where="q_start", valid=f"{self.n} finite ones, or none"
-                )
-            return np.array(given, dtype=float)
+        if self.options.q_start:
+            return self.plant.checked(self.options.q_start, "q_start")
         model = self.plant.model
         joints = [model.joint(name).id for name in self.joints]
         ranges, limited = model.jnt_range[joints], model.jnt_limited[joints].astype(bool)
@@ -91,11 +87,6 @@ class SimulatedRobot:
     def time_ns(self) -> int:
         """Simulated time [ns], a whole number of periods."""
         return round(self.steps * self.options.period * 1e9)
-
-    @property
-    def payload(self) -> Payload | None:
-        """What was attached by `attach`, if anything."""
-        return self._payload
 
     def measure(self, q: FloatArray, qd: FloatArray, effort: FloatArray) -> None:
         """Write what the sensors say, and the command that acts, into arrays of shape (n,) each."""
@@ -145,7 +136,7 @@ class SimulatedRobot:
     def reset(self) -> None:
         """Put the arm back to its start, without payload, at rest, held if it has brakes; time goes on."""
         self.plant.reset(self.q_start)
-        self._payload = None
+        self.payload = None
         self._command[:] = 0.0
         self.is_held = self.options.has_brakes
 
@@ -156,10 +147,10 @@ class SimulatedRobot:
             ScenarioError: if there is one already.
             NameNotFoundError: if there is no such link.
         """
-        if self._payload is not None:
-            raise ScenarioError(f"a payload of {self._payload.mass:g} kg is attached", valid="detach it first")
+        if self.payload is not None:
+            raise ScenarioError(f"a payload of {self.payload.mass:g} kg is attached", valid="detach it first")
         self.plant.attach(payload)
-        self._payload = payload
+        self.payload = payload
         self._refresh_brakes()
 
     def detach(self) -> None:
@@ -168,10 +159,10 @@ class SimulatedRobot:
         Raises:
             ScenarioError: if there is none.
         """
-        if self._payload is None:
+        if self.payload is None:
             raise ScenarioError("no payload is attached", valid="attach one first")
         self.plant.detach()
-        self._payload = None
+        self.payload = None
         self._refresh_brakes()
 
     def _refresh_brakes(self) -> None:
@@ -190,8 +181,3 @@ def described_rotors(urdf: str, where: str) -> dict[str, float]:
         return {}
     joints = parse_urdf(urdf, where).joints.values()
     return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}
-
-
-def joint_names(urdf: str, where: str) -> tuple[str, ...]:
-    """Names of the moving joints in the order of the description."""
-    return tuple(joint.name for joint in read_spec(urdf, where).joints)

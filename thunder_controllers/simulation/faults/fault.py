@@ -41,11 +41,6 @@ class Fault(Strict):
         end = np.inf if self.end is None else self.end
         return (time >= self.start - slack) & (time < end - slack)
 
-    def overlaps(self, other: Fault) -> bool:
-        """Whether both are in force at some time."""
-        first, second = sorted((self, other), key=lambda fault: fault.start)
-        return first.end is None or second.start < first.end
-
 
 class JointFault(Fault):
     """A fault of `joints`, by name; none: of all."""
@@ -76,4 +71,6 @@ class JointFault(Fault):
         """Whether both say what one joint does at one time: the same type twice, or an exclusive one beside another."""
         shares_joint = not self.joints or not other.joints or bool({*self.joints} & {*other.joints})
         decides = self.type == other.type or self.is_exclusive or other.is_exclusive
-        return shares_joint and self.room == other.room and decides and self.overlaps(other)
+        first, second = sorted((self, other), key=lambda fault: fault.start)
+        overlap = first.end is None or second.start < first.end
+        return shares_joint and self.room == other.room and decides and overlap

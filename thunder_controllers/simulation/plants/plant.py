@@ -114,7 +114,7 @@ class Plant(ABC):
         Raises:
             DimensionError: if an array has another shape than (n,) or is not finite.
         """
-        q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
+        q, qd = self.checked(q, "q"), self.checked(np.zeros(self.n) if qd is None else qd, "qd")
         self._pending, self._carried = _payload_changes(self.options.payloads), []
         self.detach()
         self._put(q, qd)
@@ -220,7 +220,12 @@ class Plant(ABC):
                 for other in self._carried:
                     self.attach(other)
 
-    def _checked(self, value: ArrayLike, name: str) -> FloatArray:
+    def checked(self, value: ArrayLike, name: str) -> FloatArray:
+        """A number for each joint, shape (n,).
+
+        Raises:
+            DimensionError: if it has another shape or is not finite.
+        """
         array = np.array(value, dtype=float)
         if array.shape != (self.n,) or not np.isfinite(array).all():
             raise DimensionError(
