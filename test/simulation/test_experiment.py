@@ -16,7 +16,7 @@ from command_line import thunder
 from scenario_files import document_of, written
 
 from thunder_controllers.commands.run import run as run_command
-from thunder_controllers.simulation.experiment import ScenarioResult, run_once
+from thunder_controllers.simulation.experiment import ScenarioResult, run_once, run_scenario
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import ThunderError

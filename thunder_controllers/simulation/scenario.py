@@ -167,7 +167,7 @@ class ScenarioFile(RunConfig):
     def _names_differ(self) -> ScenarioFile:
         names = [run.name for run in self.runs]
         if len(set(names)) != len(names):
-            raise ValueError(f"two runs share a name: {', '.join(names)}")
+            raise ValueError(f"two runs share a name: {', '.join(names)} (valid: names that differ)")
         return self
 
 
