@@ -209,12 +209,6 @@ def test_a_stop_is_marked_where_the_curve_of_its_run_ends() -> None:
     assert lines[0].label.text == "stopped" and lines[0].line.color == figure.data[1].line.color
 
 
-def test_faults_are_told_in_the_table() -> None:
-    trace = make_trace(faults=("freeze j1, 0 s to 0.03 s", "dropout j2, 0 s to 0.03 s"))
-    cells = dict(result_rows({"one": compute_metrics(trace, make_timing())})[1:])
-    assert cells["faults in force (steps)"] == "freeze j1, 0 s to 0.03 s 3, dropout j2, 0 s to 0.03 s 3"
-
-
 def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
     drawn = with_centre(TRUE_BODY.pi[None])[0]
     np.testing.assert_allclose(drawn, [2.0, *TRUE_BODY.com, *TRUE_BODY.pi[4:]], atol=1e-15)
@@ -222,13 +216,16 @@ def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
 
 
 def test_result_rows_have_a_cell_per_run() -> None:
-    rows = result_rows({"one": compute_metrics(make_trace(), make_timing())})
+    trace = make_trace(faults=("freeze j1, 0 s to 0.03 s", "dropout j2, 0 s to 0.03 s"))
+    rows = result_rows({"one": compute_metrics(trace, make_timing())})
     assert rows[0] == ["", "one"]
     assert {len(row) for row in rows} == {2}
     cells = dict(rows[1:])
     assert cells["position error, largest [mm]"] == "100"
     assert cells["guards that acted (steps)"] == "effort_rate_limited 4, effort_limited 1"
+    assert cells["faults in force (steps)"] == "freeze j1, 0 s to 0.03 s 3, dropout j2, 0 s to 0.03 s 3"
     assert cells["effort limits kept"] == "yes"
+    assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
 
 
 def test_the_short_table_fits_a_terminal_and_shows_masses_beside_the_truth() -> None:
@@ -267,10 +264,6 @@ def test_the_wrong_belief_of_a_law_that_does_not_adapt_is_called_so() -> None:
 )
 def test_a_number_is_rounded_to_its_deviation(value: float, std: float, text: str) -> None:
     assert with_deviation(value, std) == text
-
-
-def test_tables_escape() -> None:
-    assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
 
 
 def test_missing_files_are_one_typed_error(tmp_path: Path) -> None:

@@ -92,8 +92,9 @@ def test_recorded_efforts_replay_the_motion(demo: ScenarioResult, tmp_path: Path
 
 
 def test_same_seed_same_trace_bit_for_bit(tmp_path: Path) -> None:
-    noise = {"q_std": 1e-5, "qd_std": 1e-3}
-    document = _document(duration=0.5, runs=[{"name": "adaptation"}], plant={"noise": noise})
+    faults = [{"type": "effort_noise", "share": 0.05}, {"type": "repeated_samples", "probability": 0.1}]
+    noisy = {"noise": {"q_std": 1e-5, "qd_std": 1e-3}, "faults": faults}
+    document = _document(duration=0.3, runs=[{"name": "adaptation"}], plant=noisy)
     files = []
     for seed in (3, 3, 4):
         folder = tmp_path / str(len(files))

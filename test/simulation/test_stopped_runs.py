@@ -110,6 +110,7 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
             start=[0.5, 0.8, -0.2],
         )
     step, _ = result.trace.first_fault() or (0, "")
+    assert result.fault is not None and result.fault in repr(result)
     for name in ("errors", "components", "efforts"):
         curves = [curve for curve in result.plot(name).data if curve.y is not None]
         assert curves and all(len(curve.y) == step + 1 for curve in curves)
