@@ -17,7 +17,7 @@ import numpy as np
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
-from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
+from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.stop import explain, likely_cause
@@ -240,7 +240,8 @@ class _Recorder:
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
-        error = pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
+        q_d = samples[:, : library.n_joints]
+        error = pose_error(samples, position, rotation) if cartesian else q_d - self.q[rows]
         return Trace(
             **{name: getattr(self, name)[rows] for name in RECORDED},
             reference=samples,

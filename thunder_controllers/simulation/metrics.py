@@ -35,11 +35,6 @@ def pose_error(reference: FloatArray, position: FloatArray, rotation: FloatArray
     return np.hstack([reference[:, POSITION] - position, turn])
 
 
-def joint_error(reference: FloatArray, q: FloatArray) -> FloatArray:
-    """e = q_d − q, of joint samples (N, 3·n) and positions (N, n)."""
-    return np.asarray(reference[:, : q.shape[1]] - q)
-
-
 def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
     """All metrics of one run; every number is finite or null.
 

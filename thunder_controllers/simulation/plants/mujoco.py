@@ -14,7 +14,6 @@ from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (
-    INTEGRATORS,
     body_inertia,
     body_named,
     build_spec,
@@ -71,7 +70,7 @@ class MujocoPlant(Plant):
     def _set_integration(self) -> None:
         option = self._spec.option
         option.timestep = self.timestep
-        option.integrator = INTEGRATORS[self.options.integrator]
+        option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{self.options.integrator.upper()}")
         option.gravity = self.options.gravity
 
     def _bind(self, model: Any, data: Any) -> None:

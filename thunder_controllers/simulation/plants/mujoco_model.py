@@ -15,13 +15,6 @@ from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioE
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.readers.urdf_elements import parse_xml
 
-INTEGRATORS = {
-    "euler": mujoco.mjtIntegrator.mjINT_EULER,
-    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
-    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
-    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
-}
-
 
 def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
     """Parse a URDF into an `MjSpec` without what the dynamics do not need, so that no mesh file is looked for.
