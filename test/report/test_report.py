@@ -209,6 +209,15 @@ def test_a_stop_is_marked_where_the_curve_of_its_run_ends() -> None:
     assert lines[0].label.text == "stopped" and lines[0].line.color == figure.data[1].line.color
 
 
+@pytest.mark.parametrize("steps", [1000, 4000])
+def test_a_line_of_few_points_is_where_its_trace_is(steps: int) -> None:
+    trace = make_trace(steps=steps)
+    line = plots.efforts({"one": trace}).data[0]
+    assert 0.4 * plots.MOST_POINTS < len(line.y) <= plots.MOST_POINTS
+    times = line.x0 + line.dx * np.arange(len(line.y))
+    np.testing.assert_allclose(line.y, np.interp(times, trace.t, trace.effort[:, 0]), atol=1e-5)
+
+
 def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
     drawn = with_centre(TRUE_BODY.pi[None])[0]
     np.testing.assert_allclose(drawn, [2.0, *TRUE_BODY.com, *TRUE_BODY.pi[4:]], atol=1e-15)

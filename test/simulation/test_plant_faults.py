@@ -221,8 +221,9 @@ def test_the_effort_from_outside_is_that_of_the_wrench_in_its_window() -> None:
     plant = _arm(fault)
     assert not plant.external_effort().any()
     _run(plant, _efforts(20))
-    expected = _jacobian(plant, "tool").T @ [*fault["force"], *fault["torque"]]
+    expected, held = _jacobian(plant, "tool").T @ [*fault["force"], *fault["torque"]], plant.holding_effort()
     np.testing.assert_allclose(plant.external_effort(), expected, rtol=1e-10)
+    np.testing.assert_array_equal(plant.holding_effort(), held)  # which knows nothing of the velocity
 
 
 def test_a_wrench_follows_its_profile_and_ends() -> None:
