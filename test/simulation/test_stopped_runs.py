@@ -126,7 +126,6 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
     [
         ({"plant": {"payloads": [{"link": "link3", "mass": 3.0, "time": 0.5}]}}, "3 kg at link3 that no estimate"),
         ({"plant": {"gravity": [0, 0, -25.0]}}, "the plant's gravity is"),
-        ({"plant": {"faults": [{"type": "bias", "effort": 60, "start": 0.5}]}}, "the scenario's bias all joints"),
         (
             {"plant": {"faults": [{"type": "bias", "effort": 60, "start": 0.5, "end": 0.505}]}},
             "the scenario's bias all",
