@@ -45,8 +45,8 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "identification": {"references", "fields", "host"},
     "simulation": {"identification", "references", "fields", "host", "resources"},
-    "view": {"simulation", "references", "host"},
-    "report": {"view", "simulation", "identification", "host"},
+    "view": {"simulation", "references", "fields", "host"},
+    "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
     "scripting": {"report", "view", "simulation", "references", "fields", "host"},
     "commands": {

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from thunder_controllers.simulation.trace import Frames, Timing, Trace
@@ -73,3 +78,13 @@ def make_frames(trace: Trace) -> Frames:
     rotation = np.tile(np.eye(3), (len(q), 5, 1, 1))
     names = np.array(["base", "upper", "lower", "tool", "ee"])
     return Frames(trace.t[::3], names, np.arange(-1, 4), position.astype(np.float32), rotation.astype(np.float32))
+
+
+def write_run(folder: Path, metrics: Mapping[str, Any], **traces: Trace) -> None:
+    """Write the folder that `thunder run` writes of runs, by name."""
+    for name, trace in traces.items():
+        trace.save(folder / f"{name}.npz")
+        make_timing().save(folder / f"{name}_timing.npz")
+        make_frames(trace).save(folder / f"{name}_frames.npz")
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "scenario.yaml").write_text("name: demo  # <script>alert(1)</script>\n")

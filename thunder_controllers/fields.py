@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.readers import fields as readers
 
+FloatArray = NDArray[np.float64]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]

@@ -22,7 +22,7 @@ from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
 from thunder_controllers.simulation.preparation import prepare
 from thunder_controllers.simulation.reference_options import KINDS, GivenReference
-from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_config
+from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_keys
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
@@ -200,7 +200,7 @@ def simulate(
         "host": host or {},
     }
     data["law"] = {key: value for key, value in data["law"].items() if value is not None}
-    config = check_config(plain(data), NAME)
+    config = check_keys(RunConfig, plain(data), NAME)
     run = Run(NAME, adaptation, config)
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)

@@ -18,7 +18,6 @@ from thunder_controllers.references.trajectories import (
     ROTATION,
     TWIST,
     JointPolynomial,
-    JointSteps,
     Pose,
     PoseToPose,
     Trajectory,
@@ -252,6 +251,12 @@ def test_a_joint_excitation_keeps_its_amplitude_and_its_velocity() -> None:
         ("joint_path", {"jerk": 0.0}, "reference.jerk.*greater than 0"),
         ("joint_path", {"dwell": -1.0}, "reference.dwell: -1.0; valid: .*greater than or equal to 0"),
         ("joint_steps", {"steps": [{"time": 0.5, "q": [0.0]}]}, r"times \[0.5\]; valid: 0, then rising"),
+        (
+            "joint_steps",
+            {"steps": [{"time": t, "q": [0.0]} for t in (0.0, 0.0)]},
+            r"times \[0.0, 0.0\]; valid: 0, then",
+        ),
+        ("joint_steps", {"steps": [{"time": 0.0, "q": [1]}, {"time": 1.0, "q": [1, 2]}]}, "steps of different joints"),
         ("joint_polynomial", {"degree": 2}, "reference.degree: 2; valid: input should be 1, 3 or 5"),
         ("joint_lissajous", {"frequency": [1.0, 2.0]}, "2 values of frequency; valid: one, or 3"),
         ("joint_excitation", {"amplitude": [0.1] * 2}, "2 values of amplitude; valid: one, or 3"),
@@ -262,9 +267,3 @@ def test_a_joint_excitation_keeps_its_amplitude_and_its_velocity() -> None:
 def test_what_makes_no_motion_is_refused(name: str, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         _make(name, **changes)
-
-
-def test_steps_are_of_the_same_joints_at_rising_times() -> None:
-    for steps in ([(0.0, [1.0]), (1.0, [1.0, 2.0])], [(0.0, [1.0]), (0.0, [2.0])]):
-        with pytest.raises(ValueError, match="valid: "):
-            JointSteps(steps=[{"time": time, "q": q} for time, q in steps])

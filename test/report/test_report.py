@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lxml import html
-from traces import TRUE_BODY, make_frames, make_timing, make_trace
+from traces import TRUE_BODY, make_frames, make_timing, make_trace, write_run
 
 from thunder_controllers.report import plots
 from thunder_controllers.report.figures import with_centre
@@ -28,7 +28,6 @@ from thunder_dynamics.inertia import DYN_NAMES
 
 pytestmark = pytest.mark.xdist_group("report")  # one worker draws the page once
 
-TEXT = "name: demo  # <script>alert(1)</script>\n"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 RECORD = {
     "fit": dict.fromkeys(DYN_NAMES, 0.0),
@@ -49,14 +48,8 @@ def _runs() -> dict[str, dict[str, Any]]:
 
 def _fill(folder: Path) -> None:
     """Write what `run_scenario` would, of two runs."""
-    for name, amplitude in (("no_adaptation", 0.1), ("adaptation", 0.001)):
-        trace, timing = make_trace(amplitude=amplitude), make_timing()
-        trace.save(folder / f"{name}.npz")
-        timing.save(folder / f"{name}_timing.npz")
-        make_frames(trace).save(folder / f"{name}_frames.npz")
     metrics = {"scenario": "demo", "scenario_sha256": "abc", "runs": _runs(), "versions": {"numpy": "1"}}
-    (folder / "metrics.json").write_text(json.dumps(metrics))
-    (folder / "scenario.yaml").write_text(TEXT)
+    write_run(folder, metrics, no_adaptation=make_trace(), adaptation=make_trace(amplitude=0.001))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +66,7 @@ def test_page_says_what_happened_then_shows_plots_numbers_and_scenario(report: P
     names = page.xpath("//div[contains(@class, 'plotly-graph-div')]/@id")
     expected = ["replay", "errors", "guards", "components", "efforts", "estimates_tool", "step_times"]
     assert names == expected
-    assert page.xpath("//pre")[0].text_content() == TEXT
+    assert page.xpath("//pre")[0].text_content() == "name: demo  # <script>alert(1)</script>\n"
     assert page.xpath("//p[@class='lead']")[0].text_content() == "what <it> shows"
 
 
@@ -216,10 +209,13 @@ def test_a_stop_is_marked_where_the_curve_of_its_run_ends() -> None:
     assert lines[0].label.text == "stopped" and lines[0].line.color == figure.data[1].line.color
 
 
-def test_faults_are_told_in_the_table() -> None:
-    trace = make_trace(faults=("freeze j1, 0 s to 0.03 s", "dropout j2, 0 s to 0.03 s"))
-    cells = dict(result_rows({"one": compute_metrics(trace, make_timing())})[1:])
-    assert cells["faults in force (steps)"] == "freeze j1, 0 s to 0.03 s 3, dropout j2, 0 s to 0.03 s 3"
+@pytest.mark.parametrize("steps", [1000, 4000])
+def test_a_line_of_few_points_is_where_its_trace_is(steps: int) -> None:
+    trace = make_trace(steps=steps)
+    line = plots.efforts({"one": trace}).data[0]
+    assert 0.4 * plots.MOST_POINTS < len(line.y) <= plots.MOST_POINTS
+    times = line.x0 + line.dx * np.arange(len(line.y))
+    np.testing.assert_allclose(line.y, np.interp(times, trace.t, trace.effort[:, 0]), atol=1e-5)
 
 
 def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
@@ -229,14 +225,16 @@ def test_estimates_are_drawn_with_their_centre_of_mass() -> None:
 
 
 def test_result_rows_have_a_cell_per_run() -> None:
-    rows = result_rows({"one": compute_metrics(make_trace(), make_timing())})
+    trace = make_trace(faults=("freeze j1, 0 s to 0.03 s", "dropout j2, 0 s to 0.03 s"))
+    rows = result_rows({"one": compute_metrics(trace, make_timing())})
     assert rows[0] == ["", "one"]
     assert {len(row) for row in rows} == {2}
     cells = dict(rows[1:])
     assert cells["position error, largest [mm]"] == "100"
-    assert cells["steps at the effort limit"] == "1"
     assert cells["guards that acted (steps)"] == "effort_rate_limited 4, effort_limited 1"
+    assert cells["faults in force (steps)"] == "freeze j1, 0 s to 0.03 s 3, dropout j2, 0 s to 0.03 s 3"
     assert cells["effort limits kept"] == "yes"
+    assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
 
 
 def test_the_short_table_fits_a_terminal_and_shows_masses_beside_the_truth() -> None:
@@ -275,10 +273,6 @@ def test_the_wrong_belief_of_a_law_that_does_not_adapt_is_called_so() -> None:
 )
 def test_a_number_is_rounded_to_its_deviation(value: float, std: float, text: str) -> None:
     assert with_deviation(value, std) == text
-
-
-def test_tables_escape() -> None:
-    assert "<td>&lt;b&gt;</td>" in html_table([["", "x"], ["<b>", "1"]])
 
 
 def test_missing_files_are_one_typed_error(tmp_path: Path) -> None:

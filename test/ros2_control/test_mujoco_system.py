@@ -268,7 +268,7 @@ def test_the_command_starts_inside_the_limits_and_takes_a_time_step(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--q-start", "0 1"], "2 values"),
+        (["--q-start", "0 1"], "q_start has shape (2,)"),
         (["--q-start", "zero"], "'zero'"),
         (["--payload-mass", "-1"], "mass"),
         (["--payload-mass", "1", "--payload-link", "hand"], "no link 'hand'"),

@@ -7,27 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from scenario_files import document_of, written
 
 from thunder_controllers.host import Guard
-from thunder_controllers.resources import share
 from thunder_controllers.simulation.experiment import RunResult, run_scenario
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
-from thunder_dynamics.errors import ScenarioError
 
 pytestmark = pytest.mark.slow
 
 
 def _run(folder: Path, *faults: dict[str, Any], duration: float = 1.0, seed: int = 0) -> RunResult:
     """The adaptive run of the scenario with a blocked joint, with other faults."""
-    document = yaml.safe_load(share("config/scenarios/panda_joint_block.yaml").read_text())
-    document["robot"] = str(share("config/robots/panda.yaml"))
-    document["plant"] = {"urdf": str(share("urdf/panda.urdf.xacro")), "velocity": "exact", "faults": list(faults)}
-    document |= {"duration": duration, "seed": seed, "runs": [{"name": "adaptation"}]}
-    path = folder / "scenario.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return run_scenario(load_scenario(path), folder / "out").runs[0]
+    plant, runs = {"velocity": "exact", "faults": list(faults)}, [{"name": "adaptation"}]
+    document = document_of("panda_joint_block", plant, duration=duration, seed=seed, runs=runs)
+    return run_scenario(written(folder, document), folder / "out").runs[0]
 
 
 def _acts(trace: Trace, guard: Guard) -> list[int]:
@@ -68,18 +61,3 @@ def test_repeated_samples_of_all_joints_are_stale_those_of_one_are_not(tmp_path:
     assert _acts(both[0], Guard.MEASUREMENT_STALE) == list(range(500, 551))
     assert _acts(both[1], Guard.MEASUREMENT_STALE) == []
     assert (both[1].q_measured[500:550, 3] == both[1].q_measured[499, 3]).all()
-
-
-def test_random_faults_repeat_with_their_seed(tmp_path: Path) -> None:
-    faults = ({"type": "effort_noise", "share": 0.05}, {"type": "repeated_samples", "probability": 0.1})
-    files = []
-    for seed in (3, 3, 4):
-        _run(tmp_path, *faults, duration=0.3, seed=seed)
-        files.append((tmp_path / "out/adaptation.npz").read_bytes())
-    assert files[0] == files[1] != files[2]
-
-
-def test_a_fault_of_a_joint_that_is_not_there_ends_the_run_before_it_starts(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="faults.0: the plant has no joint 'elbow'; valid: panda_joint1, "):
-        _run(tmp_path, {"type": "block", "joints": ["elbow"], "rate": 1.0})
-    assert not (tmp_path / "out/adaptation.npz").exists()

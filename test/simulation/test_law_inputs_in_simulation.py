@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from evaluation import load_robot, robot_file
 from observer_law import know_laws
 from plant_arms import urdf_of
+from scenario_files import written
 
 from thunder_controllers.simulation.experiment import run_once
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import MEASUREMENTS, Setup, build_library, prepare
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import LawError, ScenarioError
 
@@ -42,8 +41,7 @@ def setup_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             "duration": 0.5,
             "runs": [{"name": "hold"}],
         }
-        (tmp_path / "push.yaml").write_text(yaml.safe_dump(document))
-        scenario = load_scenario(tmp_path / "push.yaml")
+        scenario = written(tmp_path, document)
         return prepare(scenario, scenario.runs[0], *build_library(scenario, scenario.runs[0])), scenario.runs[0]
 
     return make

@@ -7,16 +7,16 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import yaml
 from click.testing import CliRunner
 from plant_arms import ARM, ARM_JOINTS
+from scenario_files import written
 
 from thunder_controllers.commands.mjcf import mjcf
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import read_description
-from thunder_controllers.simulation.scenario import load_scenario
+from thunder_controllers.simulation.scenario import Scenario
 from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, ScenarioError
 from thunder_dynamics.readers.urdf import fix_joints, read_urdf_text
 
@@ -110,7 +110,7 @@ def test_a_joint_that_nobody_locked_is_named_with_the_option() -> None:
         _plant(WITH_GRIPPER)
 
 
-def _scenario(folder: Path, plant: dict[str, object], robot: dict[str, object]) -> Path:
+def _scenario(folder: Path, plant: dict[str, object], robot: dict[str, object]) -> Scenario:
     (folder / "arm.urdf").write_text(WITH_GRIPPER)
     text = {
         "name": "gripper",
@@ -123,24 +123,22 @@ def _scenario(folder: Path, plant: dict[str, object], robot: dict[str, object]) 
         "duration": 0.2,
         "runs": [{"name": "run", "adaptation": False}],
     }
-    file = folder / "gripper.yaml"
-    file.write_text(yaml.safe_dump(text))
-    return file
+    return written(folder, text)
 
 
 def test_the_plant_holds_what_the_robot_options_lock_unless_it_says_otherwise(tmp_path: Path) -> None:
-    inherited = load_scenario(_scenario(tmp_path, {}, {"locked_joints": LOCKS}))
+    inherited = _scenario(tmp_path, {}, {"locked_joints": LOCKS})
     text = read_description(inherited, inherited.runs[0].config)
     assert text == fix_joints(WITH_GRIPPER, "arm", LOCKS)
-    own = load_scenario(_scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS}))
+    own = _scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS})
     assert read_description(own, own.runs[0].config) == fix_joints(WITH_GRIPPER, "arm", {"wrist": 0.5})
     with pytest.raises(ScenarioError, match=r"locked_joints of a plant with the engine model; valid: those of robot"):
-        load_scenario(_scenario(tmp_path, {"engine": "model", "locked_joints": {}}, {"locked_joints": LOCKS}))
+        _scenario(tmp_path, {"engine": "model", "locked_joints": {}}, {"locked_joints": LOCKS})
 
 
 @pytest.mark.slow
 def test_an_arm_with_a_gripper_is_held_and_its_truth_is_what_the_controller_knows(tmp_path: Path) -> None:
-    scenario = load_scenario(_scenario(tmp_path, {}, {"locked_joints": LOCKS}))
+    scenario = _scenario(tmp_path, {}, {"locked_joints": LOCKS})
     run = run_scenario(scenario, tmp_path / "out").runs[0]
     assert run.metrics["fault"] is None
     np.testing.assert_allclose(run.trace.truth[0], run.trace.estimates[0], rtol=1e-12, atol=1e-15)

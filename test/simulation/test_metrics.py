@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from traces import TRUE_BODY, make_timing, make_trace
 
-from thunder_controllers.simulation.metrics import compute_metrics, joint_drift, joint_error, pose_error
+from thunder_controllers.simulation.metrics import compute_metrics, joint_drift, pose_error
 from thunder_controllers.simulation.trace import BY_STEP, Timing, Trace, write_atomically
 
 
@@ -26,11 +26,6 @@ def test_pose_error_is_distance_and_r_sin_theta() -> None:
     angle = np.linalg.norm(vector, axis=1, keepdims=True)
     np.testing.assert_allclose(error[:, :3], p_d - p, atol=1e-15)
     np.testing.assert_allclose(error[:, 3:], vector / angle * np.sin(angle), atol=1e-12)
-
-
-def test_joint_error_is_desired_minus_actual() -> None:
-    samples = np.arange(12.0).reshape(2, 6)
-    np.testing.assert_array_equal(joint_error(samples, np.ones((2, 2))), [[-1, 0], [5, 6]])
 
 
 def test_error_metrics_of_an_exponential() -> None:
@@ -54,7 +49,6 @@ def test_a_run_shorter_than_five_seconds_is_averaged_whole() -> None:
 def test_guards_are_counted_by_step() -> None:
     metrics = compute_metrics(make_trace(), make_timing())
     assert metrics["guards"] == {"measurement_non_finite": 0, "effort_rate_limited": 4, "effort_limited": 1}
-    assert (metrics["effort_limit_hits"], metrics["effort_rate_limit_hits"]) == (1, 4)
 
 
 def test_the_first_fault_is_named_with_its_time() -> None:
@@ -135,6 +129,7 @@ def test_no_drift_without_a_whole_period(period: float) -> None:
     trace = make_trace()
     trace.period = np.array(period)
     assert joint_drift(trace) is None
+    json.dumps(compute_metrics(trace, make_timing()), allow_nan=False)
 
 
 def test_estimate_errors_at_start_and_end() -> None:
@@ -159,12 +154,6 @@ def test_step_times_are_percentiles_in_microseconds() -> None:
     assert times["max"] == 10.0
 
 
-def test_metrics_are_valid_json_without_nan() -> None:
-    trace = make_trace()
-    trace.period = np.array(np.nan)
-    json.dumps(compute_metrics(trace, make_timing()), allow_nan=False)
-
-
 def test_traces_survive_saving(tmp_path: Path) -> None:
     trace, timing = make_trace(), make_timing()
     trace.save(tmp_path / "a.npz")
@@ -174,12 +163,6 @@ def test_traces_survive_saving(tmp_path: Path) -> None:
         np.testing.assert_array_equal(getattr(loaded, name), value)
     np.testing.assert_array_equal(Timing.load(tmp_path / "a_timing.npz").step_ns, timing.step_ns)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "a_timing.npz"]
-
-
-def test_the_same_trace_is_the_same_file(tmp_path: Path) -> None:
-    make_trace().save(tmp_path / "a.npz")
-    make_trace().save(tmp_path / "b.npz")
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from scenario_files import written
 
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import write_report
 from thunder_controllers.simulation.experiment import load_results, run_scenario
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import NameNotFoundError
 
@@ -35,8 +34,7 @@ def _run(folder: Path, law: str, duration: float = 5.0, **reference: Any) -> Pat
         "duration": duration,
         "runs": [{"name": "one"}],
     }
-    (folder / "scenario.yaml").write_text(yaml.safe_dump(document))
-    return run_scenario(load_scenario(folder / "scenario.yaml"), folder / "out").folder
+    return run_scenario(written(folder, document), folder / "out").folder
 
 
 @pytest.mark.parametrize(("law", "columns"), [("slotine_li", 21), ("cartesian_backstepping", 24)])

@@ -11,7 +11,6 @@ import pytest
 import scipy.signal
 from numpy.typing import NDArray
 from plant_arms import ARM, ARM_JOINTS, PENDULUM
-from pydantic import ValidationError
 
 from thunder_controllers.simulation.options import Body, Friction, Noise, Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
@@ -110,48 +109,6 @@ def _as_body(inertia: Inertia) -> Body:
     return Body(mass=dyn[0], com=tuple(dyn[1:4]), inertia=tuple(dyn[4:]))
 
 
-def test_a_payload_attached_while_running_keeps_the_state() -> None:
-    plant = _arm()
-    plant.reset([0.1, 0.2, 0.3], [0.5, -0.3, 0.1])
-    for _ in range(10):
-        plant.step(np.array([1.0, 2.0, 3.0]))
-    q, qd, time = plant.q, plant.qd, plant.time
-    plant.attach(BOX)
-    np.testing.assert_array_equal(plant.q, q)
-    np.testing.assert_array_equal(plant.qd, qd)
-    assert plant.time == time
-    fresh = _arm(payloads=[BOX])
-    fresh.reset(q, qd)
-    plant.step(np.zeros(3))
-    fresh.step(np.zeros(3))
-    np.testing.assert_allclose(plant.qd, fresh.qd, atol=1e-12)
-
-
-def test_a_payload_appears_at_its_time_and_goes_at_reset() -> None:
-    late = BOX.model_copy(update={"time": 0.01})
-    plant = _arm(payloads=[late])
-    for start in range(2):
-        plant.reset(np.zeros(3))
-        for step in range(11):
-            assert (plant.true_inertia("tool").mass > 1.0) == (step > 10), f"run {start}, step {step}"
-            plant.step(plant.holding_effort())
-        assert plant.true_inertia("tool").mass == pytest.approx(1.5, rel=1e-12)
-
-
-def test_inertia_override_replaces_the_link() -> None:
-    body = Body(mass=3.0, com=(0.0, 0.1, 0.0), inertia=(0.02, 0.0, 0.001, 0.02, 0.0, 0.03))
-    plant = _arm(inertia={"l2": body})
-    np.testing.assert_allclose(plant.true_inertia("l2").dyn, body.to_inertia().dyn, atol=1e-12)
-
-
-def test_holding_effort_holds_still() -> None:
-    plant = _arm()
-    plant.reset([0.3, -0.4, 0.2])
-    for _ in range(100):
-        plant.step(plant.holding_effort())
-    np.testing.assert_allclose(plant.q, [0.3, -0.4, 0.2], atol=1e-9)
-
-
 def test_compensating_robot_holds_its_description_but_not_its_payload() -> None:
     still = MujocoPlant(ARM, ARM_JOINTS, PERIOD, gravity_compensated=True)
     loaded = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(payloads=(BOX,)), gravity_compensated=True)
@@ -164,15 +121,6 @@ def test_compensating_robot_holds_its_description_but_not_its_payload() -> None:
         loaded.step(np.zeros(3))
     np.testing.assert_allclose(still.q, [0.3, -0.4, 0.2], atol=1e-9)
     assert np.abs(loaded.q - [0.3, -0.4, 0.2]).max() > 1e-3
-
-
-def test_viscous_friction_takes_the_stated_torque() -> None:
-    """One joint about its axis through the CoM-free plane: q̈ = (τ − b q̇ − G)/I at the first step."""
-    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(friction=Friction(viscous=0.4)))
-    plant.reset([0.0], [2.0])
-    mujoco.mj_forward(plant.model, plant.data)
-    inertia = 0.02 + 1.5 * 0.5**2
-    assert plant.data.qacc[0] == pytest.approx(-0.4 * 2.0 / inertia, rel=1e-9)
 
 
 def test_coulomb_friction_holds_and_then_yields() -> None:
@@ -189,16 +137,6 @@ def test_coulomb_friction_holds_and_then_yields() -> None:
 def test_friction_per_joint_needs_one_value_each() -> None:
     with pytest.raises(ScenarioError, match=re.escape("plant: friction: 2 values; valid: one, or one per joint (3)")):
         _arm(friction={"viscous": [0.1, 0.2]})
-
-
-def test_torque_acts_after_its_delay() -> None:
-    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(torque_delay=0.003))
-    plant.reset([0.0])
-    history = []
-    for k in range(6):
-        plant.step(np.array([10.0 if k == 0 else 0.0]))
-        history.append(abs(plant.qd[0]) > 1e-9)
-    assert history == [False, False, False, True, True, True]
 
 
 def test_a_delay_may_end_between_control_steps() -> None:
@@ -292,20 +230,6 @@ def test_default_integrator_is_the_more_accurate_for_its_cost() -> None:
     assert error["rk4", 1] < 1e-3 * error["implicitfast", 4] < 1e-3 * error["implicitfast", 1]
 
 
-def test_energy_is_kept_without_friction_or_torque() -> None:
-    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD)
-    plant.reset([2.0])
-    inertia, weight = 0.02 + 1.5 * 0.25, 1.5 * 9.81 * 0.5
-
-    def energy() -> float:
-        return float(0.5 * inertia * plant.qd[0] ** 2 - weight * np.cos(plant.q[0]))
-
-    before = energy()
-    for _ in range(5000):
-        plant.step(np.zeros(1))
-    assert abs(energy() - before) < 1e-6 * weight  # RK4 at 1 ms: error of order h⁴ per second
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -341,13 +265,6 @@ def test_a_state_of_the_wrong_shape_is_an_error() -> None:
         _arm().reset([0.0, 0.0])
     with pytest.raises(DimensionError, match="not finite"):
         _arm().reset([0.0, 0.0, np.nan])
-
-
-def test_an_impossible_payload_is_refused() -> None:
-    with pytest.raises(ValidationError, match="triangle inequality"):
-        Payload(link="tool", mass=1.0, inertia=(1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
-    with pytest.raises(ValidationError, match="greater than or equal to 0"):
-        Payload(link="tool", mass=-1.0)
 
 
 def test_brake_stops_the_arm_where_it_is_and_fills_the_delay_with_what_holds_it() -> None:

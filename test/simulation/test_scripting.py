@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from numpy.typing import NDArray
+from scenario_files import document_of, written
 
 from thunder_controllers import Result, simulate
 from thunder_controllers.references.trajectories import Hold
 from thunder_controllers.simulation.experiment import run_scenario
-from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers import load_model
 
@@ -25,7 +24,6 @@ ROOT = Path(__file__).parents[2]
 PANDA = ROOT / "config/robots/panda.yaml"
 URDF = ROOT / "urdf/panda.urdf.xacro"
 PLANAR = ROOT / "config/robots/planar3r.yaml"
-SLOW = {"velocity_limit": 0.5, "velocity_stop_ratio": 1.0}
 BENT = np.array([0.3, 0.6, -0.4])
 
 pytestmark = pytest.mark.slow
@@ -41,11 +39,8 @@ def _planar(**changes: Any) -> Result:
 
 
 def test_it_is_the_run_of_the_scenario_bit_for_bit(tmp_path: Path) -> None:
-    document = yaml.safe_load((ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml").read_text())
-    document |= {"robot": str(PANDA), "duration": 0.3}
-    document["plant"]["urdf"] = str(URDF)
-    (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(document))
-    scenario = run_scenario(load_scenario(tmp_path / "scenario.yaml"), tmp_path / "out").runs[1]
+    document = document_of(duration=0.3)
+    scenario = run_scenario(written(tmp_path, document), tmp_path / "out").runs[1]
     law = document["law"]
     result = simulate(
         PANDA,
@@ -100,19 +95,6 @@ def test_one_ee_link_is_that_of_controller_and_plant() -> None:
 def test_a_model_may_be_given_itself() -> None:
     given = simulate(load_model(PLANAR), law="slotine_li", reference=_wave, duration=0.5)
     np.testing.assert_array_equal(given.trace.q, _planar().trace.q)
-
-
-def test_an_arm_that_was_stopped_is_told_not_raised() -> None:
-    fast = {"type": "joint_lissajous", "centre": BENT.tolist(), "amplitude": 0.5, "frequency": 2.0}
-    with pytest.warns(RuntimeWarning, match="stopped at t = "):
-        result = _planar(reference=fast, host=SLOW, check_reference=False)
-    assert result.fault is not None and result.fault in repr(result)
-
-
-def test_a_reference_that_the_arm_cannot_follow_is_refused_before_the_run() -> None:
-    fast = {"type": "joint_lissajous", "centre": BENT.tolist(), "amplitude": 0.5, "frequency": 2.0}
-    with pytest.raises(ThunderError, match=r"run simulate: reference: the reference has joint1 at velocity 6\.283"):
-        _planar(reference=fast, host=SLOW)
 
 
 def test_results_are_drawn_tabled_and_written(tmp_path: Path) -> None:

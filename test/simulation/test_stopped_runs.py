@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from command_line import thunder
 from lxml import html
+from scenario_files import written
 
 from thunder_controllers import simulate
 from thunder_controllers.experiments.experiment import Case
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.runner import choose_run, run_case
 from thunder_controllers.simulation.experiment import load_results, run_scenario
-from thunder_controllers.simulation.scenario import Scenario, load_scenario, merged
+from thunder_controllers.simulation.scenario import Scenario, merged
 from thunder_dynamics.errors import ScenarioError
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("stopped")]  # one worker runs the scenario of the page once
@@ -52,9 +52,7 @@ def _document(**changes: Any) -> dict[str, Any]:
 
 
 def _scenario(folder: Path, **changes: Any) -> Scenario:
-    path = folder / "scenario.yaml"
-    path.write_text(yaml.safe_dump(_document(**changes)))
-    return load_scenario(path)
+    return written(folder, _document(**changes))
 
 
 def _fault(folder: Path, **changes: Any) -> dict[str, Any]:
@@ -67,8 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run that is stopped beside one that is not, and what the command said."""
     folder = tmp_path_factory.mktemp("stopped")
     runs = [{"name": "stiff", "overrides": {"law": {"gains": STIFF}}}, {"name": "soft"}]
-    (folder / "scenario.yaml").write_text(yaml.safe_dump(_document(runs=runs)))
-    done = thunder("run", folder / "scenario.yaml", "--out", folder / "out", "--verbose")
+    done = thunder("run", _scenario(folder, runs=runs).path, "--out", folder / "out", "--verbose")
     assert done.exit_code == 1, done.output
     return folder / "out", done.output
 
@@ -113,6 +110,7 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
             start=[0.5, 0.8, -0.2],
         )
     step, _ = result.trace.first_fault() or (0, "")
+    assert result.fault is not None and result.fault in repr(result)
     for name in ("errors", "components", "efforts"):
         curves = [curve for curve in result.plot(name).data if curve.y is not None]
         assert curves and all(len(curve.y) == step + 1 for curve in curves)
@@ -128,7 +126,10 @@ def test_plots_of_a_run_that_was_stopped_end_there(results: tuple[Path, str], tm
     [
         ({"plant": {"payloads": [{"link": "link3", "mass": 3.0, "time": 0.5}]}}, "3 kg at link3 that no estimate"),
         ({"plant": {"gravity": [0, 0, -25.0]}}, "the plant's gravity is"),
-        ({"plant": {"faults": [{"type": "bias", "effort": 60, "start": 0.5}]}}, "the scenario's bias all joints"),
+        (
+            {"plant": {"faults": [{"type": "bias", "effort": 60, "start": 0.5, "end": 0.505}]}},
+            "the scenario's bias all",
+        ),
         ({"plant": {"torque_delay": 0.03}}, "the plant's efforts act 30 periods late"),
     ],
 )

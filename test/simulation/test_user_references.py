@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers import simulate
 from thunder_controllers.simulation.reference_options import reference_types
-from thunder_controllers.simulation.scenario import RunConfig, check_config
+from thunder_controllers.simulation.scenario import RunConfig, check_keys
 from thunder_dynamics.errors import ThunderError
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _config(reference: dict[str, Any]) -> RunConfig:
     run = {"robot": "r", "plant": {"urdf": "r"}, "start": {"q": [0.0]}, "duration": 1.0, "reference": reference}
-    return check_config(run, "test")
+    return check_keys(RunConfig, run, "test")
 
 
 def test_an_entry_point_is_a_type_of_reference() -> None:

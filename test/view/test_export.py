@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
-from traces import make_frames, make_timing, make_trace
+from traces import make_frames, make_trace, write_run
 
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.simulation.trace import Trace
@@ -66,37 +65,27 @@ def test_identify_reads_from_csv_and_bag_what_it_reads_from_the_trace(tmp_path: 
         np.testing.assert_allclose(record.effort[1 : steps + 1], wanted.effort[:steps], atol=1e-4)
 
 
-def test_csv_holds_error_estimates_and_guards_by_name(tmp_path: Path) -> None:
+def test_one_table_is_that_of_files_and_of_python(tmp_path: Path) -> None:
     trace = _trace()
     write_csv(trace, tmp_path / "one.csv")
     table = np.genfromtxt(tmp_path / "one.csv", delimiter=",", names=True, deletechars="", replace_space=" ")
+    columns = trace.columns()
+    assert table.dtype.names == tuple(columns) and {values.shape for values in columns.values()} == {(600,)}
+    for name, values in columns.items():
+        np.testing.assert_array_equal(table[name], values)
+    np.testing.assert_array_equal(table["panda_joint1.true_velocity"], trace.qd[:, 0])
+    np.testing.assert_array_equal(table["telemetry.error"], trace.telemetry[:, 0])
+    np.testing.assert_array_equal(table["ee_desired.z"], trace.reference[:, 2])
     np.testing.assert_array_equal(table["panda_joint2.command"], trace.effort[:, 1])
     np.testing.assert_array_equal(table["error.x"], trace.error[:, 0])
     np.testing.assert_array_equal(table[f"{LINK}.estimate.m"], trace.estimates[:, 0, 0])
     np.testing.assert_array_equal(table["guard.effort_limited"], trace.acted("effort_limited"))
 
 
-def test_one_table_is_that_of_files_and_of_python(tmp_path: Path) -> None:
-    trace = _trace()
-    write_csv(trace, tmp_path / "one.csv")
-    table = trace.columns()
-    assert (tmp_path / "one.csv").read_text().splitlines()[0] == ",".join(table)
-    np.testing.assert_array_equal(table["panda_joint1.true_velocity"], trace.qd[:, 0])
-    np.testing.assert_array_equal(table["telemetry.error"], trace.telemetry[:, 0])
-    np.testing.assert_array_equal(table["ee_desired.z"], trace.reference[:, 2])
-    assert {values.shape for values in table.values()} == {(600,)}
-
-
 def _results(folder: Path) -> Path:
     """A folder as `thunder run` writes it, of two runs."""
-    for name in ("first", "second"):
-        trace = _trace()
-        trace.save(folder / f"{name}.npz")
-        make_timing().save(folder / f"{name}_timing.npz")
-        make_frames(trace).save(folder / f"{name}_frames.npz")
-    metrics = {"runs": dict.fromkeys(("first", "second"), {"library_hash": "0"})}
-    (folder / "metrics.json").write_text(json.dumps(metrics))
-    (folder / "scenario.yaml").write_text("name: demo")
+    names = ("first", "second")
+    write_run(folder, {"runs": dict.fromkeys(names, {"library_hash": "0"})}, **dict.fromkeys(names, _trace()))
     return folder
 
 

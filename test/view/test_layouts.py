@@ -9,27 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from click.testing import CliRunner
 from lxml import etree
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
+from scenario_files import document_of, written
 
 from thunder_controllers.commands.run import run as run_command
 
-ROOT = Path(__file__).parents[2]
-CONFIG = ROOT / "config"
+CONFIG = Path(__file__).parents[2] / "config"
 
 
 @pytest.fixture(scope="module")
 def folder(build_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a short run of the Panda."""
     folder = tmp_path_factory.mktemp("layouts")
-    document = yaml.safe_load((CONFIG / "scenarios/panda_lissajous_wrong_last_link.yaml").read_text())
-    document |= {"robot": str(CONFIG / "robots/panda.yaml"), "duration": 0.1, "runs": [{"name": "adaptation"}]}
-    document["plant"]["urdf"] = str(ROOT / "urdf/panda.urdf.xacro")
-    (folder / "short.yaml").write_text(yaml.safe_dump(document))
-    result = CliRunner().invoke(run_command, [str(folder / "short.yaml"), "--out", str(folder), "--csv", "--mcap"])
+    path = written(folder, document_of(duration=0.1, runs=[{"name": "adaptation"}])).path
+    result = CliRunner().invoke(run_command, [str(path), "--out", str(folder), "--csv", "--mcap"])
     assert result.exit_code == 0, result.output
     return folder
 

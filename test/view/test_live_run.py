@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from scenario_files import document_of, written
 
 from thunder_controllers import simulate
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.preparation import Setup
-from thunder_controllers.simulation.scenario import Run, Scenario, load_scenario
+from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.trace import Trace
 from thunder_controllers.view import browser
 from thunder_controllers.view.arm import Arm
@@ -26,13 +26,7 @@ from thunder_controllers.view.browser import Painted, View
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-BODY = {
-    "link": "panda_flange",
-    "time": 0.2,
-    "mass": 1.5,
-    "com": [0, 0, 0.06],
-    "inertia": [0.004, 0, 0, 0.004, 0, 0.003],
-}
+BODY = {"link": "panda_flange", "time": 0.2, "mass": 1.5, "com": [0, 0, 0.06]}
 
 
 class Clock:
@@ -51,11 +45,7 @@ class Clock:
 
 def _scenario(folder: Path) -> Scenario:
     """Half a second of the demo, in which the arm picks up a body."""
-    document = yaml.safe_load((ROOT / "config/scenarios/panda_lissajous_wrong_last_link.yaml").read_text())
-    document |= {"robot": str(ROOT / "config/robots/panda.yaml"), "duration": 0.5, "check_reference": False}
-    document["plant"] |= {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "payloads": [BODY]}
-    (folder / "scenario.yaml").write_text(yaml.safe_dump(document))
-    return load_scenario(folder / "scenario.yaml")
+    return written(folder, document_of(plant={"payloads": [BODY]}, duration=0.5, check_reference=False))
 
 
 @pytest.fixture

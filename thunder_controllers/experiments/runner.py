@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -43,10 +43,7 @@ def choose_run(scenario: Scenario, name: str | None = None) -> Run:
     if not found:
         valid = ", ".join(run.name for run in scenario.runs)
         raise ScenarioError(f"no run '{name}'", where=str(scenario.path), valid=valid)
-    config = found[-1].config
-    plant = config.plant.model_copy(update={"urdf": str(scenario.resolve(config.plant.urdf))})
-    resolved = config.model_copy(update={"robot": str(scenario.resolve(config.robot)), "plant": plant})
-    return replace(found[-1], config=resolved)
+    return found[-1]
 
 
 def load_robot(config: RunConfig) -> Robot:

@@ -18,7 +18,7 @@ from thunder_controllers.experiments.runner import choose_run
 from thunder_controllers.experiments.table import COLUMNS, faults, spread, summary
 from thunder_controllers.fields import Finite, Positive, Strict
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.scenario import check_config, check_keys, load_scenario, merged
+from thunder_controllers.simulation.scenario import RunConfig, check_keys, load_scenario, merged
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
@@ -152,7 +152,7 @@ def _build(path: Path, name: str, data: Keys, settings: Settings) -> Group:
     for row, own in group.rows.items():
         over = {key: value for key, value in own.items() if key != "adaptation"}
         for one in draw(chosen, row):
-            config = check_config(merged(merged(base, one), over), f"{where}.rows.{row}")
+            config = check_keys(RunConfig, merged(merged(base, one), over), f"{where}.rows.{row}")
             cases.append(Case(row, config, group.window, own.get("adaptation", True), measure))
     columns = {title: _column(text, where) for title, text in group.columns.items()} or COLUMNS
     criteria = [

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_dynamics.errors import ThunderError, listed
 from thunder_dynamics.readers.source import read_bytes
-
-FloatArray = NDArray[np.float64]
 
 MAX_TABLE_BYTES = 1 << 30
 """The longest run, 10⁷ rows, of seven joints in some 13 characters a number."""

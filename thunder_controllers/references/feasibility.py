@@ -8,14 +8,12 @@ is a note; what no posture can mend is an error.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Law, Library, Limits, Note, PoseFollower
 from thunder_controllers.references.trajectories import TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
-
-FloatArray = NDArray[np.float64]
 
 FOLLOWED = 400
 """Most samples of a pose that the joints follow."""

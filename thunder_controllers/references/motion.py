@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import StopShape
-from thunder_controllers.references.trajectories import FloatArray, JointPath, PoseToPose, Reference
+from thunder_controllers.references.trajectories import JointPath, PoseToPose, Reference
 from thunder_dynamics.errors import ScenarioError
 
 NEAR = 1e-9
@@ -46,18 +47,12 @@ class Journey:
     """From rest along a way that ends at rest, then along a path without end, whose clock starts from rest.
 
     What a clock lacks of its rate comes to rest as motions of the host do (`StopShape`), so σ̈ is continuous.
-
-    Attributes:
-        kind: Of the samples.
-        way: At rest from its `duration` on; what has none ends at once.
-        path: None: the journey ends with its way.
-        ramp_time: In which the path's clock starts, and a journey that is stopped comes to rest [s].
     """
 
-    kind: Kind
-    way: Reference
-    path: Reference | None
-    ramp_time: float
+    kind: Kind  #: Of the samples.
+    way: Reference  #: At rest from its `duration` on; what has none ends at once.
+    path: Reference | None  #: None: the journey ends with its way.
+    ramp_time: float  #: In which the path's clock starts, and a journey that is stopped comes to rest [s].
 
     @property
     def ends(self) -> float:

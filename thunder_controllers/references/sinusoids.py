@@ -13,17 +13,8 @@ from numpy.typing import ArrayLike
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.fields import Finite, NonNegative, Positive, Vector3
-from thunder_controllers.references.trajectories import (
-    FloatArray,
-    Joints,
-    Numbers,
-    Pose,
-    Seed,
-    Trajectory,
-    check_sizes,
-    spread,
-)
+from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Vector3
+from thunder_controllers.references.trajectories import Joints, Numbers, Pose, Seed, Trajectory, check_sizes, spread
 from thunder_dynamics.spatial import rotation_from_ypr
 
 Axes = Finite | Vector3

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import PPoly, make_interp_spline
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
 
-FloatArray = NDArray[np.float64]
 Derivatives = tuple[ArrayLike, ArrayLike]
 """Rates and their changes, shaped as the values are."""
 
@@ -39,11 +39,12 @@ REST = 0.05
 class _Curve:
     """A curve of some numbers through rows at times from 0 on."""
 
-    def __init__(self, t: FloatArray, values: FloatArray, rates: FloatArray | None, changes: FloatArray | None) -> None:
-        if rates is None or changes is None:
-            self._x: Any = make_interp_spline(t, values, k=5 if len(t) >= 6 else 3)
-        else:
-            self._x = _quintic(t, values, rates, changes)
+    def __init__(self, t: FloatArray, values: FloatArray, derivatives: Derivatives | None) -> None:
+        self._x: Any = (
+            make_interp_spline(t, values, k=5 if len(t) >= 6 else 3)
+            if derivatives is None
+            else _quintic(t, values, *_agreeing(t, values, derivatives))
+        )
         self._v, self._a = self._x.derivative(1), self._x.derivative(2)
         self._end = t[-1]
         speed = np.abs(self._v(t)).max(axis=0)
@@ -72,8 +73,7 @@ class JointTable:
 
     def __init__(self, t: ArrayLike, q: ArrayLike, derivatives: Derivatives | None = None) -> None:
         times, rows = _checked(t, q, None)
-        rates, changes = _derivatives(times, rows, derivatives)
-        self._curve = _Curve(times, rows, rates, changes)
+        self._curve = _Curve(times, rows, derivatives)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), from 0 on, as rows of 3·n."""
@@ -111,7 +111,7 @@ class PoseTable:
             rate = 0.5 * _product(_pure(twist[:, 3:]), turn)
             bend = 0.5 * (_product(_pure(change[:, 3:]), turn) + _product(_pure(twist[:, 3:]), rate))
             derivatives = (np.hstack([twist[:, :3], rate]), np.hstack([change[:, :3], bend]))
-        self._curve = _Curve(times, rows, *_derivatives(times, rows, derivatives))
+        self._curve = _Curve(times, rows, derivatives)
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), from 0 on, as rows of 24."""
@@ -231,12 +231,8 @@ def _checked(t: ArrayLike, values: ArrayLike, size: int | None) -> tuple[FloatAr
     return times, rows
 
 
-def _derivatives(
-    t: FloatArray, rows: FloatArray, derivatives: Derivatives | None
-) -> tuple[FloatArray | None, FloatArray | None]:
+def _agreeing(t: FloatArray, rows: FloatArray, derivatives: Derivatives) -> tuple[FloatArray, FloatArray]:
     """Rates and changes that are those of the rows: a step is the mean of the rates beside it, times its length."""
-    if derivatives is None:
-        return None, None
     rates, changes = (_checked(t, values, rows.shape[1])[1] for values in derivatives)
     h = np.diff(t)[:, None]
     step = 0.5 * h * (rates[:-1] + rates[1:]) - h**2 / 12.0 * np.diff(changes, axis=0)

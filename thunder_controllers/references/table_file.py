@@ -10,9 +10,10 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.columns import read_columns
 from thunder_controllers.references.table import JointTable, PoseTable
-from thunder_controllers.references.trajectories import FloatArray, Follower, Reference, Stated
+from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_dynamics.errors import DimensionError, ScenarioError, listed
 
 POSITION = ("x", "y", "z")

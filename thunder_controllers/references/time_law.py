@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import TimeLaw
-
-FloatArray = NDArray[np.float64]
 
 
 class RestToRest:

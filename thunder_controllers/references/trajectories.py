@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.fields import Finite, NonNegative, Positive, Strict, Vector3
+from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Strict, Vector3
 from thunder_controllers.host import MotionLimits
 from thunder_controllers.references.time_law import RestToRest
 from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
@@ -31,7 +31,6 @@ from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
 if TYPE_CHECKING:
     from thunder_controllers.host import Library
 
-FloatArray = NDArray[np.float64]
 
 POSITION = slice(0, 3)
 ROTATION = slice(3, 12)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from thunder_controllers.references.trajectories import FloatArray, Follower, Reference, Stated
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
 
 GROUP = "thunder.references"

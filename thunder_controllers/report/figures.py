@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.view.arm import COLOURS as COLOURS
 from thunder_dynamics.inertia import REG_NAMES
-
-FloatArray = NDArray[np.float64]
 
 TRUTH: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "truth"}
 LIMIT: dict[str, Any] = {"color": "#888888", "linestyle": ":", "linewidth": 1.0}
@@ -50,7 +46,8 @@ def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int
 
     As many curves in a row as are `alike` share a colour.
     """
-    figure, axes = _grid(4, 3, height=1.75)
+    figure = Figure(figsize=(10.0, 7.3), layout="constrained")  # no state of pyplot is touched
+    axes = list(figure.subplots(4, 3).ravel())
     panels = [("mass", "m [kg]"), *((f"CoM {a}", f"c{a} [m]") for a in "xyz")]
     panels += [(name, "[kg·m²]") for name in REG_NAMES[4:]]
     for number, (name, (t, pi)) in enumerate(curves.items()):
@@ -61,7 +58,7 @@ def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int
     ends, pi = truth
     for place, (name, unit), column in zip(PLACES, panels, with_centre(pi).T, strict=True):
         axes[place].step(ends, column, where="post", **TRUTH)
-        _label(axes[place], name, unit)
+        axes[place].set(title=name, xlabel="t [s]", ylabel=unit)
     handles, labels = axes[0].get_legend_handles_labels()
     axes[1].legend(handles, labels, loc="center", ncols=1 + len(labels) // 6)
     for axis in axes[1:3]:
@@ -74,14 +71,3 @@ def with_centre(pi: FloatArray) -> FloatArray:
     """REG rows (N, 10) with the first moment divided by the mass; NaN where there is none and so no centre."""
     mass = np.where(pi[:, :1] == 0.0, np.nan, pi[:, :1])
     return np.hstack([pi[:, :1], pi[:, 1:4] / mass, pi[:, 4:]])
-
-
-def _grid(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of panels, 10 inches wide, each row `height` inches high; no state of pyplot is touched."""
-    figure = Figure(figsize=(10.0, height * rows + 0.3), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
-
-
-def _label(axis: Axes, title: str, unit: str) -> None:
-    axis.set(title=title, xlabel="t [s]", ylabel=unit)

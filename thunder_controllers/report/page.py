@@ -138,8 +138,11 @@ def render_page(result: ScenarioResult, description: str) -> str:
         f'<div class="pair"><div>{arm}</div><div>{html_table(error_rows(runs))}{errors}</div></div>',
     ]
     for name, figure in drawn.items():
-        what, link = _of_link(name)
-        body += _section(what, figure, link)
+        link = "" if name in SECTIONS else name.removeprefix(f"{ESTIMATES}_")
+        title, caption = SECTIONS[ESTIMATES if link else name]
+        if figure.data:
+            body += [f"<h2>{escape(f'{title} {link}'.strip())}</h2>", f'<p class="lead">{escape(caption)}</p>']
+            body.append(html_plot(name, figure))
         if link:
             body.append(html_table(estimate_table(link, traces, runs)))
     body += [
@@ -167,21 +170,6 @@ def make_plots(
         **{f"{ESTIMATES}_{link}": plots.estimates(link, traces, runs) for link in links},
         "step_times": plots.step_times(timings),
     }
-
-
-def _of_link(name: str) -> tuple[str, str]:
-    """Split the name of a plot into the section that it belongs to and the link that it is of, if it is of one."""
-    return (ESTIMATES, name[len(ESTIMATES) + 1 :]) if name.startswith(ESTIMATES) else (name, "")
-
-
-def _section(name: str, figure: go.Figure, of: str = "") -> list[str]:
-    """Heading, sentence and plot; nothing for a plot without curves."""
-    if not figure.data:
-        return []
-    title, caption = SECTIONS[name]
-    identifier = f"{name}_{of}" if of else name
-    heading = f"{title} {of}" if of else title
-    return [f"<h2>{escape(heading)}</h2>", f'<p class="lead">{escape(caption)}</p>', html_plot(identifier, figure)]
 
 
 def html_plot(identifier: str, figure: go.Figure) -> str:

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.summary import HIDDEN, OPEN, UNITS, adapting
@@ -22,7 +23,6 @@ from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import COLOURS
 from thunder_dynamics.inertia import DYN_NAMES
 
-FloatArray = NDArray[np.float64]
 Traces = Mapping[str, Trace]
 Runs = Mapping[str, Mapping[str, Any]]
 
@@ -50,7 +50,7 @@ def errors(traces: Traces) -> go.Figure:
     for row, name in enumerate(names, 1):
         drawn = {run: np.maximum(1e3 * part[name][1], ERROR_FLOOR) for run, part in parts.items()}
         for colour, (run, y) in zip(COLOURS, drawn.items(), strict=False):
-            figure.add_trace(_line(traces[run].t, y, run, colour, row == 1), row, 1)
+            figure.add_trace(_line(traces[run], y, run, colour, row == 1), row, 1)
         ends = [min(np.quantile(y, QUIET_SHARE) for y in drawn.values()), max(y.max() for y in drawn.values())]
         axis = {
             "type": "log",
@@ -84,7 +84,7 @@ def timeline(traces: Traces, runs: Runs) -> go.Figure:
         for name, (colour, legend), steps in bars:
             if not steps.any():
                 continue
-            start, length = _spans(trace.t, steps)
+            start, length = _spans(trace, steps)
             label = escape(f"{name.replace('_', ' ')} · {run}")
             figure.add_trace(
                 go.Bar(
@@ -102,7 +102,7 @@ def timeline(traces: Traces, runs: Runs) -> go.Figure:
             shown.add(legend)
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_layout(barmode="overlay")
-    end = max(float(trace.t[-1] + _period(trace.t)) for trace in traces.values())
+    end = max(float(trace.t[-1] + trace.step) for trace in traces.values())
     figure.update_xaxes(range=[0.0, end])
     return _finish(figure, 130 + 26 * len({bar.y[0] for bar in figure.data}), traces)
 
@@ -138,7 +138,7 @@ def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
         for colour, (run, trace) in zip(COLOURS, traces.items(), strict=False):
             index = trace.adapted_links.tolist().index(link)
             values = with_centre(trace.estimates[:, index])[:, k]
-            line = _line(trace.t, values, run, colour if name in known else CHOICE, k == 0)
+            line = _line(trace, values, run, colour if name in known else CHOICE, k == 0)
             figure.add_trace(line, **place)
         if record is not None and name in known:
             figure.add_trace(_band(traces[last], record["fit"][name], 2.0 * record["std"][name], k == 0), **place)
@@ -167,7 +167,7 @@ def _curves(names: list[str], columns: int, drawn: Mapping[str, tuple[Trace, Flo
     figure = _grid(names, columns)
     for colour, (run, (trace, values)) in zip(COLOURS, drawn.items(), strict=False):
         for k in range(len(names)):
-            line = _line(trace.t, values[:, k], run, colour, k == 0)
+            line = _line(trace, values[:, k], run, colour, k == 0)
             figure.add_trace(line, k // columns + 1, k % columns + 1)
     height = 200 * (-(-len(names) // columns)) + 60
     return _finish(figure, height, {run: trace for run, (trace, _) in drawn.items()})
@@ -180,19 +180,12 @@ def _grid(titles: list[str], columns: int) -> go.Figure:
     return make_subplots(rows, columns, shared_xaxes="all", subplot_titles=titles, **spacing)
 
 
-def _thin(values: FloatArray) -> NDArray[np.float32]:
-    return values[:: -(-len(values) // MOST_POINTS)].astype(np.float32)
-
-
-def _evenly(t: FloatArray) -> dict[str, float]:
-    """Times of the samples that `_thin` leaves, without listing them."""
-    every = -(-len(t) // MOST_POINTS)
-    return {"x0": float(t[0]), "dx": _period(t) * every}
-
-
-def _line(t: FloatArray, values: FloatArray, run: str, colour: str, legend: bool) -> go.Scatter:
+def _line(trace: Trace, values: FloatArray, run: str, colour: str, legend: bool) -> go.Scatter:
+    """A line through every k-th value, whose times are not listed."""
+    every = -(-len(values) // MOST_POINTS)
     style = {"line": {"color": colour, "width": 1.4}, "legendgroup": run, "showlegend": legend}
-    return go.Scatter(**_evenly(t), y=_thin(values), mode="lines", name=escape(run), **style)
+    x = {"x0": float(trace.t[0]), "dx": trace.step * every}
+    return go.Scatter(**x, y=values[::every].astype(np.float32), mode="lines", name=escape(run), **style)
 
 
 def _band(trace: Trace, centre: float, half: float, legend: bool) -> go.Scatter:
@@ -218,16 +211,12 @@ def _kind(guard: str, adapts: bool) -> tuple[str, str]:
     return LIMIT, "the host limits or holds"
 
 
-def _spans(t: FloatArray, steps: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+def _spans(trace: Trace, steps: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     """Start and length of what lasts, short gaps closed."""
     first, after = np.flatnonzero(np.diff(steps, prepend=False, append=False)).reshape(-1, 2).T
-    apart = (first[1:] - after[:-1]) > SHORTEST_GAP * len(t)
+    apart = (first[1:] - after[:-1]) > SHORTEST_GAP * len(steps)
     first, after = first[np.append(True, apart)], after[np.append(apart, True)]
-    return t[first], (after - first) * _period(t)
-
-
-def _period(t: FloatArray) -> float:
-    return float(t[1] - t[0]) if len(t) > 1 else 1.0
+    return trace.t[first], (after - first) * trace.step
 
 
 def _finish(figure: go.Figure, height: int, traces: Traces | None = None, labelled_row: int | None = None) -> go.Figure:

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from thunder_controllers.view.arm import COLOURS, Arm
-
-FloatArray = NDArray[np.float64]
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.view.arm import COLOURS, Arm, thinned
 
 MOST_FRAMES = 900
 """Of the replay: longer runs have fewer a second, so that the page stays small."""
@@ -52,7 +50,7 @@ def replay(arms: Sequence[Arm]) -> go.Figure:
 
 
 def _path(points: FloatArray, name: str, line: dict[str, Any]) -> go.Scatter3d:
-    x, y, z = points[:: -(-len(points) // MOST_POINTS)].astype(np.float32).T
+    x, y, z = thinned(points, MOST_POINTS).astype(np.float32).T
     return go.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, name=escape(name), hoverinfo="name")
 
 

@@ -151,8 +151,6 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """The table of all results but the estimates: one column per run, the first row the header."""
     rows = [*error_rows(runs), _fault_row(runs)]
     for label, key, form in (
-        ("steps at the effort limit", "effort_limit_hits", "{:d}"),
-        ("steps at the effort rate limit", "effort_rate_limit_hits", "{:d}"),
         ("effort limits kept", "limits_kept", "{}"),
         ("joint drift over the last period of the reference [rad, m]", "joint_drift", "{:.2g}"),
         ("wall time per simulated second [s]", "wall_per_simulated_second", "{:.3f}"),
@@ -195,7 +193,7 @@ def _payload_cell(run: Mapping[str, Any], what: str, names: Sequence[str], unit:
     if payload is None or payload[what][names[0]] is None:
         return "–"
     if not set(names) <= set(payload["trusted"]):
-        return "not identifiable here"
+        return HIDDEN
     values = [unit * payload[what][name] for name in names]
     if what == "fit":
         return ", ".join(with_deviation(x, unit * payload["std"][n]) for x, n in zip(values, names, strict=True))

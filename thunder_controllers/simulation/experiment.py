@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
-from thunder_controllers.simulation.metrics import compute_metrics, joint_error, pose_error, record_metrics, summarise
+from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.stop import explain, likely_cause
@@ -28,7 +28,6 @@ from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import homogeneous, rotation_from_ypr
 
-FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 """Called with a run's name and the fraction of it that is done."""
 
@@ -192,29 +191,23 @@ def run_once(
     return recorder.finish(setup), Timing(recorder.step_ns, wall)
 
 
-def _loop(setup: Setup, recorder: _Recorder, first: int, last: int) -> None:
-    """Steps `first` to `last` − 1. All that is looked up once is looked up before the loop."""
-    host, plant, samples, dt = setup.host, setup.plant, setup.samples, setup.period
-    times, q, qd = recorder.t.tolist(), recorder.q_measured, recorder.qd_measured
-    true_q, true_qd, efforts = recorder.q, recorder.qd, recorder.effort
-    states, telemetry = recorder.state, recorder.telemetry
-    guards, step_ns, measurements = recorder.guards, recorder.step_ns, setup.measurements.items()
-    measure, read, step, update = plant.measure, plant.read, plant.step, host.update
-    set_reference = host.set_reference
+def _loop(setup: Setup, rows: _Recorder, first: int, last: int) -> None:
+    """Steps `first` to `last` − 1."""
+    host, plant = setup.host, setup.plant
     for k in range(first, last):
-        effort = efforts[k]
-        read(true_q[k], true_qd[k])
-        age = measure(q[k], qd[k])
-        set_reference(samples[k])
-        for name, read_measurement in measurements:
+        q, qd, effort = rows.q_measured[k], rows.qd_measured[k], rows.effort[k]
+        plant.read(rows.q[k], rows.qd[k])
+        age = plant.measure(q, qd)
+        host.set_reference(setup.samples[k])
+        for name, read_measurement in setup.measurements.items():
             host.set_measurement(name, read_measurement(plant))
-        guards[k] = update(times[k - age], q[k], qd[k], dt, effort)
-        step_ns[k] = host.last_step_ns
-        states[k] = host.state_vector
-        telemetry[k] = host.telemetry_vector
-        step(effort)
-        if plant.payload_changes != recorder.payload_changes:
-            recorder.note_truth(setup, times[k])
+        rows.guards[k] = host.update(rows.t[k - age], q, qd, setup.period, effort)
+        rows.step_ns[k] = host.last_step_ns
+        rows.state[k] = host.state_vector
+        rows.telemetry[k] = host.telemetry_vector
+        plant.step(effort)
+        if plant.payload_changes != rows.payload_changes:
+            rows.note_truth(setup, rows.t[k])
 
 
 class _Recorder:
@@ -247,7 +240,8 @@ class _Recorder:
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
-        error = pose_error(samples, position, rotation) if cartesian else joint_error(samples, self.q[rows])
+        q_d = samples[:, : library.n_joints]
+        error = pose_error(samples, position, rotation) if cartesian else q_d - self.q[rows]
         return Trace(
             **{name: getattr(self, name)[rows] for name in RECORDED},
             reference=samples,
@@ -278,8 +272,7 @@ class _Recorder:
 
 def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:
     """Evaluate the frames of the controller's robot along the true motion, `FRAME_RATE` times a second."""
-    period = float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
-    steps = np.arange(0.0, len(trace.t), max(1.0 / (FRAME_RATE * period), 1.0)).astype(int)
+    steps = np.arange(0.0, len(trace.t), max(1.0 / (FRAME_RATE * trace.step), 1.0)).astype(int)
     names = [f"T_0_{k + 1}" for k in range(model.n)] + ["T_0_ee"]
     poses = np.empty((len(steps), len(names) + 1, 4, 4))
     poses[:, 0] = homogeneous(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))

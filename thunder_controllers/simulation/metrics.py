@@ -8,8 +8,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Guard, Library, fault_text
 from thunder_controllers.identification.evidence import gather
 from thunder_controllers.identification.motion import Record
@@ -20,8 +20,6 @@ from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import InertiaError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.version import __version__
-
-FloatArray = NDArray[np.float64]
 
 FINAL_SECONDS = 5.0
 """The final error is the mean over this long at the end."""
@@ -37,11 +35,6 @@ def pose_error(reference: FloatArray, position: FloatArray, rotation: FloatArray
     return np.hstack([reference[:, POSITION] - position, turn])
 
 
-def joint_error(reference: FloatArray, q: FloatArray) -> FloatArray:
-    """e = q_d − q, of joint samples (N, 3·n) and positions (N, n)."""
-    return np.asarray(reference[:, : q.shape[1]] - q)
-
-
 def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
     """All metrics of one run; every number is finite or null.
 
@@ -51,7 +44,7 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
     whole, trace = trace, trace.until_fault()
     fault = first_fault(trace)
     norm = np.linalg.norm(trace.error, axis=1)
-    dt = _period(whole)
+    dt = whole.step
     rate = np.abs(np.diff(trace.effort, axis=0)) / dt
     return {
         "duration": len(whole.t) * dt,
@@ -59,8 +52,6 @@ def compute_metrics(trace: Trace, timing: Timing) -> dict[str, Any]:
         "max_error_norm": float(norm.max()),
         "iae": float(norm.sum() * dt),
         "errors": error_metrics(trace),
-        "effort_limit_hits": trace.guard_steps("effort_limited"),
-        "effort_rate_limit_hits": trace.guard_steps("effort_rate_limited"),
         "fault": fault,
         "guards": {str(name): trace.guard_steps(str(name)) for name in trace.guard_names},
         "faults": {str(name): int(steps.sum()) for name, steps in zip(trace.fault_names, trace.faults.T, strict=True)},
@@ -119,7 +110,7 @@ def first_fault(trace: Trace) -> dict[str, Any] | None:
 def joint_drift(trace: Trace) -> float | None:
     """max_i |q_i(T) − q_i(T − period)| [rad or m]; None without a period, or if less than one was run."""
     period = float(trace.period)
-    steps = round(period / _period(trace)) if np.isfinite(period) else 0
+    steps = round(period / trace.step) if np.isfinite(period) else 0
     if not 0 < steps < len(trace.t):
         return None
     return float(np.abs(trace.q[-1] - trace.q[-1 - steps]).max())
@@ -143,7 +134,7 @@ def record_metrics(trace: Trace, library: Library) -> dict[str, Any]:
     """
     trace = trace.until_fault()
     since = trace.t >= trace.truth_time[-1]
-    q, effort, rate = trace.q_measured[since], trace.effort[since], 1.0 / _period(trace)
+    q, effort, rate = trace.q_measured[since], trace.effort[since], 1.0 / trace.step
     estimates = dict(zip(map(str, trace.adapted_links), trace.estimates[-1], strict=True))
     found = gather(library, estimates, Record.of_held(q, effort, rate))
     payload = payload_of(library, estimates, found)
@@ -208,18 +199,14 @@ def summarise(
     }
 
 
-def _period(trace: Trace) -> float:
-    return float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
-
-
 def _final_steps(trace: Trace) -> int:
-    return min(max(round(FINAL_SECONDS / _period(trace)), 1), len(trace.t))
+    return min(max(round(FINAL_SECONDS / trace.step), 1), len(trace.t))
 
 
 def _limits_kept(trace: Trace) -> bool:
     """Whether no command was beyond the limits; one part in 10⁹ is the rounding of the differences taken here."""
     slack = 1.0 + 1e-9
-    rate = np.abs(np.diff(trace.effort, axis=0)) / _period(trace)
+    rate = np.abs(np.diff(trace.effort, axis=0)) / trace.step
     return bool(
         (np.abs(trace.effort) <= trace.effort_limit * slack).all() and (rate <= trace.effort_rate_limit * slack).all()
     )

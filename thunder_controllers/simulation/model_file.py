@@ -18,10 +18,11 @@ import numpy as np
 from lxml import etree
 from numpy.typing import ArrayLike
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import compile_spec, set_inertia
 from thunder_controllers.simulation.trace import write_atomically
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.errors import ScenarioError
 
 START_KEY = "start"
 OWN_INERTIA = "own_inertia:"
@@ -45,7 +46,7 @@ def write_model_file(plant: MujocoPlant, path: Path, q_start: ArrayLike) -> None
     _check_options(plant)
     if path.suffix not in (TEXT, BINARY):
         raise ScenarioError(f"a model file ending in '{path.suffix}'", where=str(path), valid=f"{TEXT} or {BINARY}")
-    spec = _complete_spec(plant, _checked_start(plant, q_start))
+    spec = _complete_spec(plant, _ordered(plant, plant.checked(q_start, "q_start")))
     model, _ = compile_spec(spec, plant.where)
     _copy_friction(plant.model, model)
     content = _exact_text(spec, model) if path.suffix == TEXT else _binary(model)
@@ -72,11 +73,8 @@ def _check_options(plant: MujocoPlant) -> None:
             raise ScenarioError(f"a model file holds no {name}", where=plant.where, valid="a plant without")
 
 
-def _checked_start(plant: MujocoPlant, q_start: ArrayLike) -> list[float]:
-    q = np.asarray(q_start, dtype=float)
-    if q.shape != (plant.n,) or not np.isfinite(q).all():
-        what = f"q_start has shape {q.shape} or is not finite"
-        raise DimensionError(what, where=plant.where, valid=f"finite, ({plant.n},)")
+def _ordered(plant: MujocoPlant, q: FloatArray) -> list[float]:
+    """Joint positions in MuJoCo's order."""
     ordered = np.zeros(plant.n)
     ordered[[plant.model.joint(name).qposadr[0] for name in plant.joints]] = q
     return [float(value) for value in ordered]

@@ -74,43 +74,30 @@ class Noise(Strict):
 
 
 class PlantOptions(Strict):
-    """How the plant departs from the robot's nominal description, and how it is integrated.
+    """How the plant departs from the robot's nominal description, and how it is integrated."""
 
-    Args:
-        ee_link: Link whose frame is the end effector; the last link of the description by default.
-        integrator: MuJoCo's; `rk4` is the default for its accuracy (docs/simulation.md has the comparison).
-        substeps: Integration steps per control step.
-        contacts: Keep collision geometry and let bodies collide.
-        gravity: In the world frame [m/s²].
-        payloads: Bodies fixed to links.
-        inertia: Links whose true inertia is another than the description says.
-        friction: Replaces the friction of the description; None keeps it.
-        rotors: Reflected rotor inertias instead of those of the robot file [kg·m² or kg]; None keeps these.
-        rotor_inertia: What the rotors have beyond that [kg·m² or kg].
-        noise: On the measurements.
-        velocity: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of
-            measured positions through a first-order low-pass.
-        velocity_cutoff: Of that low-pass [Hz].
-        torque_delay: Dead time between command and effect [s], a whole number of integration steps.
-        torque_lag: Time constant T of each drive [s]: T dτ/dt = τ_commanded − τ, a torque bandwidth of 1/(2πT) Hz.
-        faults: Of motors and sensors, and wrenches from outside, each in a window of time.
-    """
-
-    ee_link: str | None = None
+    ee_link: str | None = None  #: Link whose frame is the end effector; the last link of the description by default.
+    #: MuJoCo's; `rk4` is the default for its accuracy (docs/simulation.md has the comparison).
     integrator: Literal["euler", "implicit", "implicitfast", "rk4"] = "rk4"
-    substeps: Annotated[int, Field(ge=1, le=1000)] = 1
-    contacts: bool = False
-    gravity: Vector3 = (0.0, 0.0, -9.81)
-    payloads: tuple[Payload, ...] = ()
+    substeps: Annotated[int, Field(ge=1, le=1000)] = 1  #: Integration steps per control step.
+    contacts: bool = False  #: Keep collision geometry and let bodies collide.
+    gravity: Vector3 = (0.0, 0.0, -9.81)  #: In the world frame [m/s²].
+    payloads: tuple[Payload, ...] = ()  #: Bodies fixed to links.
+    #: Links whose true inertia is another than the description says.
     inertia: dict[str, Body] = Field(default_factory=dict)
-    friction: Friction | None = None
+    friction: Friction | None = None  #: Replaces the friction of the description; None keeps it.
+    #: Reflected rotor inertias instead of those of the robot file [kg·m² or kg]; None keeps these.
     rotors: PerJoint | None = None
-    rotor_inertia: PerJoint = 0.0
-    noise: Noise = Noise()
+    rotor_inertia: PerJoint = 0.0  #: What the rotors have beyond that [kg·m² or kg].
+    noise: Noise = Noise()  #: On the measurements.
+    #: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of measured
+    #: positions through a first-order low-pass.
     velocity: VelocitySource = "exact"
-    velocity_cutoff: Positive = 100.0
-    torque_delay: NonNegative = 0.0
+    velocity_cutoff: Positive = 100.0  #: Of that low-pass [Hz].
+    torque_delay: NonNegative = 0.0  #: Dead time between command and effect [s], a whole number of integration steps.
+    #: Time constant T of each drive [s]: T dτ/dt = τ_commanded − τ, a torque bandwidth of 1/(2πT) Hz.
     torque_lag: PerJoint = 0.0
+    #: Of motors and sensors, and wrenches from outside, each in a window of time.
     faults: tuple[FaultOptions, ...] = ()
 
     @model_validator(mode="after")

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thunder_controllers.fields import per_joint
+from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.host import Controller, Law, Library, Limits, Note, OptionInfo, Options, option_list
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import check_reference
@@ -29,8 +28,6 @@ from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers.urdf import urdf_text
 
-FloatArray = NDArray[np.float64]
-
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
 
@@ -40,33 +37,19 @@ MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": 
 
 @dataclass
 class Setup:
-    """Everything a run needs, the host active and the plant at its start.
+    """Everything a run needs, the host active and the plant at its start."""
 
-    Attributes:
-        library: The compiled robot.
-        plant: The true robot.
-        host: The controller, active.
-        reference: What to follow.
-        samples: Its value at every step, shape (N, 24) or (N, 3·n), C-contiguous.
-        adapted_links: Names, in the order of the estimates; empty if the law has none.
-        period: Of the control [s].
-        measurements: What the law measures beside joint states, and what reads it from the plant.
-        model: The controller's robot.
-        robot: Its file, or its name where it comes from none.
-        notes: Lines of what the check of the reference and the host noticed.
-    """
-
-    library: Library
-    plant: Plant
-    host: Controller
-    reference: Reference
-    samples: FloatArray
-    adapted_links: tuple[str, ...]
-    period: float
+    library: Library  #: The compiled robot.
+    plant: Plant  #: The true robot.
+    host: Controller  #: The controller, active.
+    reference: Reference  #: What to follow.
+    samples: FloatArray  #: Its value at every step, shape (N, 24) or (N, 3·n), C-contiguous.
+    adapted_links: tuple[str, ...]  #: Names, in the order of the estimates; empty if the law has none.
+    period: float  #: Of the control [s].
+    #: What the law measures beside joint states, and what reads it from the plant.
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
-    model: RobotModel
-    robot: Path
-    notes: tuple[Note, ...]
+    model: RobotModel  #: The controller's robot.
+    notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
 
 
 def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
@@ -145,7 +128,7 @@ def prepare(
     host.configure(
         library,
         law=config.law.name,
-        gains={name: _gain(value) for name, value in config.law.gains.items()},
+        gains=config.law.gains,
         initial_state=_initial_state(library, config, links),
         options=options,
     )
@@ -156,8 +139,7 @@ def prepare(
     host.activate(q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
     notes += host.notes
-    file = Path(config.robot)
-    return Setup(library, plant, host, reference, samples, links, period, measurements, model, file, tuple(notes))
+    return Setup(library, plant, host, reference, samples, links, period, measurements, model, tuple(notes))
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
@@ -305,7 +287,3 @@ def _host_options(config: RunConfig, n: int, where: str) -> Options:
         return given
 
     return Options(nominal_dt=1.0 / config.rate, **{option.name: value(option) for option in option_list()})
-
-
-def _gain(value: float | tuple[float, ...]) -> float | FloatArray:
-    return np.array(value) if isinstance(value, tuple) else value

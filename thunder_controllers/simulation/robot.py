@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import read_spec
@@ -18,37 +19,24 @@ from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
 
-FloatArray = NDArray[np.float64]
-
 LARGEST_EFFORT = 1e6
 """Far above what any arm can do [N·m or N]; after very large ones MuJoCo starts the arm anew where its file says."""
 
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """What the simulated robot is.
+    """What the simulated robot is."""
 
-    Args:
-        urdf: The URDF or xacro file.
-        reading: Options of its reader, as `urdf_text` takes them.
-        joints: Names in the order of messages; empty: the order of the description.
-        period: Of states and commands [s].
-        plant: Departures from the description, and integration.
-        seed: Of the measurement noise.
-        gravity_compensation: The robot adds the gravity torque of its description to every command.
-        q_start: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
-        has_brakes: Hold the arm before the first command and after `engage_brakes`.
-    """
-
-    urdf: Path
-    reading: Mapping[str, Any]
-    joints: tuple[str, ...]
-    period: float
-    plant: PlantOptions
-    seed: int = 0
-    gravity_compensation: bool = False
+    urdf: Path  #: The URDF or xacro file.
+    reading: Mapping[str, Any]  #: Options of its reader, as `urdf_text` takes them.
+    joints: tuple[str, ...]  #: Names in the order of messages; empty: the order of the description.
+    period: float  #: Of states and commands [s].
+    plant: PlantOptions  #: Departures from the description, and integration.
+    seed: int = 0  #: Of the measurement noise.
+    gravity_compensation: bool = False  #: The robot adds the gravity torque of its description to every command.
+    #: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
     q_start: tuple[float, ...] = ()
-    has_brakes: bool = True
+    has_brakes: bool = True  #: Hold the arm before the first command and after `engage_brakes`.
 
 
 class SimulatedRobot:
@@ -63,7 +51,7 @@ class SimulatedRobot:
 
     def __init__(self, options: RobotOptions) -> None:
         urdf, where = urdf_text(options.urdf, options.reading), str(options.urdf)
-        self.joints = options.joints or joint_names(urdf, where)
+        self.joints = options.joints or tuple(joint.name for joint in read_spec(urdf, where).joints)
         rotors = described_rotors(urdf, where)
         self.options = options
         self.plant = MujocoPlant(
@@ -81,18 +69,14 @@ class SimulatedRobot:
         self.steps = 0
         """Periods since the start, whether the arm moved or was held: the clock of the simulation."""
         self._command = np.zeros(self.n)
-        self._payload: Payload | None = None
+        self.payload: Payload | None = None
+        """What was attached by `attach`, if anything."""
         self.is_held = options.has_brakes
         self.plant.reset(self.q_start)
 
     def _start_position(self) -> FloatArray:
-        given = self.options.q_start
-        if given:
-            if len(given) != self.n or not np.isfinite(given).all():
-                raise DimensionError(
-                    f"{len(given)} values, or not finite", where="q_start", valid=f"{self.n} finite ones, or none"
-                )
-            return np.array(given, dtype=float)
+        if self.options.q_start:
+            return self.plant.checked(self.options.q_start, "q_start")
         model = self.plant.model
         joints = [model.joint(name).id for name in self.joints]
         ranges, limited = model.jnt_range[joints], model.jnt_limited[joints].astype(bool)
@@ -103,11 +87,6 @@ class SimulatedRobot:
     def time_ns(self) -> int:
         """Simulated time [ns], a whole number of periods."""
         return round(self.steps * self.options.period * 1e9)
-
-    @property
-    def payload(self) -> Payload | None:
-        """What was attached by `attach`, if anything."""
-        return self._payload
 
     def measure(self, q: FloatArray, qd: FloatArray, effort: FloatArray) -> None:
         """Write what the sensors say, and the command that acts, into arrays of shape (n,) each."""
@@ -157,7 +136,7 @@ class SimulatedRobot:
     def reset(self) -> None:
         """Put the arm back to its start, without payload, at rest, held if it has brakes; time goes on."""
         self.plant.reset(self.q_start)
-        self._payload = None
+        self.payload = None
         self._command[:] = 0.0
         self.is_held = self.options.has_brakes
 
@@ -168,10 +147,10 @@ class SimulatedRobot:
             ScenarioError: if there is one already.
             NameNotFoundError: if there is no such link.
         """
-        if self._payload is not None:
-            raise ScenarioError(f"a payload of {self._payload.mass:g} kg is attached", valid="detach it first")
+        if self.payload is not None:
+            raise ScenarioError(f"a payload of {self.payload.mass:g} kg is attached", valid="detach it first")
         self.plant.attach(payload)
-        self._payload = payload
+        self.payload = payload
         self._refresh_brakes()
 
     def detach(self) -> None:
@@ -180,10 +159,10 @@ class SimulatedRobot:
         Raises:
             ScenarioError: if there is none.
         """
-        if self._payload is None:
+        if self.payload is None:
             raise ScenarioError("no payload is attached", valid="attach one first")
         self.plant.detach()
-        self._payload = None
+        self.payload = None
         self._refresh_brakes()
 
     def _refresh_brakes(self) -> None:
@@ -202,8 +181,3 @@ def described_rotors(urdf: str, where: str) -> dict[str, float]:
         return {}
     joints = parse_urdf(urdf, where).joints.values()
     return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}
-
-
-def joint_names(urdf: str, where: str) -> tuple[str, ...]:
-    """Names of the moving joints in the order of the description."""
-    return tuple(joint.name for joint in read_spec(urdf, where).joints)

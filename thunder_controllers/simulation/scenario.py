@@ -167,7 +167,7 @@ class ScenarioFile(RunConfig):
     def _names_differ(self) -> ScenarioFile:
         names = [run.name for run in self.runs]
         if len(set(names)) != len(names):
-            raise ValueError(f"two runs share a name: {', '.join(names)}")
+            raise ValueError(f"two runs share a name: {', '.join(names)} (valid: names that differ)")
         return self
 
 
@@ -182,30 +182,18 @@ class Run:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A checked scenario.
+    """A checked scenario."""
 
-    Attributes:
-        path: Its file; other paths in it are relative to that file's folder.
-        name: Of the scenario.
-        description: What it shows.
-        runs: At least one, with different names.
-        text: The file's text.
-    """
-
-    path: Path
-    name: str
-    description: str
-    runs: tuple[Run, ...]
-    text: str
+    path: Path  #: Its file; other paths in it are relative to that file's folder.
+    name: str  #: Of the scenario.
+    description: str  #: What it shows.
+    runs: tuple[Run, ...]  #: At least one, with different names.
+    text: str  #: The file's text.
 
     @property
     def hash(self) -> str:
         """SHA-256 of the text, hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
-
-    def resolve(self, relative: str) -> Path:
-        """Locate a file that the scenario names."""
-        return (self.path.parent / relative).resolve()
 
     def load_model(self, file: str, config: RunConfig) -> RobotModel:
         """Read a robot file under the options of a run.
@@ -246,11 +234,6 @@ def load_scenario(
     return Scenario(path, whole.name, whole.description, runs, text)
 
 
-def check_config(data: Mapping[str, Any], source: str) -> RunConfig:
-    """Check a run's configuration that comes from no file; as `check_keys`."""
-    return check_keys(RunConfig, data, source)
-
-
 def check_keys(kind: type[Section], data: Mapping[str, Any], source: str) -> Section:
     """Check keys and values that come from no file, or whose lines are not known.
 
@@ -273,9 +256,9 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
-        alike = isinstance(below, Mapping) and isinstance(value, Mapping)
-        if alike and value.get("type", below.get("type")) == below.get("type"):  # type: ignore[union-attr]
-            value = merged(below, value)  # type: ignore[arg-type]
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            kind = below.get("type")
+            value = merged(below, value) if value.get("type", kind) == kind else value
         result[key] = value
     return result
 
@@ -299,17 +282,11 @@ def _types(location: KeyPath) -> str:
 
 @dataclass(frozen=True)
 class _Paths:
-    """What a scenario calls files and folders becomes absolute paths, once.
+    """What a scenario calls files and folders becomes absolute paths, once."""
 
-    Attributes:
-        folder: Of the scenario.
-        allowed: Folders in which those lie that it may have xacro files read, behind their links.
-        document: Says where a path stands.
-    """
-
-    folder: Path
-    allowed: Sequence[Path]
-    document: YamlDocument
+    folder: Path  #: Of the scenario.
+    allowed: Sequence[Path]  #: Folders in which those lie that it may have xacro files read, behind their links.
+    document: YamlDocument  #: Says where a path stands.
 
     def made_absolute(self, run: Run) -> Run:
         """The run with absolute paths, also of robots that are named; an error for a file that there is not."""

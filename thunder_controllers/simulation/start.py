@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.feasibility import random_postures
 from thunder_controllers.references.trajectories import POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import ScenarioError
@@ -16,7 +16,6 @@ from thunder_dynamics.errors import ScenarioError
 if TYPE_CHECKING:
     from thunder_controllers.host import Library
 
-FloatArray = NDArray[np.float64]
 
 POSE_TOLERANCE = 1e-6
 """A solution must be this close to the pose [m, rad]; most are found to the last digit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
         return None
     for note in setup.notes:
         if note.code == "feedback_margin":
-            return f"{note.partition(':')[0]}; `{gains_command(setup.robot, run.config)}` shows which gain is too high"
+            return f"{note.partition(':')[0]}; `{gains_command(run.config)}` shows which gain is too high"
         if note.code == "bounds_margin" and run.adaptation:
             return f"{note.partition(':')[0]}; {SLOWER}"
         if note.code in UNTOLD:
@@ -59,10 +58,10 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
     carried = [f"{p.mass:g} kg at {p.link}" for p in run.config.plant.payloads if p.time <= t < (p.until or np.inf)]
     if carried and not (run.adaptation and setup.adapted_links):
         return f"{listed(carried)} that no estimate follows: let the law adapt, or put it into the robot file"
-    return f"not in the notes; `{gains_command(setup.robot, run.config)}` shows the margin of the gains"
+    return f"not in the notes; `{gains_command(run.config)}` shows the margin of the gains"
 
 
-def gains_command(robot: Path, config: RunConfig) -> str:
+def gains_command(config: RunConfig) -> str:
     """The `thunder gains` of a run: its robot, law, options, gains, rate and delay."""
     reading = config.robot_options
     options = {
@@ -70,7 +69,7 @@ def gains_command(robot: Path, config: RunConfig) -> str:
         "--lock": reading.get("locked_joints", {}),
         "--xacro-arg": reading.get("xacro_args", {}),
     }
-    path = min(str(robot), os.path.relpath(robot), key=len)
+    path = min(config.robot, os.path.relpath(config.robot), key=len)
     words = ["thunder gains", path, f"--law {law_text(config.law.name, config.law.options)}"]
     words += [f"--ee-link {config.ee_link}"] if config.ee_link else []
     words += [f"--rate {config.rate:g}"] if config.rate != 1000.0 else []

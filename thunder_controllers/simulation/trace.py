@@ -12,12 +12,12 @@ from typing import IO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.references.trajectories import POSITION
 from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.readers.source import open_regular
 
-FloatArray = NDArray[np.float64]
 Stored = TypeVar("Stored", bound="_Archive")
 
 BY_STEP = (
@@ -43,63 +43,39 @@ class _Archive:
 
 @dataclass
 class Trace(_Archive):
-    """Rows k = 0 … N−1 at times t_k; the effort of row k acts from t_k to t_{k+1}.
+    """Rows k = 0 … N−1 at times t_k; the effort of row k acts from t_k to t_{k+1}."""
 
-    Attributes:
-        t: [s], (N,).
-        q: True joint positions [rad or m], (N, n).
-        qd: True joint velocities, (N, n).
-        q_measured: As the controller saw them, (N, n).
-        qd_measured: As the controller saw them, (N, n).
-        reference: Samples as in `trajectories`, (N, 24) or (N, 3·n).
-        effort: Commanded [N·m or N], (N, n).
-        position: True position of the end effector [m], world frame, (N, 3).
-        rotation: True rotation of the end effector, (N, 3, 3).
-        error: [p_d − p ; ½ Σ n×n_d], (N, 6), or q_d − q, (N, n), of the true plant.
-        state: Of the law, after the step, (N, states).
-        telemetry: Of the law's last step, (N, values).
-        telemetry_names: Name of the entry that each column of it belongs to, (values,).
-        estimates: Adapted parameters π̂ after the step, REG order, (N, links, 10).
-        truth: True parameters from the time of the same row of `truth_time` on, (E, links, 10).
-        truth_time: [s], (E,).
-        guards: Bits of the guards that acted, (N,).
-        guard_names: Name of each bit.
-        faults: Which faults of the plant were in force, (N, F).
-        fault_names: What each one is, and when, (F,).
-        adapted_links: Names of the links of `estimates`.
-        joint_names: In order.
-        joint_units: Of their positions, rad or m, (n,).
-        effort_limit: [N·m or N], (n,).
-        effort_rate_limit: Per second, (n,).
-        period: Of the reference [s]; NaN if it has none.
-    """
+    t: FloatArray  #: [s], (N,).
+    q: FloatArray  #: True joint positions [rad or m], (N, n).
+    qd: FloatArray  #: True joint velocities, (N, n).
+    q_measured: FloatArray  #: As the controller saw them, (N, n).
+    qd_measured: FloatArray  #: As the controller saw them, (N, n).
+    reference: FloatArray  #: Samples as in `trajectories`, (N, 24) or (N, 3·n).
+    effort: FloatArray  #: Commanded [N·m or N], (N, n).
+    position: FloatArray  #: True position of the end effector [m], world frame, (N, 3).
+    rotation: FloatArray  #: True rotation of the end effector, (N, 3, 3).
+    error: FloatArray  #: [p_d − p ; ½ Σ n×n_d], (N, 6), or q_d − q, (N, n), of the true plant.
+    state: FloatArray  #: Of the law, after the step, (N, states).
+    telemetry: FloatArray  #: Of the law's last step, (N, values).
+    telemetry_names: NDArray[np.str_]  #: Name of the entry that each column of it belongs to, (values,).
+    estimates: FloatArray  #: Adapted parameters π̂ after the step, REG order, (N, links, 10).
+    truth: FloatArray  #: True parameters from the time of the same row of `truth_time` on, (E, links, 10).
+    truth_time: FloatArray  #: [s], (E,).
+    guards: NDArray[np.uint32]  #: Bits of the guards that acted, (N,).
+    guard_names: NDArray[np.str_]  #: Name of each bit.
+    faults: NDArray[np.bool_]  #: Which faults of the plant were in force, (N, F).
+    fault_names: NDArray[np.str_]  #: What each one is, and when, (F,).
+    adapted_links: NDArray[np.str_]  #: Names of the links of `estimates`.
+    joint_names: NDArray[np.str_]  #: In order.
+    joint_units: NDArray[np.str_]  #: Of their positions, rad or m, (n,).
+    effort_limit: FloatArray  #: [N·m or N], (n,).
+    effort_rate_limit: FloatArray  #: Per second, (n,).
+    period: FloatArray  #: Of the reference [s]; NaN if it has none.
 
-    t: FloatArray
-    q: FloatArray
-    qd: FloatArray
-    q_measured: FloatArray
-    qd_measured: FloatArray
-    reference: FloatArray
-    effort: FloatArray
-    position: FloatArray
-    rotation: FloatArray
-    error: FloatArray
-    state: FloatArray
-    telemetry: FloatArray
-    telemetry_names: NDArray[np.str_]
-    estimates: FloatArray
-    truth: FloatArray
-    truth_time: FloatArray
-    guards: NDArray[np.uint32]
-    guard_names: NDArray[np.str_]
-    faults: NDArray[np.bool_]
-    fault_names: NDArray[np.str_]
-    adapted_links: NDArray[np.str_]
-    joint_names: NDArray[np.str_]
-    joint_units: NDArray[np.str_]
-    effort_limit: FloatArray
-    effort_rate_limit: FloatArray
-    period: FloatArray
+    @property
+    def step(self) -> float:
+        """Time between two rows [s]; 1 if there is one alone."""
+        return float(self.t[1] - self.t[0]) if len(self.t) > 1 else 1.0
 
     @property
     def is_cartesian(self) -> bool:
@@ -184,21 +160,13 @@ def _numbered(names: NDArray[np.str_]) -> list[str]:
 
 @dataclass(frozen=True)
 class Frames(_Archive):
-    """Where the frames of the controller's robot are at the true joint positions, at some of the steps of a trace.
+    """Where the frames of the controller's robot are at the true joint positions, at some of the steps of a trace."""
 
-    Attributes:
-        t: [s], (K,).
-        names: `base`, the links, and `ee`, (F,).
-        parents: Index of the frame that each one is joined to; −1 for the base, (F,).
-        position: Of their origins [m], world frame, (K, F, 3).
-        rotation: World frame, (K, F, 3, 3).
-    """
-
-    t: FloatArray
-    names: NDArray[np.str_]
-    parents: NDArray[np.int64]
-    position: NDArray[np.float32]
-    rotation: NDArray[np.float32]
+    t: FloatArray  #: [s], (K,).
+    names: NDArray[np.str_]  #: `base`, the links, and `ee`, (F,).
+    parents: NDArray[np.int64]  #: Index of the frame that each one is joined to; −1 for the base, (F,).
+    position: NDArray[np.float32]  #: Of their origins [m], world frame, (K, F, 3).
+    rotation: NDArray[np.float32]  #: World frame, (K, F, 3, 3).
 
 
 @dataclass(frozen=True)

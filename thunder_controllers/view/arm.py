@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.trajectories import POSITION
 from thunder_controllers.simulation.experiment import RunResult
 from thunder_controllers.simulation.metrics import error_norms
 from thunder_controllers.simulation.trace import Frames, Trace
 
-FloatArray = NDArray[np.float64]
-
 COLOURS = ("#d1495b", "#1f6f8b", "#edae49", "#3c7a57", "#7b5ea7", "#8c6d46", "#555555")
 """One per run or joint; told apart by lightness as well as by hue."""
+
+GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (20, 20, 20)
+"""Of joints, of what is carried, and of desired paths."""
 
 THICKNESS = 0.045
 """Radius of a link over the reach of the arm."""
@@ -33,46 +34,28 @@ PERIOD = 1.0 / 30.0
 
 @dataclass(frozen=True)
 class Carried:
-    """A body that a link carries for a while, drawn as a ball about its centre of mass.
+    """A body that a link carries for a while, drawn as a ball about its centre of mass."""
 
-    Attributes:
-        frame: Index of the link's frame.
-        start: [s].
-        end: [s].
-        com: In the link's frame [m], (3,).
-        radius: [m].
-    """
-
-    frame: int
-    start: float
-    end: float
-    com: FloatArray
-    radius: float
+    frame: int  #: Index of the link's frame.
+    start: float  #: [s].
+    end: float  #: [s].
+    com: FloatArray  #: In the link's frame [m], (3,).
+    radius: float  #: [m].
 
 
 @dataclass(frozen=True)
 class Arm:
-    """The arm of one run over time.
+    """The arm of one run over time."""
 
-    Attributes:
-        name: Of the run.
-        frames: Where its frames are.
-        carried: What it picks up.
-        path: Of the end effector [m], (N, 3), at `times`.
-        desired: The same of the reference; none for laws that follow joints.
-        times: [s], (N,).
-        errors: What `error_norms` says in mm and mrad, by name, at the times of the frames.
-        reach: Largest distance between origins of frames [m], or a centimetre.
-    """
-
-    name: str
-    frames: Frames
-    carried: tuple[Carried, ...]
-    path: FloatArray
-    desired: FloatArray | None
-    times: FloatArray
+    name: str  #: Of the run.
+    frames: Frames  #: Where its frames are.
+    carried: tuple[Carried, ...]  #: What it picks up.
+    path: FloatArray  #: Of the end effector [m], (N, 3), at `times`.
+    desired: FloatArray | None  #: The same of the reference; none for laws that follow joints.
+    times: FloatArray  #: [s], (N,).
+    #: What `error_norms` says in mm and mrad, by name, at the times of the frames.
     errors: dict[str, tuple[str, FloatArray]]
-    reach: float
+    reach: float  #: Largest distance between origins of frames [m], or a centimetre.
 
     @classmethod
     def of(cls, name: str, trace: Trace, frames: Frames) -> Arm:

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.trajectories import POSITION
 from thunder_controllers.simulation.experiment import find_frames
 from thunder_controllers.simulation.preparation import Setup
 from thunder_controllers.simulation.scenario import Run
 from thunder_controllers.simulation.trace import Trace
-from thunder_controllers.view.arm import COLOURS, PERIOD, Arm, rgb, thinned
+from thunder_controllers.view.arm import BLACK, COLOURS, GOLD, GREY, PERIOD, Arm, rgb, thinned
 from thunder_dynamics.errors import MissingLibraryError
-
-FloatArray = NDArray[np.float64]
 
 HOST = "127.0.0.1"
 """The only address that is listened at."""
@@ -36,8 +35,6 @@ PATH_POINTS = 500
 
 PATH_WIDTH = 0.004
 """[m]."""
-
-GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (20, 20, 20)
 
 Painted = tuple[Arm, str]
 """An arm and its colour."""

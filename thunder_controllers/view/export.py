@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import about_com, estimate_topics
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.trace import Frames, Trace, write_atomically
 from thunder_dynamics.errors import MissingLibraryError
-
-FloatArray = NDArray[np.float64]
 
 CONTROLLER = "/adaptive_controller"
 """What the topics of a controller begin with, as those of the nodes do."""
@@ -103,8 +102,7 @@ class _Messages:
 
     def streams(self, trace: Trace, frames: Frames) -> list[Stamped]:
         """All topics of a run."""
-        period = float(trace.t[1] - trace.t[0]) if len(trace.t) > 1 else 1.0
-        seldom = np.arange(0, len(trace.t), max(round(1.0 / (MONITOR_RATE * period)), 1))
+        seldom = np.arange(0, len(trace.t), max(round(1.0 / (MONITOR_RATE * trace.step)), 1))
         errors = self.pose_errors(trace, seldom) if trace.is_cartesian else self.joint_errors(trace, seldom)
         return [self.joint_states(trace), errors, self.estimates(trace, seldom), self.transforms(frames)]
 

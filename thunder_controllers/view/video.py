@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from thunder_controllers.view.arm import COLOURS, Arm, rgb, thinned
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.view.arm import BLACK, COLOURS, GOLD, GREY, Arm, rgb, thinned
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
 
 Picture = NDArray[np.uint8]
-FloatArray = NDArray[np.float64]
 
 WORLD = """
 <mujoco>
@@ -58,8 +58,6 @@ PATH_POINTS = 150
 
 PATH_WIDTH = 2.0
 """[pixels]."""
-
-GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (26, 26, 26)
 
 CONTEXTS = ("egl", "osmesa")
 """What draws without a display, in the order in which it is tried; MUJOCO_GL names another."""

@@ -87,7 +87,7 @@ def test_the_status_has_what_tells_a_slow_machine(simulation: SimulationNode, pr
     [
         ({"urdf": ""}, "parameter urdf: no description"),
         ({"urdf": "/nowhere/arm.urdf"}, "no such file"),
-        ({"q_start": [0.0] * 6}, "q_start: 6 values"),
+        ({"q_start": [0.0] * 6}, "q_start has shape (6,)"),
         ({"mode": "fast"}, "realtime, lockstep"),
         ({"rate": -1.0}, "rate"),
         ({"torque_delay": 0.00151}, "torque_delay"),
@@ -104,7 +104,10 @@ def test_a_bad_parameter_is_refused_with_the_reason(probe: Probe, parameters: di
 
 @pytest.mark.parametrize(
     ("parameters", "reason"),
-    [({"q_start": [0.0] * 6}, "q_start: 6 values"), ({"bringup": True, "library": "/no/such"}, "cannot be brought up")],
+    [
+        ({"q_start": [0.0] * 6}, "q_start has shape (6,)"),
+        ({"bringup": True, "library": "/no/such"}, "cannot be brought up"),
+    ],
 )
 def test_a_process_that_cannot_start_ends_with_the_reason_and_leaves_nothing(
     start_node: Callable[..., NodeProcess], parameters: dict[str, Any], reason: str

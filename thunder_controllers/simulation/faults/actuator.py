@@ -6,13 +6,10 @@ from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from thunder_controllers.fields import Finite, NonNegative, Positive
+from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive
 from thunder_controllers.simulation.faults.fault import JointFault
-
-FloatArray = NDArray[np.float64]
 
 
 class MotorFault(JointFault):

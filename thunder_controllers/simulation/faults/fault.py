@@ -11,8 +11,6 @@ from pydantic import model_validator
 
 from thunder_controllers.fields import NonNegative, Positive, Strict
 
-FloatArray = NDArray[np.float64]
-
 
 class Fault(Strict):
     """In force from `start` on and until just before `end` [s]; None: for the rest of the run."""
@@ -42,11 +40,6 @@ class Fault(Strict):
         """Whether it acts at `time` [s], a number or an array; `slack` [s] forgives the rounding of sums of steps."""
         end = np.inf if self.end is None else self.end
         return (time >= self.start - slack) & (time < end - slack)
-
-    def overlaps(self, other: Fault) -> bool:
-        """Whether both are in force at some time."""
-        first, second = sorted((self, other), key=lambda fault: fault.start)
-        return first.end is None or second.start < first.end
 
 
 class JointFault(Fault):
@@ -78,4 +71,6 @@ class JointFault(Fault):
         """Whether both say what one joint does at one time: the same type twice, or an exclusive one beside another."""
         shares_joint = not self.joints or not other.joints or bool({*self.joints} & {*other.joints})
         decides = self.type == other.type or self.is_exclusive or other.is_exclusive
-        return shares_joint and self.room == other.room and decides and self.overlaps(other)
+        first, second = sorted((self, other), key=lambda fault: fault.start)
+        overlap = first.end is None or second.start < first.end
+        return shares_joint and self.room == other.room and decides and overlap

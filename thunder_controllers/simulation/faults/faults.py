@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.actuator import (
     Bias,
     Block,
@@ -31,8 +32,6 @@ from thunder_controllers.simulation.faults.sensor import (
 )
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_dynamics.errors import ScenarioError, nearest
-
-FloatArray = NDArray[np.float64]
 
 FaultOptions = Annotated[
     Block | Loss | Bias | Freeze | Saturation | EffortNoise | Dropout | RepeatedSamples | LateSamples | Wrench,

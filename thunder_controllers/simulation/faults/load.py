@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.wrench import Wrench
-
-FloatArray = NDArray[np.float64]
 
 CORRECTIONS = 30
 """At most; one is exact but where dry friction of other joints, contacts or joint limits answer the block."""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.fault import JointFault
 
-FloatArray = NDArray[np.float64]
 Probability = Annotated[float, Field(strict=True, gt=0.0, le=1.0)]
 
 MAX_LATE = 10_000
@@ -33,7 +33,6 @@ class SensorFault(JointFault):
 
     room: ClassVar[str] = "sensor"
     is_exclusive: ClassVar[bool] = True
-    memory: ClassVar[int] = 0
 
     @abstractmethod
     def report(self, sensed: Sequence[Sample], last: Sample, rng: np.random.Generator) -> Sample | None:

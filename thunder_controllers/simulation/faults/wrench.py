@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from thunder_controllers.fields import Finite, Vector3
-from thunder_controllers.simulation.faults.fault import Fault, FloatArray
+from thunder_controllers.fields import Finite, FloatArray, Vector3
+from thunder_controllers.simulation.faults.fault import Fault
 
 Point = tuple[Finite, Finite]
 

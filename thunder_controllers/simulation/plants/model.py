@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thunder_controllers.fields import per_joint
+from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.host import Library
 from thunder_controllers.simulation.faults.wrench import Wrench
-from thunder_controllers.simulation.options import Friction, Payload, PlantOptions
+from thunder_controllers.simulation.options import Friction, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.model import Link, RobotModel
-
-FloatArray = NDArray[np.float64]
 
 RK4 = ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0))
 """Per stage: where in the step it looks, and its weight, in sixths."""
@@ -31,17 +28,9 @@ class ModelPlant(Plant):
     M is regular, which MuJoCo refuses. Nothing collides and joints have no stops; effort limits saturate the motors.
 
     Args:
-        model: The true robot, rigid joints only.
-        joints: Names of the joints in the controller's order, which must be the model's.
-        period: Of the controller [s].
-        options: Departures from the model; gravity is that of the options, not that of the model.
-        seed: Of the measurement noise.
-        gravity_compensated: The robot adds the gravity torque of its model to every command.
-        where: Named in errors.
+        model: The true robot: rigid joints in the controller's order; gravity is that of the options, not of the model.
 
     Raises:
-        ScenarioError: if the model has other joints, or an option asks for what only MuJoCo does.
-        NameNotFoundError: if an option names a link that is not there.
         BuildError: if the model's library cannot be compiled.
     """
 
@@ -56,22 +45,21 @@ class ModelPlant(Plant):
         gravity_compensated: bool = False,
         where: str = "plant",
     ) -> None:
-        super().__init__(joints, period, options or PlantOptions(), seed, where)
+        options = options or PlantOptions()
+        super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
         self._check(model)
         self.robot = _true_model(model, self.options, where)
         self.ee_link = self.options.ee_link or model.link_names[model.ee_link]
         named = [self.ee_link, *self.options.inertia, *(payload.link for payload in self.options.payloads)]
         named += [fault.link for fault in self.options.faults if isinstance(fault, Wrench)]
-        self._index = {link: model.index_of(link) for link in (*model.link_names, *named)}
+        for link in named:
+            model.index_of(link)
         self._described = np.array(model.parameters("par_DYN"))
-        self._own = self._described.copy()
-        for link, body in self.options.inertia.items():
-            self._dyn_of(self._own, link)[:] = body.to_inertia().dyn
-        self._dyn = self._own.copy()
+        self._dyn = self._described.copy()
+        self._set_bodies({link: body.to_inertia() for link, body in self.options.inertia.items()})
         self._rotors = np.diag(self._rotor_inertias(model.rotor_inertias))
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
-        self._gravity_compensated = gravity_compensated
         self._state_vector = np.zeros((2, self.n))
         self._steps = 0
         self.reset(np.zeros(self.n))
@@ -97,7 +85,7 @@ class ModelPlant(Plant):
         self._friction: Callable[[FloatArray], FloatArray] | None = (
             partial(self._library.evaluate, "dl") if has_friction else None
         )
-        frame = f"T_0_{self._index[self.ee_link] + 1}" if self.options.ee_link else "T_0_ee"
+        frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
         self._ee = partial(self._library.evaluate, frame)
 
     def _function(self, name: str) -> Callable[..., FloatArray]:
@@ -107,9 +95,9 @@ class ModelPlant(Plant):
             return evaluate
         return lambda *arguments: np.asarray(evaluate(*arguments[:-1]))
 
-    def _dyn_of(self, parameters: FloatArray, link: str) -> FloatArray:
-        index = self._index[link]
-        return parameters[N_PARAMETERS * index : N_PARAMETERS * (index + 1)]
+    def _dyn_of(self, link: str) -> FloatArray:
+        index = self.robot.index_of(link)
+        return self._dyn[N_PARAMETERS * index : N_PARAMETERS * (index + 1)]
 
     @property
     def time(self) -> float:
@@ -127,20 +115,16 @@ class ModelPlant(Plant):
     def _stop(self) -> None:
         self._state_vector[1] = 0.0
 
-    def attach(self, payload: Payload) -> None:
-        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
-        self.robot.index_of(payload.link)
-        self._dyn_of(self._dyn, payload.link)[:] = (self.true_inertia(payload.link) + payload.to_inertia()).dyn
-        self.payload_changes += 1
+    def _body(self, link: str) -> Inertia:
+        return Inertia.from_dyn(self._dyn_of(link))
 
-    def detach(self) -> None:
-        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
-        self._dyn[:] = self._own
+    def _set_bodies(self, inertias: Mapping[str, Inertia]) -> None:
+        for link, inertia in inertias.items():
+            self._dyn_of(link)[:] = inertia.dyn
 
     def true_inertia(self, link: str) -> Inertia:
         """Inertia of a link now, with all that is fixed to it, in the link frame."""
-        self.robot.index_of(link)
-        return Inertia.from_dyn(self._dyn_of(self._dyn, link))
+        return self._body(link)
 
     def true_friction(self) -> FloatArray:
         """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
@@ -167,10 +151,7 @@ class ModelPlant(Plant):
 
     def jacobian(self, link: str, q: FloatArray) -> FloatArray:
         """J of the origin of a link's frame, linear part first, world axes, shape (6, n), at any position."""
-        return np.asarray(self._library.evaluate(f"J_{self._index[link] + 1}", q))
-
-    def _motor_effort(self, effort: FloatArray) -> FloatArray:
-        return effort + self._G(self._state_vector[0], self._described) if self._gravity_compensated else effort
+        return np.asarray(self._library.evaluate(f"J_{self.robot.index_of(link) + 1}", q))
 
     def _mechanics(self) -> _Mechanics:
         q, qd = self._state_vector.copy()
@@ -191,16 +172,11 @@ class ModelPlant(Plant):
             state += h / 6.0 * change
             self._steps += 1
 
-    def holding_effort(self) -> FloatArray:
-        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
-        q = self._state_vector[0]
-        held = np.array(self._G(q, self._dyn))
-        return held - self._G(q, self._described) if self._gravity_compensated else held
+    def _gravity(self) -> FloatArray:
+        return np.array(self._G(self._state_vector[0], self._dyn))
 
-    def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
-        T = self._ee(q)
-        return T[:3, 3], T[:3, :3]
+    def _described_gravity(self) -> FloatArray:
+        return np.array(self._G(self._state_vector[0], self._described))
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from thunder_controllers.fields import per_joint
+from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.wrench import Wrench
-from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (
-    INTEGRATORS,
     body_inertia,
     body_named,
     build_spec,
     compile_spec,
+    gravity_effort,
     link_inertia,
     set_inertia,
 )
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
-
-FloatArray = NDArray[np.float64]
 
 
 class MujocoPlant(Plant):
@@ -34,18 +32,8 @@ class MujocoPlant(Plant):
     Effort limits of the description saturate the motors.
 
     Args:
-        urdf: The description (expand xacro first).
-        joints: Names of the joints in the controller's order; the description has these and no other.
-        period: Of the controller [s].
-        options: Departures from the description.
-        seed: Of the measurement noise.
-        gravity_compensated: The robot adds the gravity torque of its description to every command, as a Franka does.
+        urdf: The description (expand xacro first), of the controller's joints and no other.
         rotors: Reflected rotor inertias of the robot file, shape (n,) [kg·m² or kg]; 0 or NaN where it has none.
-        where: Named in errors.
-
-    Raises:
-        ScenarioError: if the description cannot be built, or an option does not fit it.
-        NameNotFoundError: if an option names a link that is not there.
     """
 
     def __init__(
@@ -60,12 +48,13 @@ class MujocoPlant(Plant):
         rotors: ArrayLike = 0.0,
         where: str = "plant",
     ) -> None:
-        super().__init__(joints, period, options or PlantOptions(), seed, where)
+        options = options or PlantOptions()
+        super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
         self._set_integration()
         for name, rotor in zip(self.joints, self._rotor_inertias(np.broadcast_to(rotors, self.n)), strict=True):
             self._spec.joint(name).armature = rotor
-        self._firmware = _Firmware(self._spec, self.joints, where) if gravity_compensated else None
+        self._described = compile_spec(self._spec.copy(), where) if gravity_compensated else None
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         body_named(self._spec, self.ee_link, f"{where}: ee_link")
         for link, body in self.options.inertia.items():
@@ -76,13 +65,12 @@ class MujocoPlant(Plant):
             if isinstance(fault, Wrench):
                 body_named(self._spec, fault.link, f"{where}: faults.{index}")
         self._bind(*compile_spec(self._spec, where))
-        self._own_inertia: dict[str, Inertia] = {}
         self.reset(np.zeros(self.n))
 
     def _set_integration(self) -> None:
         option = self._spec.option
         option.timestep = self.timestep
-        option.integrator = INTEGRATORS[self.options.integrator]
+        option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{self.options.integrator.upper()}")
         option.gravity = self.options.gravity
 
     def _bind(self, model: Any, data: Any) -> None:
@@ -111,27 +99,14 @@ class MujocoPlant(Plant):
     def _stop(self) -> None:
         self._qvel[:] = 0.0
 
-    def detach(self) -> None:
-        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
-        if self._own_inertia:
-            for link, inertia in self._own_inertia.items():
-                set_inertia(self._spec.body(link), inertia)
-            self._bind(*compile_spec(self._spec, self.where, (self.model, self.data)))
-            self._own_inertia = {}
+    def _body(self, link: str) -> Inertia:
+        body_named(self._spec, link, f"{self.where}: payload")
+        return body_inertia(self.model, self.model.body(link).id)
 
-    def attach(self, payload: Payload) -> None:
-        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
-        body = body_named(self._spec, payload.link, f"{self.where}: payload")
-        carried = body_inertia(self.model, self.model.body(payload.link).id)
-        self._own_inertia.setdefault(payload.link, carried)
-        set_inertia(body, carried + payload.to_inertia())
-        self.payload_changes += 1
+    def _set_bodies(self, inertias: Mapping[str, Inertia]) -> None:
+        for link, inertia in inertias.items():
+            set_inertia(self._spec.body(link), inertia)
         self._bind(*compile_spec(self._spec, self.where, (self.model, self.data)))
-
-    @property
-    def own_inertias(self) -> dict[str, Inertia]:
-        """Inertia without payload of each link that carries one, in the frame of the link."""
-        return dict(self._own_inertia)
 
     def copy_spec(self) -> Any:
         """Copy what the plant is compiled from; friction of the options is in the compiled model alone."""
@@ -150,9 +125,6 @@ class MujocoPlant(Plant):
         """Write the true state into `q` and `qd`, shape (n,) each."""
         self._qpos.take(self._order, out=q, mode="clip")  # clip: the default mode buffers `out`
         self._qvel.take(self._order, out=qd, mode="clip")
-
-    def _motor_effort(self, effort: FloatArray) -> FloatArray:
-        return effort if self._firmware is None else effort + self._firmware.gravity_effort(self.q)
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
@@ -175,21 +147,12 @@ class MujocoPlant(Plant):
         mujoco.mj_forward(self.model, data)
         return MujocoMechanics(self.model, data, self._order)
 
-    def holding_effort(self) -> FloatArray:
-        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
-        data = self._kinematics
-        data.qpos[:], data.qvel[:] = self._qpos, 0.0
-        mujoco.mj_forward(self.model, data)
-        effort = np.array(data.qfrc_bias[self._order])
-        return effort if self._firmware is None else effort - self._firmware.gravity_effort(self.q)
+    def _gravity(self) -> FloatArray:
+        return np.asarray(gravity_effort(self.model, self._kinematics, self._qpos)[self._order])
 
-    def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
-        data = self._kinematics
-        data.qpos[self._order] = q
-        mujoco.mj_kinematics(self.model, data)
-        body = data.body(self.ee_link)
-        return np.array(body.xpos), np.array(body.xmat).reshape(3, 3)
+    def _described_gravity(self) -> FloatArray:
+        assert self._described is not None
+        return np.asarray(gravity_effort(*self._described, self._qpos)[self._order])
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
@@ -202,20 +165,3 @@ class MujocoPlant(Plant):
             mujoco.mj_kinematics(self.model, data)
             positions[k], rotations[k] = xpos, xmat
         return positions, rotations.reshape(-1, 3, 3)
-
-
-class _Firmware:
-    """Gravity torque that the robot's own controller adds: of its description, not of what it really carries."""
-
-    def __init__(self, spec: Any, joints: Sequence[str], where: str) -> None:
-        self._model, self._data = compile_spec(spec.copy(), where)
-        self._order = np.array([self._model.joint(name).qposadr[0] for name in joints])
-        self._bias = np.empty(len(joints))
-
-    def gravity_effort(self, q: FloatArray) -> FloatArray:
-        """G(q), shape (n,)."""
-        self._data.qpos[self._order] = q
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_rne(self._model, self._data, 0, self._bias)
-        return np.array(self._bias[self._order])

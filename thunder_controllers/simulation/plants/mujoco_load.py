@@ -8,9 +8,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.faults import Faults
-
-FloatArray = NDArray[np.float64]
 
 
 class MujocoMechanics:

@@ -10,16 +10,10 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.fields import FloatArray
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.readers.urdf_elements import parse_xml
-
-INTEGRATORS = {
-    "euler": mujoco.mjtIntegrator.mjINT_EULER,
-    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
-    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
-    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
-}
 
 
 def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
@@ -123,6 +117,14 @@ def link_inertia(model: Any, body: int) -> Inertia:
             part = link_inertia(model, child)
             total = total + part.transformed(_rotation(model.body_quat[child]), model.body_pos[child])
     return total
+
+
+def gravity_effort(model: Any, data: Any, qpos: FloatArray) -> FloatArray:
+    """G(q) in MuJoCo's order of joints; `data` is overwritten."""
+    data.qpos[:], data.qvel[:] = qpos, 0.0
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    return np.array(data.qfrc_bias)
 
 
 def _rotation(quaternion: Any) -> Any:

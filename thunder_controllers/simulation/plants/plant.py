@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from thunder_controllers.fields import per_joint
+from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.inertia import Inertia
-
-FloatArray = NDArray[np.float64]
 
 DELAY_TOLERANCE = 1e-6
 """How far a delay may be from a whole number of integration steps, in steps."""
@@ -33,16 +31,27 @@ class Plant(ABC):
         period: Of the controller [s].
         options: Departures from the description.
         seed: Of the measurement noise.
+        gravity_compensated: The robot adds the gravity torque of its description to every command, as a Franka does.
         where: Named in errors.
 
     Raises:
-        ScenarioError: if an option does not fit the robot.
+        ScenarioError: if the robot cannot be made of its description, or an option does not fit it.
+        NameNotFoundError: if an option names a link that is not there.
     """
 
     ee_link: str
     """Link whose frame is the end effector."""
 
-    def __init__(self, joints: Sequence[str], period: float, options: PlantOptions, seed: int, where: str) -> None:
+    def __init__(
+        self,
+        joints: Sequence[str],
+        period: float,
+        options: PlantOptions,
+        *,
+        seed: int,
+        gravity_compensated: bool,
+        where: str,
+    ) -> None:
         self.options = options
         self.joints = tuple(joints)
         self.n = len(self.joints)
@@ -56,6 +65,8 @@ class Plant(ABC):
         self.faults = Faults(options.faults, joints, self.timestep, seed, where)
         self._pending: list[tuple[float, bool, Payload]] = []
         self._carried: list[Payload] = []
+        self._own: dict[str, Inertia] = {}
+        self._gravity_compensated = gravity_compensated
         self.effort = np.zeros(self.n)
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
@@ -103,7 +114,7 @@ class Plant(ABC):
         Raises:
             DimensionError: if an array has another shape than (n,) or is not finite.
         """
-        q, qd = self._checked(q, "q"), self._checked(np.zeros(self.n) if qd is None else qd, "qd")
+        q, qd = self.checked(q, "q"), self.checked(np.zeros(self.n) if qd is None else qd, "qd")
         self._pending, self._carried = _payload_changes(self.options.payloads), []
         self.detach()
         self._put(q, qd)
@@ -165,7 +176,35 @@ class Plant(ABC):
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         """What is asked of the motors: the command, and what the robot itself adds, shape (n,)."""
-        return effort
+        return effort + self._described_gravity() if self._gravity_compensated else effort
+
+    def holding_effort(self) -> FloatArray:
+        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
+        held = self._gravity()
+        return held - self._described_gravity() if self._gravity_compensated else held
+
+    def attach(self, payload: Payload) -> None:
+        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
+        carrier = self._body(payload.link)
+        self._own.setdefault(payload.link, carrier)
+        self._set_bodies({payload.link: carrier + payload.to_inertia()})
+        self.payload_changes += 1
+
+    def detach(self) -> None:
+        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
+        if self._own:
+            self._set_bodies(self._own)
+            self._own = {}
+
+    @property
+    def own_inertias(self) -> dict[str, Inertia]:
+        """Inertia without payload of each link that carries one, in the frame of the link."""
+        return dict(self._own)
+
+    def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
+        positions, rotations = self.poses(q[None])
+        return positions[0], rotations[0]
 
     def _change_payloads(self, time: float) -> None:
         """Attach and take off what is due, keeping the others."""
@@ -181,7 +220,12 @@ class Plant(ABC):
                 for other in self._carried:
                     self.attach(other)
 
-    def _checked(self, value: ArrayLike, name: str) -> FloatArray:
+    def checked(self, value: ArrayLike, name: str) -> FloatArray:
+        """A number for each joint, shape (n,).
+
+        Raises:
+            DimensionError: if it has another shape or is not finite.
+        """
         array = np.array(value, dtype=float)
         if array.shape != (self.n,) or not np.isfinite(array).all():
             raise DimensionError(
@@ -217,12 +261,20 @@ class Plant(ABC):
         """The dynamics at the present state."""
 
     @abstractmethod
-    def attach(self, payload: Payload) -> None:
-        """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
+    def _gravity(self) -> FloatArray:
+        """Gravity torque of the true robot where it is, (n,)."""
 
     @abstractmethod
-    def detach(self) -> None:
-        """Take all payloads off, keeping the state: the links that carried them get their own inertia back."""
+    def _described_gravity(self) -> FloatArray:
+        """That of its description, which knows of no payload, (n,)."""
+
+    @abstractmethod
+    def _body(self, link: str) -> Inertia:
+        """Inertia of the body of a link alone, in the link frame."""
+
+    @abstractmethod
+    def _set_bodies(self, inertias: Mapping[str, Inertia]) -> None:
+        """Give bodies of links other inertias, keeping the state."""
 
     @abstractmethod
     def true_inertia(self, link: str) -> Inertia:
@@ -231,14 +283,6 @@ class Plant(ABC):
     @abstractmethod
     def true_friction(self) -> FloatArray:
         """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
-
-    @abstractmethod
-    def holding_effort(self) -> FloatArray:
-        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
-
-    @abstractmethod
-    def pose(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
 
     @abstractmethod
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:

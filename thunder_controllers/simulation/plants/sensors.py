@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thunder_controllers.fields import per_joint
+from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.options import PlantOptions
-
-FloatArray = NDArray[np.float64]
 
 NOISE_BLOCK = 1024
 """Steps for which noise is drawn at once: one call of the generator costs as much as a thousand numbers."""
