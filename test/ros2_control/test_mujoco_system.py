@@ -222,6 +222,7 @@ def test_the_hardware_keeps_its_rules_in_the_hands_of_ros2_control(
     library = "thunder_mujoco_system hardware_interface::hardware_interface rclcpp::rclcpp"
     build = _configure(tmp_path, {SYSTEM_TEST: library}, "hardware_interface", "rclcpp")
     subprocess.run(["cmake", "--build", str(build), "--target", SYSTEM_TEST], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(build / "mujoco"), prepend=os.pathsep)  # not one that is installed
     command = [str(build / SYSTEM_TEST), str(tmp_path / "panda.urdf")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
