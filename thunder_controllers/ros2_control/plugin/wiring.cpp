@@ -53,16 +53,15 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
   const auto excitation = std::make_shared<thunder::Excitation>(configuration);
   const auto tracking = std::make_shared<thunder::TrackingError>(configuration);
   const auto outputs = std::make_shared<Outputs>(*node, configuration, parameters.base_frame);
-  publishing_ = node->create_wall_timer(
-      std::chrono::duration<double>(1.0 / parameters.publish_rate),
-      [session = session_, excitation, tracking, outputs,
-       watch = Watch{session_, listener, faults_, node->get_logger()}]() mutable {
-        const thunder::Snapshot snapshot = session->snapshot();
-        outputs->publish(snapshot);
-        excitation->add(snapshot);
-        tracking->add(snapshot);
-        watch.see(snapshot);
-      });
+  const auto watch = std::make_shared<Watch>(Watch{session_, listener, faults_, node->get_logger()});
+  const std::chrono::duration<double> period(1.0 / parameters.publish_rate);
+  publishing_ = node->create_wall_timer(period, [session = session_, excitation, tracking, outputs, watch] {
+    const thunder::Snapshot snapshot = session->snapshot();
+    outputs->publish(snapshot);
+    excitation->add(snapshot);
+    tracking->add(snapshot);
+    watch->see(snapshot);
+  });
   diagnostics_ = [session = session_, excitation, tracking, limit = parameters.tracking_error_limit,
                   period = options.nominal_dt, faults = faults_](thunder::Condition& condition) {
     condition.snapshot = session->snapshot();
