@@ -187,7 +187,8 @@ void parameters_are_read(hardware_interface::HardwareInfo info) {
   const auto plain = thunder_controllers::options_of(info);
   CHECK(plain.model == "a.xml" && plain.start.empty() && plain.brakes && !plain.gravity_compensation);
   CHECK(plain.joints.size() == 7 && plain.joints[3] == "panda_joint4");
-  info.hardware_parameters = {{"model", "a"}, {"q_start", " 0.1 -2 "}, {"brakes", "false"}, {"gravity_compensation", "True"}};
+  info.hardware_parameters = {
+      {"model", "a"}, {"q_start", " 0.1 -2 "}, {"brakes", "false"}, {"gravity_compensation", "True"}};
   const auto full = thunder_controllers::options_of(info);
   CHECK((full.start == std::vector<double>{0.1, -2.0}) && !full.brakes && full.gravity_compensation);
 }

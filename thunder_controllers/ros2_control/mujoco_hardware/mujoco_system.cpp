@@ -76,8 +76,8 @@ MujocoSystem::CallbackReturn MujocoSystem::on_error(const State& /*previous*/) {
 return_type MujocoSystem::prepare_command_mode_switch(const Names& start, const Names& stop) {
   const std::size_t commanded = commanded_after(start, stop);
   if (commanded == 0 || commanded == joints_.size()) return return_type::OK;
-  RCLCPP_ERROR(get_logger(), "switch of controllers: it would command %zu of %zu joints (valid: all, or none)", commanded,
-               joints_.size());
+  RCLCPP_ERROR(get_logger(), "switch of controllers: it would command %zu of %zu joints (valid: all, or none)",
+               commanded, joints_.size());
   return return_type::ERROR;
 }
 

@@ -25,8 +25,9 @@ struct JointState {
 
 /// A robot in MuJoCo, driven by joint efforts: the plant of the Python simulation, from the file it writes.
 ///
-/// Joints are in the order of PlantOptions::joints. The effort limits of the file saturate the motors. The brakes hold the
-/// arm from reset() to the first command and after idle(): it does not move at all, and its effort is the one that holds it.
+/// Joints are in the order of PlantOptions::joints. The effort limits of the file saturate the motors. The brakes hold
+/// the arm from reset() to the first command and after idle(): it does not move at all, and its effort is the one that
+/// holds it.
 ///
 /// Constructor and reset() allocate; the other methods do not: mj_step takes its memory from the arena of mjData, which
 /// is allocated here, as long as the model has no plugins and needs no more than one thread.
@@ -45,8 +46,8 @@ class MujocoPlant {
   /// There is no command: with brakes the joints stop where they are and stay there, without brakes zero effort acts.
   void idle() noexcept;
 
-  /// Let these efforts, one per joint, act from now on and release the brakes. False, and nothing changes, if one is not
-  /// finite or beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
+  /// Let these efforts, one per joint, act from now on and release the brakes. False, and nothing changes, if one is
+  /// not finite or beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
   bool command(const double* effort) noexcept;
 
   /// Integrate for this time [s], 0.1 s at most, unless the brakes hold the arm. It is rounded to whole time steps; what
@@ -54,8 +55,8 @@ class MujocoPlant {
   /// reset() helps.
   bool step(double time) noexcept;
 
-  /// The state now; its effort is what the motor applied during the last step: the command as far as the limits let it,
-  /// without what the robot adds to it.
+  /// The state now; its effort is what the motor applied during the last step: the command as far as the limits let
+  /// it, without what the robot adds to it.
   JointState state(std::size_t joint) const noexcept {
     return {data_->qpos[joints_[joint].position], data_->qvel[joints_[joint].velocity], applied_[joint]};
   }
