@@ -11,10 +11,8 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
-#include "effort_claims.hpp"
-#include "plant/parameters.hpp"
-#include "plant/plant.hpp"
 #include "plant/error.hpp"
+#include "plant/plant.hpp"
 
 namespace {
 
@@ -23,11 +21,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Vector = std::vector<double>;
 
 struct Readings {
-  explicit Readings(const thunder::MujocoPlant& plant)
-      : q(static_cast<std::size_t>(plant.n_joints())), qd(q.size()), effort(q.size()) {
-    read(plant);
+  explicit Readings(const thunder::MujocoPlant& plant) {
+    for (std::size_t i = 0; i < plant.n_joints(); ++i) {
+      const thunder::JointState now = plant.state(i);
+      q.push_back(now.position);
+      qd.push_back(now.velocity);
+      effort.push_back(now.effort);
+    }
   }
-  void read(const thunder::MujocoPlant& plant) { plant.read(q.data(), qd.data(), effort.data()); }
   Vector q, qd, effort;
 };
 
@@ -58,15 +59,14 @@ void brakes_hold_until_a_command_and_again_after_idle(const thunder::PlantOption
   const Vector zero(start.q.size(), 0.0);
   CHECK(plant.command(zero.data()) && !plant.is_held());
   run(plant, 100);
-  now.read(plant);
+  now = Readings(plant);
   CHECK(now.q != start.q && now.qd != start.qd && now.effort == zero);  // the arm sags
 
   plant.idle();
   const Readings stopped(plant);
   CHECK(plant.is_held() && stopped.q == now.q && stopped.qd == zero && stopped.effort != zero);
   run(plant, 100);
-  now.read(plant);
-  CHECK(now.q == stopped.q);
+  CHECK(Readings(plant).q == stopped.q);
 }
 
 void the_effort_of_the_brakes_holds_the_arm(const thunder::PlantOptions& options) {
@@ -124,15 +124,13 @@ void a_reset_puts_the_arm_to_its_start(const thunder::PlantOptions& options) {
 void nothing_is_allocated_after_the_constructor(thunder::PlantOptions options) {
   options.gravity_compensation = true;
   thunder::MujocoPlant plant(options);
-  Readings now(plant);
-  Vector effort(now.q.size(), 0.5);
-  Vector bad(now.q.size(), kNan);
+  Vector effort(plant.n_joints(), 0.5);
+  Vector bad(plant.n_joints(), kNan);
   const long before = g_calls;
   for (int k = 0; k < 3000; ++k) {
     if (k % 500 == 499) plant.idle();
     plant.command(k % 7 == 0 ? bad.data() : effort.data());
     plant.step(2.0 * plant.timestep());
-    now.read(plant);
   }
   CHECK(g_calls == before);
 }
@@ -178,45 +176,6 @@ void time_passes_in_whole_steps_and_none_of_it_is_lost(const thunder::PlantOptio
   CHECK(plant.step(1e9) && plant.time() < 5.0 * h + 0.101);
 }
 
-void parameters_are_read_and_checked(const thunder::PlantOptions& options) {
-  const auto parse = [&](const thunder::HardwareParameters& parameters) {
-    return thunder::parse_parameters(parameters, options.joints);
-  };
-  const auto plain = parse({{"model", "a.xml"}, {"q_start", ""}, {"brakes", ""}});
-  CHECK(plain.model == "a.xml" && plain.start.empty() && plain.brakes && !plain.gravity_compensation);
-  const auto full = parse({{"model", "a.xml"}, {"q_start", " 0.1 -2 "}, {"brakes", "false"},
-                           {"gravity_compensation", "true"}});
-  CHECK((full.start == Vector{0.1, -2.0}) && !full.brakes && full.gravity_compensation);
-
-  CHECK(says(refusal([&] { parse({{"q_start", "0"}}); }), "model: there is no model"));
-  CHECK(says(refusal([&] { parse({{"model", "a"}, {"break", "true"}}); }), "'break'"));
-  CHECK(says(refusal([&] { parse({{"model", "a"}, {"brakes", "yes"}}); }), "brakes: 'yes'"));
-  CHECK(says(refusal([&] { parse({{"model", "a"}, {"q_start", "0 x"}}); }), "q_start: '0 x'"));
-}
-
-void interfaces_are_checked() {
-  const std::vector<std::string> states{"position", "velocity", "effort"};
-  CHECK((thunder::checked_joints({{"a", {"effort"}, states}}) == std::vector<std::string>{"a"}));
-  CHECK(says(refusal([&] { thunder::checked_joints({{"a", {"position"}, states}}); }), "a: command interfaces"));
-  CHECK(says(refusal([&] { thunder::checked_joints({{"a", {"effort"}, {"position"}}}); }), "a: state interfaces"));
-}
-
-void all_joints_are_commanded_or_none() {
-  thunder::EffortClaims claims({"a", "b"});
-  const std::vector<std::string> none;
-  const std::vector<std::string> both{"a/effort", "b/effort"};
-  const std::vector<std::string> first{"a/effort"};
-  CHECK(!claims.are_complete());
-  CHECK(says(refusal([&] { claims.check(first, none); }), "b/effort"));
-  claims.check({"other/effort"}, none);
-  CHECK(!claims.apply({"other/effort"}, none) && !claims.are_complete());
-  claims.check(both, none);
-  CHECK(claims.apply(both, none) && claims.are_complete());
-  CHECK(says(refusal([&] { claims.check(none, first); }), "a/effort"));
-  CHECK(claims.apply(both, both) && claims.are_complete());  // one controller replaces another
-  CHECK(!claims.apply(none, both) && !claims.are_complete());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -234,8 +193,5 @@ int main(int argc, char** argv) {
   a_lost_state_is_reported_and_a_reset_helps(argv[2]);
   what_does_not_fit_is_refused_with_the_reason(options);
   time_passes_in_whole_steps_and_none_of_it_is_lost(options);
-  parameters_are_read_and_checked(options);
-  interfaces_are_checked();
-  all_joints_are_commanded_or_none();
   return 0;
 }

@@ -15,8 +15,13 @@
 namespace {
 
 void write_row(const thunder::MujocoPlant& plant, std::vector<double>& row) {
-  const std::size_t n = row.size() / 3;
-  plant.read(row.data(), row.data() + n, row.data() + 2 * n);
+  const std::size_t n = plant.n_joints();
+  for (std::size_t i = 0; i < n; ++i) {
+    const thunder::JointState now = plant.state(i);
+    row[i] = now.position;
+    row[n + i] = now.velocity;
+    row[2 * n + i] = now.effort;
+  }
   CHECK(std::fwrite(row.data(), sizeof(double), row.size(), stdout) == row.size());
 }
 

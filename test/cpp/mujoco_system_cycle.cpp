@@ -12,7 +12,9 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
+#include "description.hpp"
 #include "mujoco_system.hpp"
+#include "plant/error.hpp"
 
 namespace {
 
@@ -126,10 +128,14 @@ void from_one_controller_to_the_next_nothing_brakes(Rig& rig) {
 
 void a_part_of_the_joints_is_refused(Rig& rig) {
   CHECK(rig.switch_to({}, {rig.names[0]}) == return_type::ERROR);
+  CHECK(rig.switch_to({"other/effort"}, {"another/effort"}) == return_type::OK);
+  rig.cycle(1);
+  CHECK(rig.state("panda_joint4/velocity") != 0.0);
   CHECK(rig.switch_to({}, rig.names) == return_type::OK);
   const double held = rig.state(kElbow);
   rig.cycle(50);
   CHECK(rig.state(kElbow) == held);
+  CHECK(rig.switch_to({rig.names[0]}, {}) == return_type::ERROR);
 }
 
 void cycles_do_not_allocate(Rig& rig) {
@@ -146,16 +152,45 @@ void cycles_do_not_allocate(Rig& rig) {
   CHECK(g_calls == before);
 }
 
-void wrong_descriptions_are_refused(const hardware_interface::HardwareInfo& info) {
+void wrong_descriptions_are_refused_with_the_reason(const hardware_interface::HardwareInfo& info) {
+  const auto refusal = [](const hardware_interface::HardwareInfo& wrong) -> std::string {
+    CHECK(Rig(wrong).result == CallbackReturn::ERROR);
+    try {
+      thunder_controllers::options_of(wrong);
+    } catch (const thunder::PlantError& error) {
+      return error.what();
+    }
+    return {};
+  };
   auto wrong = info;
   wrong.joints[0].name = "elbow";
-  CHECK(Rig(wrong).result == CallbackReturn::ERROR);
+  CHECK(refusal(wrong).empty());  // the model says it
   wrong = info;
   wrong.joints[0].command_interfaces[0].name = "position";
-  CHECK(Rig(wrong).result == CallbackReturn::ERROR);
+  CHECK(refusal(wrong).find("panda_joint1: command interfaces position") == 0);
   wrong = info;
-  wrong.hardware_parameters["model"] = "";
-  CHECK(Rig(wrong).result == CallbackReturn::ERROR);
+  wrong.joints[0].state_interfaces.pop_back();
+  CHECK(refusal(wrong).find("panda_joint1: state interfaces position, velocity (") == 0);
+  const std::vector<std::vector<std::string>> parameters{{"model", "", "model: there is no model"},
+                                                         {"break", "true", "hardware: unknown parameter 'break'"},
+                                                         {"brakes", "yes", "brakes: 'yes'"},
+                                                         {"q_start", "0 x", "q_start: '0 x'"}};
+  for (const auto& parameter : parameters) {
+    wrong = info;
+    wrong.hardware_parameters[parameter[0]] = parameter[1];
+    CHECK(refusal(wrong).find(parameter[2]) == 0);
+  }
+}
+
+void parameters_are_read(hardware_interface::HardwareInfo info) {
+  info.hardware_parameters = {{"model", "a.xml"}, {"q_start", ""}, {"brakes", ""}};
+  const auto plain = thunder_controllers::options_of(info);
+  CHECK(plain.model == "a.xml" && plain.start.empty() && plain.brakes && !plain.gravity_compensation);
+  CHECK(plain.joints.size() == 7 && plain.joints[3] == "panda_joint4");
+  info.hardware_parameters = {
+      {"model", "a"}, {"q_start", " 0.1 -2 "}, {"brakes", "false"}, {"gravity_compensation", "True"}};
+  const auto full = thunder_controllers::options_of(info);
+  CHECK((full.start == std::vector<double>{0.1, -2.0}) && !full.brakes && full.gravity_compensation);
 }
 
 void a_cycle_that_was_lost_has_passed_for_the_arm(const hardware_interface::HardwareInfo& info) {
@@ -164,7 +199,6 @@ void a_cycle_that_was_lost_has_passed_for_the_arm(const hardware_interface::Hard
     Rig rig(info);
     rig.export_interfaces();
     CHECK(rig.system.on_configure(kState) == CallbackReturn::SUCCESS);
-    CHECK(rig.system.on_activate(kState) == CallbackReturn::SUCCESS);
     CHECK(rig.switch_to(rig.names, {}) == return_type::OK);
     rig.command(0.0);
     for (int k = 0; k < 100; k += is_lost ? 2 : 1) {
@@ -182,7 +216,6 @@ void run(const hardware_interface::HardwareInfo& info) {
   rig.export_interfaces();
   CHECK(rig.states.size() == 21 && rig.commands.size() == 7);
   CHECK(rig.system.on_configure(kState) == CallbackReturn::SUCCESS);
-  CHECK(rig.system.on_activate(kState) == CallbackReturn::SUCCESS);
   brakes_hold_until_a_controller_commands(rig);
   a_command_that_is_not_finite_brakes(rig);
   from_one_controller_to_the_next_nothing_brakes(rig);
@@ -200,7 +233,8 @@ int main(int argc, char** argv) {
   rclcpp::init(argc, argv);
   const auto info = read_info(argv[1]);
   run(info);
-  wrong_descriptions_are_refused(info);
+  wrong_descriptions_are_refused_with_the_reason(info);
+  parameters_are_read(info);
   a_cycle_that_was_lost_has_passed_for_the_arm(info);
   rclcpp::shutdown();
   return 0;

@@ -187,6 +187,9 @@ void bounds(ControllerInterface& controller) {
   const auto result = set({std::numeric_limits<double>::infinity(), 0.5, 5.0});
   check(!result.successful && result.reason.find("'path.linear_limits'") != std::string::npos,
         "an infinite bound is refused");
+  const auto range = controller.get_node()->describe_parameter("measurement_timeout").floating_point_range;
+  check(range.size() == 1 && range[0].to_value == 10.0, "an option with finite bounds has a range");
+  check(controller.get_node()->describe_parameter("effort_limit").floating_point_range.empty(), "an array has none");
 }
 
 /// Whatever is sent to it, its efforts stay within the limits of the Panda.

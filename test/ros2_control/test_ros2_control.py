@@ -50,8 +50,9 @@ def test_every_parameter_is_used() -> None:
     code = sources()
     options = {option.name for option in option_list()}  # all are read in a loop
     declared = [parameter.name for parameter in plugin_parameters() if parameter.name not in options]
-    unused = [name for name in declared if not re.search(rf"(parameters|get_params\(\))\.{re.escape(name)}\b", code)]
-    assert unused == []
+    for name, *parts in (name.split(".") for name in declared):
+        assert re.search(rf"(parameters|get_params\(\))\.{name}\b", code), name
+        assert all(re.search(rf"\w\.{part}\b", code) for part in parts), (name, parts)
 
 
 def test_options_of_the_host_are_parameters_and_a_declaration_of_their_own_says_something_else() -> None:
@@ -107,21 +108,29 @@ def test_update_does_nothing_that_waits_or_allocates() -> None:
     assert body is not None
     calls = set(re.findall(r"(\w+)\(", body.group(0))) - {"update"}
     steps = {"session", "is_active", "read_states", "data", "nanoseconds", "seconds", "write_commands", "has_given_up"}
-    assert calls == steps | {"lock", "owns_lock"}
+    assert calls == steps | {"lock", "owns_lock", "empty"}
     assert body.group(0).count("lock(") == 2 and "lock(in_use_, std::try_to_lock)" in body.group(0)
 
 
 # --- registration and build ------------------------------------------------------------------------------------------
 
 
-def test_the_description_names_the_exported_class() -> None:
-    library = ElementTree.fromstring(source("plugin.xml"))
+@pytest.mark.parametrize(
+    ("name", "file", "build"),
+    [
+        ("AdaptiveController", "plugin/adaptive_controller.cpp", "plugin/plugin.cmake"),
+        ("MujocoSystem", "mujoco_hardware/mujoco_system.cpp", "mujoco_hardware/CMakeLists.txt"),
+    ],
+)
+def test_the_description_names_the_exported_class(name: str, file: str, build: str) -> None:
+    folder = Path("..") / Path(file).parent
+    library = ElementTree.fromstring(source(str(folder / "plugin.xml")))
     (entry,) = library.findall("class")
-    exported = re.search(r"PLUGINLIB_EXPORT_CLASS\(([\w:]+), ([\w:]+)\)", source("adaptive_controller.cpp"))
+    exported = re.search(r"PLUGINLIB_EXPORT_CLASS\(([\w:]+), ([\w:]+)\)", source(f"../{file}"))
     assert exported is not None
     assert (entry.get("type"), entry.get("base_class_type")) == exported.groups()
-    assert entry.get("name") == "thunder_controllers/AdaptiveController"
-    assert f"add_library({library.get('path')} SHARED" in source("plugin.cmake")
+    assert entry.get("name") == f"thunder_controllers/{name}"
+    assert f"add_library({library.get('path')} SHARED" in source(f"../{build}")
 
 
 def test_package_xml_names_what_cmake_looks_for() -> None:

@@ -103,26 +103,21 @@ def call(command: list[str]) -> None:
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
 
 
-DESCRIPTIONS = {
-    "thunder_controllers/ros2_control/plugin/plugin.xml": "ros2_control/plugin/plugin.xml",
-    "mujoco_hardware/plugin.xml": "ros2_control/mujoco_hardware/plugin.xml",
-}
-"""Plugin descriptions: where they are installed, below the package's share folder, and where they come from."""
-
-
 def install(build: Path, target: Path) -> None:
     """Install what the plugins alone need; the whole package is test_colcon's business."""
+    package = "thunder_controllers/ros2_control"
+    descriptions = {f"{package}/plugin": "plugin", "mujoco_hardware": "mujoco_hardware"}  # below share: from
     share = target / "share" / "thunder_controllers"
     shutil.copytree(build / "ament_cmake_index" / "share" / "ament_index", target / "share" / "ament_index")
-    for place, source in DESCRIPTIONS.items():
-        (share / place).parent.mkdir(parents=True)
-        shutil.copy(ROOT / "thunder_controllers" / source, share / place)
+    for place, source in descriptions.items():
+        (share / place).mkdir(parents=True)
+        shutil.copy(ROOT / package / source / "plugin.xml", share / place)
     shutil.copy(ROOT / "package.xml", share / "package.xml")
-    mujoco = "thunder_controllers/ros2_control/mujoco_hardware/libthunder_mujoco_system.so"
+    mujoco = f"{package}/mujoco_hardware/libthunder_mujoco_system.so"
     for folder, names in (("lib", ("libthunder_adaptive_controller.so", mujoco)), ("bin", ("plugin_cycle",))):
         (target / folder).mkdir()
         for name in names:
-            shutil.copy(build / name, target / folder / Path(name).name)
+            shutil.copy(build / name, target / folder)
 
 
 def environment(prefix: Path) -> Mapping[str, str]:
@@ -140,30 +135,25 @@ def run(prefix: Path, action: str, *parameters: str) -> subprocess.CompletedProc
     return subprocess.run(command, env=environment(prefix), capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_it_lives_through_its_states_and_updates_allocate_nothing(prefix: Path, panda_folder: Path) -> None:
-    result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS)
-    assert result.returncode == 0, result.stderr
-    left = np.array(result.stdout.split(), dtype=float)
-    gravity = np.ravel(Library(panda_folder / "libpanda.so").evaluate("G", HOME))
-    # The same function of the same library; text with 17 digits loses nothing.
-    np.testing.assert_array_equal(left, gravity)
-
-
-def test_it_can_be_ended_while_another_thread_updates(prefix: Path, panda_folder: Path) -> None:
-    result = run(prefix, "end", f"library:={panda_folder}", POSITIONS)
-    assert result.returncode == 0, (result.returncode, result.stderr)
-
-
-def test_bounds_of_motions_can_be_changed_and_must_be_finite(prefix: Path, panda_folder: Path) -> None:
-    result = run(prefix, "bounds", f"library:={panda_folder}")
-    assert result.returncode == 0, result.stderr
-
-
-def test_it_leaves_no_effort_to_a_robot_that_compensates_gravity(prefix: Path, panda_folder: Path) -> None:
-    options = ["gravity_compensated_by_robot:=true", "zero_start:=true"]
+@pytest.mark.parametrize("compensated", [False, True])
+def test_it_lives_through_its_states_and_leaves_the_safe_effort(
+    prefix: Path, panda_folder: Path, compensated: bool
+) -> None:
+    """Updates allocate nothing; gravity is left, to the last bit, or nothing to a robot that compensates it."""
+    options = ["gravity_compensated_by_robot:=true", "zero_start:=true"] if compensated else []
     result = run(prefix, "cycle", f"library:={panda_folder}", *options, POSITIONS)
     assert result.returncode == 0, result.stderr
-    np.testing.assert_array_equal(np.array(result.stdout.split(), dtype=float), np.zeros(7))
+    gravity = np.ravel(Library(panda_folder / "libpanda.so").evaluate("G", HOME))
+    left = np.array(result.stdout.split(), dtype=float)
+    np.testing.assert_array_equal(left, np.zeros(7) if compensated else gravity)
+
+
+@pytest.mark.parametrize("action", ["end", "bounds"])
+def test_it_can_be_ended_while_it_updates_and_bounds_of_motions_must_be_finite(
+    prefix: Path, panda_folder: Path, action: str
+) -> None:
+    result = run(prefix, action, f"library:={panda_folder}", POSITIONS)
+    assert result.returncode == 0, (result.returncode, result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -216,8 +206,9 @@ def test_feedback_that_leaves_no_margin_is_warned_of(prefix: Path, panda_folder:
     [
         ("", "neither library nor robot is given"),
         ("/none.so", "there is no such file"),
-        ("package://none/lib.so", "there is no package 'none'"),
+        ("package://none/lib.so", "package 'none' not found"),
         ("package://none", "incomplete or climbing URI"),
+        ("package://thunder_controllers/../lib.so", "incomplete or climbing URI"),
         ("package://thunder_controllers//tmp/lib.so", "incomplete or climbing URI"),
     ],
 )
@@ -278,31 +269,36 @@ def test_a_fault_ends_its_updates_and_is_told_in_the_diagnostics(
 )
 def test_it_survives_whatever_comes(prefix: Path, panda_folder: Path) -> None:
     """Its topics and services, attacked over DDS as those of the node are."""
-    run_beside(prefix, "attack_run.py", panda_folder / "libpanda.so", POSITIONS)
+    run_beside_plugin(prefix, "attack_run.py", panda_folder / "libpanda.so", POSITIONS)
 
 
 def test_the_law_gets_the_wrenches_of_the_topics(prefix: Path, pushing: Path) -> None:
-    run_beside(prefix, "wrench_run.py", pushing, "law:=pushing", "q:=0.3,-0.5,0.4")
+    run_beside_plugin(prefix, "wrench_run.py", pushing, "law:=pushing", "q:=0.3,-0.5,0.4")
 
 
-def run_beside(prefix: Path, script: str, library: Path, *parameters: str) -> None:
-    """Run a script of this folder over DDS beside `plugin_cycle listen`; both must end well."""
+def run_beside_plugin(prefix: Path, script: str, library: Path, *parameters: str) -> None:
+    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={library}", *parameters]
+    run_beside(prefix, command, script, library)
+
+
+def run_beside(prefix: Path, command: list[str], script: str, argument: Path) -> str:
+    """What a script of this folder prints beside a process that it talks to over DDS; both must end well."""
     domain = "84"
     local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": domain}
-    command = [str(prefix / "bin" / "plugin_cycle"), "listen", f"library:={library}", *parameters]
-    beside = [sys.executable, str(ROOT / "test/ros2_control" / script), domain, str(library)]
     path = os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(ROOT), str(ROOT / "test/ros")))
-    with (prefix / "listen.log").open("w") as log:
-        plugin = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
+    beside = [sys.executable, str(ROOT / "test/ros2_control" / script), domain, str(argument)]
+    with (prefix / "beside.log").open("w") as log:
+        process = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=prefix)
         try:
             environ = {**local, "PYTHONPATH": path}
             result = subprocess.run(beside, env=environ, capture_output=True, text=True, check=False, timeout=300)
         finally:
-            plugin.send_signal(signal.SIGINT)
-            status = plugin.wait(30)
-    seen = (prefix / "listen.log").read_text()[-4000:]
+            process.send_signal(signal.SIGINT)
+            status = process.wait(30)
+    seen = (prefix / "beside.log").read_text()[-4000:]
     assert result.returncode == 0, result.stderr[-4000:] + seen
     assert status == 0, seen
+    return result.stdout
 
 
 # --- in the controller manager ---------------------------------------------------------------------------------------
@@ -332,19 +328,9 @@ def session(prefix: Path, panda_folder: Path, tmp_path_factory: pytest.TempPathF
     }
     parameters.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": s} for name, s in sections.items()}))
     files = [str(ROOT / "config/ros2_control/panda_mujoco.yaml"), str(parameters)]
-    assert NODE is not None
-    local = {**environment(prefix), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": "83"}
-    with (folder / "node.log").open("w") as log:
-        command = [str(NODE), "--ros-args", *(word for file in files for word in ("--params-file", file))]
-        manager = subprocess.Popen(command, env=local, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
-        try:
-            run = [python(), str(ROOT / "test/ros2_control/manager_run.py"), str(description)]
-            result = subprocess.run(run, env=local, capture_output=True, text=True, check=False, timeout=300)
-        finally:
-            manager.send_signal(signal.SIGINT)
-            status = manager.wait(30)
-    assert result.returncode == 0, result.stderr + (folder / "node.log").read_text()[-4000:]
-    return {**json.loads(result.stdout), "status": status}
+    command = [str(NODE), "--ros-args", *(word for file in files for word in ("--params-file", file))]
+    seen: dict[str, Any] = json.loads(run_beside(prefix, command, "manager_run.py", description))
+    return seen
 
 
 needs_manager = pytest.mark.skipif(NODE is None, reason="controller_manager is not installed, or not sourced")

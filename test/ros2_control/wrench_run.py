@@ -1,4 +1,4 @@
-"""Sends the plugin wrenches, and sees the efforts that its law makes of them: wrench_run.py DOMAIN LIBRARY.
+"""Sends the plugin wrenches and a trajectory, and sees what it makes of them: wrench_run.py DOMAIN LIBRARY.
 
 Run beside `plugin_cycle listen law:=pushing`, with test/ros in PYTHONPATH; not a test by itself.
 """
@@ -12,6 +12,7 @@ from control_msgs.msg import JointTrajectoryControllerState
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nodes import Probe
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common import names
@@ -19,6 +20,8 @@ from thunder_controllers.ros.common.qos import MONITOR, REQUEST
 
 NODE = f"/{names.CONTROLLER}"
 PUSH = np.array([2.0, 0.0, -3.0, 0.0, 0.5, 0.0])
+STEP = np.array([0.1, -0.05, 0.02])
+"""Of the reference [rad]; the arm stays where it is."""
 
 
 def message(wrench: np.ndarray, frame: str = "world") -> WrenchStamped:
@@ -54,6 +57,13 @@ def main() -> None:
         reports.wait(lambda report: "pushing.reference.wrench: element 0 is nan" in str(report.status[0].values))
         measured.publish(message(0.5 * PUSH))
         wait_for_effort(0.5 * PUSH)
+
+        q = np.array(states.latest.feedback.positions)
+        trajectories = probe.publisher(JointTrajectory, f"{NODE}/joint_trajectory", REQUEST)
+        points = [JointTrajectoryPoint(positions=q.tolist()), JointTrajectoryPoint(positions=(q + STEP).tolist())]
+        points[1].time_from_start.sec = 1
+        trajectories.publish(JointTrajectory(joint_names=list(library.joint_names), points=points))
+        states.wait(lambda state: np.allclose(state.error.positions, STEP, rtol=0.0, atol=1e-12))
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <pluginlib/class_list_macros.hpp>
-#include <rclcpp/logging.hpp>
+#include <rclcpp/rclcpp.hpp>
+#include <tuple>
 
-#include "plant/parameters.hpp"
+#include "description.hpp"
 #include "plant/error.hpp"
 
 namespace thunder_controllers {
@@ -16,33 +16,11 @@ namespace {
 
 using hardware_interface::return_type;
 
-constexpr std::chrono::milliseconds kReportPeriod{1000};
+constexpr std::chrono::seconds kReportPeriod{1};
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<std::string> names_of(const std::vector<hardware_interface::InterfaceInfo>& interfaces) {
-  std::vector<std::string> names;
-  for (const auto& interface : interfaces) names.push_back(interface.name);
-  return names;
-}
-
-std::vector<thunder::JointInterfaces> interfaces_of(const hardware_interface::HardwareInfo& info) {
-  std::vector<thunder::JointInterfaces> joints;
-  for (const auto& joint : info.joints) {
-    joints.push_back({joint.name, names_of(joint.command_interfaces), names_of(joint.state_interfaces)});
-  }
-  return joints;
-}
-
-/// Of the exported interfaces, those of one kind in the order of the joints.
-template <typename Pointer>
-std::vector<Pointer> in_order(const std::vector<Pointer>& exported, const std::vector<std::string>& joints,
-                              const std::string& kind) {
-  std::vector<Pointer> found;
-  for (const std::string& joint : joints) {
-    const std::string name = joint + "/" + kind;
-    const auto is_it = [&name](const Pointer& interface) { return interface->get_name() == name; };
-    found.push_back(*std::find_if(exported.begin(), exported.end(), is_it));
-  }
-  return found;
+bool contains(const std::vector<std::string>& names, const std::string& name) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -50,57 +28,36 @@ std::vector<Pointer> in_order(const std::vector<Pointer>& exported, const std::v
 MujocoSystem::CallbackReturn MujocoSystem::on_init(const hardware_interface::HardwareComponentInterfaceParams& params) {
   if (SystemInterface::on_init(params) != CallbackReturn::SUCCESS) return CallbackReturn::ERROR;
   try {
-    joints_ = thunder::checked_joints(interfaces_of(info_));
-    const auto options = thunder::parse_parameters(info_.hardware_parameters, joints_);
-    plant_ = std::make_unique<thunder::MujocoPlant>(options);
-    claims_ = std::make_unique<thunder::EffortClaims>(joints_);
+    plant_ = std::make_unique<thunder::MujocoPlant>(options_of(info_));
   } catch (const thunder::PlantError& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
     return CallbackReturn::ERROR;
   }
-  for (auto* values : {&position_, &velocity_, &effort_, &command_}) values->assign(joints_.size(), 0.0);
+  if (!get_node()) return CallbackReturn::SUCCESS;  // there is no executor: nothing is reported
+  reporting_ = get_node()->create_wall_timer(kReportPeriod, [refused = refused_, logger = get_logger()] {
+    const auto count = static_cast<unsigned long long>(refused->exchange(0));
+    if (count == 0) return;
+    RCLCPP_ERROR(logger, "%llu commands were not finite, or beyond reason: the arm was without command", count);
+  });
   return CallbackReturn::SUCCESS;
 }
 
-std::vector<hardware_interface::StateInterface::ConstSharedPtr> MujocoSystem::on_export_state_interfaces() {
-  auto exported = SystemInterface::on_export_state_interfaces();
-  positions_ = in_order(joint_states_, joints_, "position");
-  velocities_ = in_order(joint_states_, joints_, "velocity");
-  efforts_ = in_order(joint_states_, joints_, "effort");
-  return exported;
-}
-
-std::vector<hardware_interface::CommandInterface::SharedPtr> MujocoSystem::on_export_command_interfaces() {
-  auto exported = SystemInterface::on_export_command_interfaces();
-  command_interfaces_ = in_order(joint_commands_, joints_, "effort");
-  return exported;
-}
-
 MujocoSystem::CallbackReturn MujocoSystem::on_configure(const State& /*previous*/) {
+  joints_.clear();
+  for (const auto& joint : info_.joints) {
+    const std::string& name = joint.name;
+    joints_.push_back({get_state_interface_handle(name + "/position"), get_state_interface_handle(name + "/velocity"),
+                       get_state_interface_handle(name + "/effort"), get_command_interface_handle(name + "/effort")});
+  }
+  command_.resize(joints_.size());
   plant_->reset();
-  is_lost_ = false;
+  is_lost_ = is_claimed_ = false;
   publish_state();
   forget_commands();
   return CallbackReturn::SUCCESS;
 }
 
-MujocoSystem::CallbackReturn MujocoSystem::on_activate(const State& /*previous*/) {
-  forget_commands();
-  reporter_ = std::make_unique<thunder::PeriodicThread>(kReportPeriod, [this] { log_refused_commands(); });
-  return CallbackReturn::SUCCESS;
-}
-
 MujocoSystem::CallbackReturn MujocoSystem::on_deactivate(const State& /*previous*/) {
-  stop();
-  return CallbackReturn::SUCCESS;
-}
-
-MujocoSystem::CallbackReturn MujocoSystem::on_cleanup(const State& /*previous*/) {
-  stop();
-  return CallbackReturn::SUCCESS;
-}
-
-MujocoSystem::CallbackReturn MujocoSystem::on_shutdown(const State& /*previous*/) {
   stop();
   return CallbackReturn::SUCCESS;
 }
@@ -116,26 +73,33 @@ MujocoSystem::CallbackReturn MujocoSystem::on_error(const State& /*previous*/) {
   return CallbackReturn::SUCCESS;
 }
 
-return_type MujocoSystem::prepare_command_mode_switch(const std::vector<std::string>& start,
-                                                      const std::vector<std::string>& stop) {
-  try {
-    claims_->check(start, stop);
-  } catch (const thunder::PlantError& error) {
-    RCLCPP_ERROR(get_logger(), "%s", error.what());
-    return return_type::ERROR;
-  }
+return_type MujocoSystem::prepare_command_mode_switch(const Names& start, const Names& stop) {
+  const std::size_t commanded = commanded_after(start, stop);
+  if (commanded == 0 || commanded == joints_.size()) return return_type::OK;
+  RCLCPP_ERROR(get_logger(), "switch of controllers: it would command %zu of %zu joints (valid: all, or none)",
+               commanded, joints_.size());
+  return return_type::ERROR;
+}
+
+return_type MujocoSystem::perform_command_mode_switch(const Names& start, const Names& stop) {
+  const auto starts = [&start](const Joint& joint) { return contains(start, joint.command->get_name()); };
+  const bool was_claimed = is_claimed_;
+  is_claimed_ = commanded_after(start, stop) == joints_.size();
+  if (std::none_of(joints_.begin(), joints_.end(), starts)) return return_type::OK;
+  // The interfaces still hold what the controller before has written. From one controller to the next it acts for the
+  // rest of this cycle, so that an arm in motion feels no brakes; after a pause it must not act at all.
+  is_handover_ = was_claimed;
+  if (!was_claimed) forget_commands();
   return return_type::OK;
 }
 
-return_type MujocoSystem::perform_command_mode_switch(const std::vector<std::string>& start,
-                                                      const std::vector<std::string>& stop) {
-  const bool was_commanded = claims_->are_complete();
-  if (!claims_->apply(start, stop)) return return_type::OK;
-  // The interfaces still hold what the controller before has written. From one controller to the next it acts for the
-  // rest of this cycle, so that an arm in motion feels no brakes; after a pause it must not act at all.
-  is_handover_ = was_commanded;
-  if (!was_commanded) forget_commands();
-  return return_type::OK;
+/// How many joints controllers command after a switch; interfaces of other hardware are ignored.
+std::size_t MujocoSystem::commanded_after(const Names& start, const Names& stop) const noexcept {
+  const auto is_commanded = [&](const Joint& joint) {
+    const std::string& name = joint.command->get_name();
+    return contains(start, name) || (is_claimed_ && !contains(stop, name));
+  };
+  return static_cast<std::size_t>(std::count_if(joints_.begin(), joints_.end(), is_commanded));
 }
 
 return_type MujocoSystem::read(const rclcpp::Time& /*time*/, const rclcpp::Duration& /*period*/) {
@@ -152,57 +116,40 @@ return_type MujocoSystem::write(const rclcpp::Time& /*time*/, const rclcpp::Dura
 
 /// A busy handle keeps its last value until the next cycle.
 void MujocoSystem::publish_state() {
-  plant_->read(position_.data(), velocity_.data(), effort_.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    static_cast<void>(positions_[i]->set_value(position_[i]));
-    static_cast<void>(velocities_[i]->set_value(velocity_[i]));
-    static_cast<void>(efforts_[i]->set_value(effort_[i]));
+    const thunder::JointState now = plant_->state(i);
+    std::ignore = joints_[i].position->set_value(now.position);
+    std::ignore = joints_[i].velocity->set_value(now.velocity);
+    std::ignore = joints_[i].effort->set_value(now.effort);
   }
 }
 
 /// From here to the first command NaN means that there is none yet, and the arm is left without.
 void MujocoSystem::forget_commands() {
   is_commanded_ = is_handover_ = false;
-  std::fill(command_.begin(), command_.end(), std::numeric_limits<double>::quiet_NaN());
-  for (const auto& interface : command_interfaces_) {
-    static_cast<void>(interface->set_value(std::numeric_limits<double>::quiet_NaN()));
-  }
+  std::fill(command_.begin(), command_.end(), kNaN);
+  for (const Joint& joint : joints_) std::ignore = joint.command->set_value(kNaN);
 }
 
 /// A busy handle keeps the command of the cycle before.
-void MujocoSystem::read_commands() {
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const auto value = command_interfaces_[i]->get_optional();
-    if (value.has_value()) command_[i] = *value;
-  }
-}
-
 void MujocoSystem::apply_commands() {
-  if (!claims_->are_complete()) {
+  if (!is_claimed_) {
     plant_->idle();
     return;
   }
-  read_commands();
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    command_[i] = joints_[i].command->get_optional().value_or(command_[i]);
+  }
   const bool is_taken = plant_->command(command_.data());
   if (!is_taken) plant_->idle();
-  if (!is_taken && is_commanded_) refused_.fetch_add(1, std::memory_order_relaxed);
+  if (!is_taken && is_commanded_) ++*refused_;
   is_commanded_ = is_commanded_ || is_taken;
   if (is_handover_) forget_commands();
 }
 
 void MujocoSystem::stop() {
-  reporter_.reset();
-  if (claims_) claims_->clear();
-  if (plant_) plant_->idle();
-}
-
-void MujocoSystem::log_refused_commands() {
-  const std::uint64_t refused = refused_.load(std::memory_order_relaxed);
-  if (refused == reported_) return;
-  RCLCPP_ERROR(get_logger(),
-               "%llu commands were not finite, or beyond reason: the arm was without command (%llu since the start)",
-               static_cast<unsigned long long>(refused - reported_), static_cast<unsigned long long>(refused));
-  reported_ = refused;
+  is_claimed_ = false;
+  plant_->idle();
 }
 
 }  // namespace thunder_controllers

@@ -40,7 +40,7 @@ AdaptiveController::CallbackReturn AdaptiveController::attempt(const char* name,
 AdaptiveController::CallbackReturn AdaptiveController::on_init() {
   const auto result = attempt("init", [this] {
     listener_ = std::make_shared<thunder_adaptive_controller::ParamListener>(get_node());
-    options_.emplace(get_node()->get_node_parameters_interface());
+    options_ = declare_options(*get_node()->get_node_parameters_interface());
     // rclcpp throws at an empty name, nobody catches that, and anyone may send one; of a list, all or none is set.
     nameless_ = get_node()->add_pre_set_parameters_callback([](std::vector<rclcpp::Parameter>& parameters) {
       const auto is_nameless = [](const rclcpp::Parameter& parameter) { return parameter.get_name().empty(); };
@@ -69,13 +69,13 @@ controller_interface::InterfaceConfiguration AdaptiveController::command_interfa
 controller_interface::InterfaceConfiguration AdaptiveController::state_interface_configuration() const {
   std::vector<std::string> names = interface_names("position");
   for (const std::string& name : interface_names("velocity")) names.push_back(name);
-  if (has_clock_) names.push_back(clock_interface_);
+  if (!clock_interface_.empty()) names.push_back(clock_interface_);
   return {controller_interface::interface_configuration_type::INDIVIDUAL, names};
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&) {
   return attempt("configure", [this] {
-    auto wiring = std::make_unique<Wiring>(get_node(), listener_, options_->read(get_update_rate()));
+    auto wiring = std::make_unique<Wiring>(get_node(), listener_, get_update_rate());
     const thunder::Configuration& made = wiring->session().configuration();
     RCLCPP_INFO(get_node()->get_logger(), "%s: law %s of %s, adapts %s", made.robot().c_str(), made.law.c_str(),
                 made.library->path().c_str(), thunder::join(made.links).c_str());
@@ -85,7 +85,6 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
     clock_interface_ = listener_->get_params().measurement_clock;
-    has_clock_ = !clock_interface_.empty();
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
     wiring_ = std::move(wiring);
   });
@@ -139,7 +138,7 @@ void AdaptiveController::read_states(unsigned int tries) {
     qd_[i] = velocity.value_or(kNaN);
     is_complete = is_complete && position && velocity;
   }
-  if (has_clock_) {
+  if (!clock_interface_.empty()) {
     const auto clock = state_interfaces_[2 * n].get_optional<double>(tries);
     clock_ = clock.value_or(kNaN);
     is_complete = is_complete && clock;
@@ -165,7 +164,7 @@ controller_interface::return_type AdaptiveController::update(const rclcpp::Time&
   if (!lock.owns_lock() || !wiring_ || !wiring_->session().is_active()) return controller_interface::return_type::OK;
   read_states(kTries);
   wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), period.seconds(), effort_.data(),
-                            has_clock_ ? &clock_ : nullptr);
+                            clock_interface_.empty() ? nullptr : &clock_);
   write_commands(kTries);
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.
   return has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;

@@ -3,7 +3,6 @@
 
 #include <controller_interface/controller_interface.hpp>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,14 +56,13 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   std::vector<std::string> interface_names(const char* interface) const;
 
   Listener listener_;
-  std::optional<OptionParameters> options_;
+  ParameterCheck options_;  ///< refuses options out of bounds
   rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr nameless_;  ///< refuses parameters without a name
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
   std::unique_ptr<Wiring> wiring_;
   std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
-  std::string clock_interface_;          ///< of the hardware, that says when it measured
-  bool has_clock_ = false;               ///< whether one is named
+  std::string clock_interface_;          ///< of the hardware, that says when it measured; empty: none
   double clock_ = 0.0;                   ///< of an update, in the unit of the hardware
   thunder::PriorityMutex in_use_;        ///< between update, which only tries it, and transitions
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inputs.hpp"
 
-#include <algorithm>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <std_srvs/srv/set_bool.hpp>
@@ -10,6 +9,7 @@
 #include <trajectory_msgs/msg/multi_dof_joint_trajectory.hpp>
 
 #include "thunder/host/law/estimates_file.hpp"
+#include "thunder/host/library/signals.hpp"
 #include "thunder/host/reference/reading.hpp"
 
 namespace thunder_controllers {
@@ -36,46 +36,41 @@ constexpr int kWarnPeriod = 1000;  // [ms]
 
 // --- from messages to the host's numbers -----------------------------------------------------------------------------
 
-double seconds(const builtin_interfaces::msg::Duration& duration) { return duration.sec + 1e-9 * duration.nanosec; }
-
-/// The time of a streamed point: the stamp that it is due at; zero: at once.
-std::int64_t nanoseconds(const builtin_interfaces::msg::Duration& duration) {
-  return duration.sec * std::int64_t{1000000000} + duration.nanosec;
+template <class Message, class Read>
+auto each(const std::vector<Message>& messages, Read read) {
+  std::vector<decltype(read(messages[0]))> numbers;
+  for (const Message& message : messages) numbers.push_back(read(message));
+  return numbers;
 }
 
 template <class Position, class Orientation>
-thunder::PoseNumbers numbers(const Position& p, const Orientation& o) {
+thunder::PoseNumbers pose(const Position& p, const Orientation& o) {
   return {p.x, p.y, p.z, o.x, o.y, o.z, o.w};
 }
 
-std::vector<thunder::TwistNumbers> numbers(const std::vector<geometry_msgs::msg::Twist>& twists) {
-  std::vector<thunder::TwistNumbers> read;
-  for (const auto& [linear, angular] : twists) {
-    read.push_back({linear.x, linear.y, linear.z, angular.x, angular.y, angular.z});
-  }
-  return read;
+thunder::PoseNumbers transform(const geometry_msgs::msg::Transform& given) {
+  return pose(given.translation, given.rotation);
 }
 
-thunder::PosePoint numbers(const MultiDOFJointTrajectoryPoint& point) {
-  thunder::PosePoint read{seconds(point.time_from_start), {}, numbers(point.velocities), numbers(point.accelerations)};
-  for (const auto& given : point.transforms) read.transforms.push_back(numbers(given.translation, given.rotation));
-  return read;
+thunder::TwistNumbers pair(const geometry_msgs::msg::Vector3& a, const geometry_msgs::msg::Vector3& b) {
+  return {a.x, a.y, a.z, b.x, b.y, b.z};
 }
 
-thunder::JointPoint numbers(const JointTrajectoryPoint& point) {
-  return {seconds(point.time_from_start), point.positions, point.velocities, point.accelerations};
+thunder::TwistNumbers twist(const geometry_msgs::msg::Twist& given) { return pair(given.linear, given.angular); }
+
+thunder::PosePoint pose_point(const MultiDOFJointTrajectoryPoint& point) {
+  return {rclcpp::Duration(point.time_from_start).seconds(), each(point.transforms, transform),
+          each(point.velocities, twist), each(point.accelerations, twist)};
 }
 
-std::vector<thunder::PosePoint> numbers(const std::vector<MultiDOFJointTrajectoryPoint>& points) {
-  std::vector<thunder::PosePoint> read;
-  for (const auto& point : points) read.push_back(numbers(point));
-  return read;
+thunder::JointPoint joint_point(const JointTrajectoryPoint& point) {
+  return {rclcpp::Duration(point.time_from_start).seconds(), point.positions, point.velocities, point.accelerations};
 }
 
-std::vector<thunder::JointPoint> numbers(const std::vector<JointTrajectoryPoint>& points) {
-  std::vector<thunder::JointPoint> read;
-  for (const auto& point : points) read.push_back(numbers(point));
-  return read;
+/// The time of a streamed point: the stamp that it is due at [ns]; zero: at once.
+template <class Point>
+std::int64_t stamp(const Point& point) {
+  return rclcpp::Duration(point.time_from_start).nanoseconds();
 }
 
 // --- references ------------------------------------------------------------------------------------------------------
@@ -108,48 +103,40 @@ class Subscriber {
 
 void follow_joints(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
   node.subscribe<JointTrajectoryPoint>("~/joint_reference", kStream, [=](const JointTrajectoryPoint& message) {
-    session->stream(reader.sample(numbers(message)), nanoseconds(message.time_from_start));
+    session->stream(reader.sample(joint_point(message)), stamp(message));
   });
   node.subscribe<JointTrajectory>("~/joint_trajectory", kRequest, [=](const JointTrajectory& message) {
-    session->follow(reader.joints(message.joint_names, numbers(message.points)));
+    session->follow(reader.joints(message.joint_names, each(message.points, joint_point)));
   });
 }
 
 void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
   node.subscribe<MultiDOFJointTrajectoryPoint>("~/reference", kStream, [=](const MultiDOFJointTrajectoryPoint& message) {
-    session->stream(reader.sample(numbers(message)), nanoseconds(message.time_from_start));
+    session->stream(reader.sample(pose_point(message)), stamp(message));
   });
   node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
     const auto& [position, orientation] = message.pose;
-    const thunder::TargetPose target = reader.target(message.header.frame_id, numbers(position, orientation));
+    const thunder::TargetPose target = reader.target(message.header.frame_id, pose(position, orientation));
     session->move_to_pose(target.position.data(), target.orientation.data());
   });
   node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {
-    session->follow(reader.poses(message.header.frame_id, message.joint_names, numbers(message.points)));
+    session->follow(reader.poses(message.header.frame_id, message.joint_names, each(message.points, pose_point)));
   });
 }
 
-thunder::TwistNumbers numbers(const WrenchStamped& message) {
-  const auto& [force, torque] = message.wrench;
-  return {force.x, force.y, force.z, torque.x, torque.y, torque.z};
-}
-
-bool has_wrench(const thunder_signal& signal) {
-  const auto is_wrench = [](const thunder_entry& entry) { return std::string(entry.name) == "wrench"; };
-  return std::any_of(signal.entries, signal.entries + signal.n_entries, is_wrench);
-}
+thunder::TwistNumbers wrench(const WrenchStamped& message) { return pair(message.wrench.force, message.wrench.torque); }
 
 void follow_wrenches(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
   const thunder_law& law = session->configuration().law_data();
-  if (has_wrench(law.reference)) {
+  if (thunder::entry_if_any(law.reference, "wrench")) {
     node.subscribe<WrenchStamped>("~/reference_wrench", kRequest, [=](const WrenchStamped& message) {
-      const auto wanted = reader.wrench(message.header.frame_id, numbers(message), "reference_wrench");
+      const auto wanted = reader.wrench(message.header.frame_id, wrench(message), "reference_wrench");
       session->set_further_reference("wrench", wanted);
     });
   }
-  if (has_wrench(law.measurements)) {
+  if (thunder::entry_if_any(law.measurements, "wrench")) {
     node.subscribe<WrenchStamped>("~/measured_wrench", kRequest, [=](const WrenchStamped& message) {
-      session->set_measurement("wrench", reader.wrench(message.header.frame_id, numbers(message), "measured_wrench"));
+      session->set_measurement("wrench", reader.wrench(message.header.frame_id, wrench(message), "measured_wrench"));
     });
   }
 }

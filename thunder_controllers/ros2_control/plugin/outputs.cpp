@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -26,13 +25,6 @@ constexpr const char* kPose = "T_0_ee";
 constexpr int kTwistSize = 6;
 constexpr int kPoseSize = 16;
 
-const thunder_entry* find(const thunder_signal& signal, const char* name) {
-  for (int i = 0; i < signal.n_entries; ++i) {
-    if (std::strcmp(signal.entries[i].name, name) == 0) return &signal.entries[i];
-  }
-  return nullptr;
-}
-
 /// A table, row by row, labelled `name:row,row,…` and `joint:column,column,…`.
 Float64MultiArray table(const std::vector<double>& values, const std::string& rows,
                         const std::vector<std::string>& joints) {
@@ -49,13 +41,14 @@ Float64MultiArray table(const std::vector<double>& values, const std::string& ro
   return message;
 }
 
+/// The k-th n values: of a joint law's reference q, q̇ and q̈.
 std::vector<double> slice(const std::vector<double>& values, std::size_t n, std::size_t k) {
-  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(n * k);
-  return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+  const double* begin = values.data() + n * k;
+  return {begin, begin + n};
 }
 
 std::vector<double> difference(std::vector<double> wanted, const std::vector<double>& is) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] -= is[i];
+  std::transform(wanted.begin(), wanted.end(), is.begin(), wanted.begin(), std::minus<>());
   return wanted;
 }
 
@@ -78,10 +71,10 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
     : configuration_(configuration),
       base_frame_(base_frame),
       clock_(node.get_clock()),
-      estimate_entry_(find(configuration.law_data().state, thunder::kEstimateEntry)),
-      friction_entry_(find(configuration.law_data().state, "friction_hat")),
-      error_entry_(find(configuration.law_data().telemetry, "pose_error")),
-      external_entry_(find(configuration.law_data().telemetry, "external_torque")) {
+      estimate_entry_(thunder::entry_if_any(configuration.law_data().state, thunder::kEstimateEntry)),
+      friction_entry_(thunder::entry_if_any(configuration.law_data().state, "friction_hat")),
+      error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
+      external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")) {
   for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
     estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + topic));
   }

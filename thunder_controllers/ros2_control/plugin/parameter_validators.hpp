@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 
 #include <rclcpp/parameter.hpp>
+#include <rsl/parameter_validators.hpp>  // tl::expected, which releases of ROS 2 keep in different places
 #include <string>
-#include <tl_expected/expected.hpp>
 #include <vector>
 
 namespace thunder_controllers {

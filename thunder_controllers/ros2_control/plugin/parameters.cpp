@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <regex>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -22,39 +23,31 @@ using thunder::ErrorKind;
 using thunder::HostError;
 using thunder::NamedValues;
 
-const std::string kScheme = "package://";
-const std::string kGains = "gains.";
+using Values = std::vector<rclcpp::Parameter>;
 
-fs::path share_folder(const std::string& package, const std::string& uri) {
-  try {
-    return ament_index_cpp::get_package_share_directory(package);
-  } catch (const std::exception&) {
-    throw HostError(ErrorKind::build, "there is no package '" + package + "'", uri,
-                    "a package in the ament index (AMENT_PREFIX_PATH)");
-  }
-}
+const std::string kGains = "gains.";
 
 /// A path as users write it: plain, with ~, or package://<package>/<path in its share folder>; made absolute.
 fs::path resolve_path(const std::string& text) {
-  if (text.compare(0, kScheme.size(), kScheme) == 0) {
-    const std::size_t slash = text.find('/', kScheme.size());
-    const std::string package = text.substr(kScheme.size(), slash - kScheme.size());
-    const fs::path relative = slash == std::string::npos ? "" : text.substr(slash + 1);
-    const bool climbs = relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end();
-    if (package.empty() || relative.empty() || climbs) {
+  if (text.rfind("package://", 0) == 0) {
+    static const std::regex uri("package://([^/]+)/([^/].*)");
+    std::smatch parts;
+    const bool is_complete = std::regex_match(text, parts, uri);
+    const fs::path relative = is_complete ? parts[2].str() : "";
+    if (!is_complete || std::find(relative.begin(), relative.end(), "..") != relative.end()) {
       throw HostError(ErrorKind::build, "incomplete or climbing URI", text, "package://<package>/<path>");
     }
-    return share_folder(package, text) / relative;
+    return ament_index_cpp::get_package_share_directory(parts[1]) / relative;
   }
   const char* home = std::getenv("HOME");
-  const bool is_of_home = text == "~" || text.compare(0, 2, "~/") == 0;
+  const bool is_of_home = text == "~" || text.rfind("~/", 0) == 0;
   if (home && is_of_home) return fs::path(home) / text.substr(text.size() > 1 ? 2 : 1);
   return fs::absolute(text);
 }
 
 /// The generated folder that `colcon build` has installed for a robot of this package.
 fs::path installed_folder(const std::string& robot) {
-  const fs::path share = share_folder("thunder_controllers", "parameter robot");
+  const fs::path share = ament_index_cpp::get_package_share_directory("thunder_controllers");
   const fs::path path = share / "robots" / (robot + "_generatedFiles");
   if (fs::is_directory(path)) return path;
   throw HostError(ErrorKind::build, "there is no " + path.string(), "parameter robot",
@@ -90,18 +83,24 @@ std::string bounds_of(const thunder_entry& entry) {
   return count + "from " + thunder::format(lower) + " to " + thunder::format(upper);
 }
 
-/// Scalars get a range, which tools show as a slider; the bounds of an array's elements are said in words.
-rcl_interfaces::msg::ParameterDescriptor descriptor_of(const thunder_entry& entry) {
+/// A description with its unit; a scalar with finite bounds gets a range, which tools show as a slider.
+rcl_interfaces::msg::ParameterDescriptor describe(const std::string& text, const std::string& unit, double lower,
+                                                  double upper) {
   rcl_interfaces::msg::ParameterDescriptor descriptor;
-  descriptor.description = std::string(entry.description) + " [" + entry.unit + "]";
+  descriptor.description = unit.empty() ? text : text + " [" + unit + "]";
+  if (!std::isfinite(lower) || upper >= thunder::kFinite) return descriptor;
+  descriptor.floating_point_range.resize(1);
+  descriptor.floating_point_range[0].from_value = lower;
+  descriptor.floating_point_range[0].to_value = upper;
+  return descriptor;
+}
+
+/// The bounds of an array's elements are said in words.
+rcl_interfaces::msg::ParameterDescriptor descriptor_of(const thunder_entry& entry) {
+  const double upper = thunder::entry_size(entry) == 1 ? entry.upper[0] : thunder::kInfinity;
+  auto descriptor = describe(entry.description, entry.unit, entry.lower[0], upper);
   descriptor.dynamic_typing = true;  // others cannot be taken back; `numbers` checks the type
-  if (thunder::entry_size(entry) == 1 && std::isfinite(entry.lower[0]) && std::isfinite(entry.upper[0])) {
-    descriptor.floating_point_range.resize(1);
-    descriptor.floating_point_range[0].from_value = entry.lower[0];
-    descriptor.floating_point_range[0].to_value = entry.upper[0];
-  } else {
-    descriptor.additional_constraints = bounds_of(entry);
-  }
+  if (descriptor.floating_point_range.empty()) descriptor.additional_constraints = bounds_of(entry);
   return descriptor;
 }
 
@@ -112,19 +111,20 @@ std::vector<double> numbers(const rclcpp::Parameter& parameter) {
                   "double or double_array: write 1.0, not 1");
 }
 
-NamedValues gains_among(const std::vector<rclcpp::Parameter>& parameters) {
+NamedValues gains_among(const Values& parameters) {
   NamedValues gains;
   for (const rclcpp::Parameter& parameter : parameters) {
     const std::string& name = parameter.get_name();
-    if (name.compare(0, kGains.size(), kGains) == 0) gains[name.substr(kGains.size())] = numbers(parameter);
+    if (name.rfind(kGains, 0) == 0) gains[name.substr(kGains.size())] = numbers(parameter);
   }
   return gains;
 }
 
-void declare_option(rclcpp::node_interfaces::NodeParametersInterface& node, const thunder::OptionInfo& option) {
-  rcl_interfaces::msg::ParameterDescriptor descriptor;
-  descriptor.description = std::string(option.text) + " Takes effect when the controller is configured.";
-  if (*option.unit) descriptor.description += std::string(" [") + option.unit + "]";
+void declare_option(ParametersOfNode& node, const thunder::OptionInfo& option) {
+  const bool is_number = std::holds_alternative<double thunder::Options::*>(option.member);
+  const double upper = is_number ? option.bounds.upper : thunder::kInfinity;
+  const std::string text = std::string(option.text) + " Takes effect when the controller is configured.";
+  const auto descriptor = describe(text, option.unit, option.bounds.lower, upper);
   const auto declare = [&](auto member) {
     node.declare_parameter(option.name, rclcpp::ParameterValue(thunder::Options().*member), descriptor);
   };
@@ -143,6 +143,22 @@ void set_option(const rclcpp::Parameter& parameter, thunder::Options& options) {
   }
 }
 
+/// A callback that refuses what `check` throws at, with its reason.
+template <class Check>
+ParameterCheck refuse_by(Check check, ParametersOfNode& node) {
+  return node.add_on_set_parameters_callback([check](const Values& parameters) {
+    rcl_interfaces::msg::SetParametersResult result;
+    result.successful = true;
+    try {
+      check(parameters);
+    } catch (const std::exception& error) {
+      result.successful = false;
+      result.reason = error.what();
+    }
+    return result;
+  });
+}
+
 }  // namespace
 
 thunder::Configuration configuration_of(const Parameters& parameters) {
@@ -150,40 +166,32 @@ thunder::Configuration configuration_of(const Parameters& parameters) {
                                      parameters.law, parameters.joints);
 }
 
-OptionParameters::OptionParameters(Node node) : node_(std::move(node)) {
-  check_ = node_->add_on_set_parameters_callback([](const std::vector<rclcpp::Parameter>& parameters) {
-    rcl_interfaces::msg::SetParametersResult result;
-    result.successful = true;
-    try {
-      thunder::Options options;
-      options.nominal_dt = std::numeric_limits<double>::min();  // the period is known when the controller is configured
-      for (const rclcpp::Parameter& parameter : parameters) set_option(parameter, options);
-      thunder::check_options(options);
-    } catch (const HostError& error) {
-      result.successful = false;
-      result.reason = error.what();
-    }
-    return result;
-  });
+ParameterCheck declare_options(ParametersOfNode& node) {
+  const auto check = [](const Values& parameters) {
+    thunder::Options options;
+    options.nominal_dt = std::numeric_limits<double>::min();  // the period is known when the controller is configured
+    for (const rclcpp::Parameter& parameter : parameters) set_option(parameter, options);
+    thunder::check_options(options);
+  };
+  ParameterCheck checking = refuse_by(check, node);
   for (const thunder::OptionInfo& option : thunder::option_list()) {
-    if (!node_->has_parameter(option.name)) declare_option(*node_, option);
+    if (!node.has_parameter(option.name)) declare_option(node, option);
   }
+  return checking;
 }
 
-thunder::Options OptionParameters::read(unsigned int update_rate) const {
+thunder::Options read_options(const ParametersOfNode& node, unsigned int update_rate) {
   thunder::Options options;
   options.nominal_dt = 1.0 / update_rate;
-  for (const thunder::OptionInfo& option : thunder::option_list()) set_option(node_->get_parameter(option.name), options);
+  for (const thunder::OptionInfo& option : thunder::option_list()) set_option(node.get_parameter(option.name), options);
   return options;
 }
 
 thunder::Figure figure_of(const Parameters& parameters, bool is_cartesian) {
-  if (is_cartesian) {
-    return {parameters.lissajous.amplitude, parameters.lissajous.frequency, parameters.lissajous.phase,
-            parameters.ramp_time};
-  }
-  return {parameters.joint_lissajous.amplitude, parameters.joint_lissajous.frequency, parameters.joint_lissajous.phase,
-          parameters.ramp_time};
+  const auto figure = [&](const auto& given) -> thunder::Figure {
+    return {given.amplitude, given.frequency, given.phase, parameters.ramp_time};
+  };
+  return is_cartesian ? figure(parameters.lissajous) : figure(parameters.joint_lissajous);
 }
 
 fs::path estimates_path(const Parameters& parameters, const thunder::Configuration& configuration,
@@ -230,22 +238,11 @@ void LiveParameters::declare(const thunder_entry& entry) {
 NamedValues LiveParameters::gains() const { return gains_among(node_->get_parameters(declared_)); }
 
 void LiveParameters::connect(const std::shared_ptr<thunder::ControlSession>& session, const Listener& listener) {
-  check_ = node_->add_on_set_parameters_callback([session](const std::vector<rclcpp::Parameter>& parameters) {
-    rcl_interfaces::msg::SetParametersResult result;
-    result.successful = true;
-    try {
-      session->check_gains(gains_among(parameters));
-    } catch (const std::exception& error) {
-      result.successful = false;
-      result.reason = error.what();
-    }
-    return result;
+  check_ = refuse_by([session](const Values& parameters) { session->check_gains(gains_among(parameters)); }, *node_);
+  apply_ = node_->add_post_set_parameters_callback([session, listener](const Values& parameters) {
+    session->set_gains(gains_among(parameters));
+    session->set_motion_limits(motion_limits(listener->get_params()));
   });
-  apply_ = node_->add_post_set_parameters_callback(
-      [session, listener](const std::vector<rclcpp::Parameter>& parameters) {
-        session->set_gains(gains_among(parameters));
-        session->set_motion_limits(motion_limits(listener->get_params()));
-      });
   session->set_motion_limits(motion_limits(listener->get_params()));
 }
 

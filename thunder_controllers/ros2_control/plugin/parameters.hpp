@@ -32,21 +32,15 @@ std::filesystem::path estimates_path(const Parameters& parameters, const thunder
 /// Throws HostError if the file cannot be read, or belongs to another robot, law or links.
 thunder::NamedValues first_estimates(const Parameters& parameters, const thunder::Configuration& configuration);
 
-/// The options of the host as parameters, declared from its list; those that parameters.yaml declares stay as they are.
-class OptionParameters {
- public:
-  using Node = rclcpp::node_interfaces::NodeParametersInterface::SharedPtr;
+using ParametersOfNode = rclcpp::node_interfaces::NodeParametersInterface;
+using ParameterCheck = rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr;
 
-  /// Declare them. A value out of bounds is refused, now and when it is set, with the reason.
-  explicit OptionParameters(Node node);
+/// Declare the options of the host as parameters, from its list; those that parameters.yaml declares stay as they are. A
+/// value out of bounds is refused with the reason, now and, as long as what is returned is held, when it is set.
+ParameterCheck declare_options(ParametersOfNode& node);
 
-  /// How the host guards its input and output; update_rate in [Hz].
-  thunder::Options read(unsigned int update_rate) const;
-
- private:
-  Node node_;
-  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
-};
+/// How the host guards its input and output; update_rate in [Hz].
+thunder::Options read_options(const ParametersOfNode& node, unsigned int update_rate);
 
 /// Parameters that act at once: the gains of the law as gains.<name>, declared from the library's metadata with
 /// description, unit and bounds, and the bounds of motions, path.….
@@ -54,7 +48,7 @@ class OptionParameters {
 /// A change is checked first, and refused with the reason or handed to the host.
 class LiveParameters {
  public:
-  using Node = rclcpp::node_interfaces::NodeParametersInterface::SharedPtr;
+  using Node = ParametersOfNode::SharedPtr;
 
   /// Declare the gains. Values given to the node replace the defaults. Throws HostError if one is out of its range;
   /// nothing is declared then.
@@ -75,7 +69,7 @@ class LiveParameters {
 
   Node node_;
   std::vector<std::string> declared_;
-  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
+  ParameterCheck check_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_;
 };
 

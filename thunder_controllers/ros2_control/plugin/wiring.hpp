@@ -8,8 +8,6 @@
 #include "inputs.hpp"
 #include "outputs.hpp"
 #include "parameters.hpp"
-#include "thunder/host/report/excitation.hpp"
-#include "thunder/host/report/tracking_error.hpp"
 #include "thunder/host/session.hpp"
 
 namespace thunder_controllers {
@@ -21,22 +19,19 @@ class Wiring {
  public:
   using Node = std::shared_ptr<rclcpp_lifecycle::LifecycleNode>;
 
-  /// Throws HostError if it cannot be configured; nothing is left behind then.
-  Wiring(const Node& node, const Listener& listener, const thunder::Options& options);
+  /// update_rate in [Hz]. Throws HostError if it cannot be configured; nothing is left behind then.
+  Wiring(const Node& node, const Listener& listener, unsigned int update_rate);
 
   thunder::ControlSession& session() noexcept { return *session_; }
   Faults& faults() noexcept { return *faults_; }
-  DiagnosticsBoard::Source diagnostics() const;
+  const DiagnosticsBoard::Source& diagnostics() const noexcept { return diagnostics_; }
 
  private:
   std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
-  std::shared_ptr<thunder::Excitation> excitation_;  ///< of timers of the node, which exclude each other
-  std::shared_ptr<thunder::TrackingError> tracking_;  ///< likewise
-  double tracking_error_limit_ = 0.0;                 ///< [rad or m]
-  double period_ = 0.0;                               ///< [s]
   std::unique_ptr<LiveParameters> parameters_;
   std::shared_ptr<thunder::ControlSession> session_;
   std::vector<std::shared_ptr<void>> inputs_;
+  DiagnosticsBoard::Source diagnostics_;
   rclcpp::TimerBase::SharedPtr publishing_;
 };
 

@@ -30,11 +30,7 @@ std::string one_line(const char* text) {
 void check_joint_set(const mjModel& model, const std::vector<std::string>& names, const std::string& file) {
   std::vector<std::string> found;
   for (int i = 0; i < model.njnt; ++i) found.push_back(name_of(model, mjOBJ_JOINT, i));
-  std::vector<std::string> sorted_found = found;
-  std::vector<std::string> sorted_names = names;
-  std::sort(sorted_found.begin(), sorted_found.end());
-  std::sort(sorted_names.begin(), sorted_names.end());
-  if (sorted_found == sorted_names) return;
+  if (std::is_permutation(found.begin(), found.end(), names.begin(), names.end())) return;
   throw PlantError("the model's joints are " + join_names(found), file, "the description's: " + join_names(names));
 }
 

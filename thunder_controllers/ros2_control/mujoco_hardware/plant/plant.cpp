@@ -86,14 +86,6 @@ bool MujocoPlant::step(double time) noexcept {
   return is_good();
 }
 
-void MujocoPlant::read(double* position, double* velocity, double* effort) const noexcept {
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    position[i] = data_->qpos[joints_[i].position];
-    velocity[i] = data_->qvel[joints_[i].velocity];
-    effort[i] = applied_[i];
-  }
-}
-
 /// G(q) of a model at the position of the arm, at rest.
 void MujocoPlant::compute_gravity(const mjModel& model, mjData& scratch, std::vector<double>& effort) noexcept {
   mju_copy(scratch.qpos, data_->qpos, model.nq);

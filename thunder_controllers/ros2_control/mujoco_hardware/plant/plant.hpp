@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,16 @@ struct PlantOptions {
   bool brakes = true;                 ///< hold the arm while there is no command
 };
 
+/// Of one joint: position [rad or m], velocity [rad/s or m/s], effort [N·m or N].
+struct JointState {
+  double position, velocity, effort;
+};
+
 /// A robot in MuJoCo, driven by joint efforts: the plant of the Python simulation, from the file it writes.
 ///
-/// Arrays have n_joints() elements in the order of PlantOptions::joints: positions [rad or m], velocities [rad/s or
-/// m/s], efforts [N·m or N]. The effort limits of the file saturate the motors. The brakes hold the arm from reset()
-/// to the first command and after idle(): it does not move at all, and its effort is the one that holds it.
+/// Joints are in the order of PlantOptions::joints. The effort limits of the file saturate the motors. The brakes hold
+/// the arm from reset() to the first command and after idle(): it does not move at all, and its effort is the one that
+/// holds it.
 ///
 /// Constructor and reset() allocate; the other methods do not: mj_step takes its memory from the arena of mjData, which
 /// is allocated here, as long as the model has no plugins and needs no more than one thread.
@@ -30,7 +36,7 @@ class MujocoPlant {
   /// Throws PlantError if the file cannot be read, or does not fit the options.
   explicit MujocoPlant(const PlantOptions& options);
 
-  int n_joints() const noexcept { return static_cast<int>(joints_.size()); }
+  std::size_t n_joints() const noexcept { return joints_.size(); }
   /// Of the integration [s].
   double timestep() const noexcept { return model_->opt.timestep; }
 
@@ -40,8 +46,8 @@ class MujocoPlant {
   /// There is no command: with brakes the joints stop where they are and stay there, without brakes zero effort acts.
   void idle() noexcept;
 
-  /// Let this effort act from now on and release the brakes. False, and nothing changes, if it is not finite or
-  /// beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
+  /// Let these efforts, one per joint, act from now on and release the brakes. False, and nothing changes, if one is
+  /// not finite or beyond MuJoCo's mjMAXVAL, where MuJoCo itself would quietly take zero.
   bool command(const double* effort) noexcept;
 
   /// Integrate for this time [s], 0.1 s at most, unless the brakes hold the arm. It is rounded to whole time steps; what
@@ -49,9 +55,11 @@ class MujocoPlant {
   /// reset() helps.
   bool step(double time) noexcept;
 
-  /// The state now, and the effort that the motors applied during the last step: the command as far as the limits let
+  /// The state now; its effort is what the motor applied during the last step: the command as far as the limits let
   /// it, without what the robot adds to it.
-  void read(double* position, double* velocity, double* effort) const noexcept;
+  JointState state(std::size_t joint) const noexcept {
+    return {data_->qpos[joints_[joint].position], data_->qvel[joints_[joint].velocity], applied_[joint]};
+  }
 
   /// Whether the brakes hold the arm.
   bool is_held() const noexcept { return is_held_; }
