@@ -21,18 +21,14 @@ from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.interfaces import NODES
-from thunder_controllers.ros.tools.discovery import RANGE
-from thunder_controllers.ros.tools.launch_arguments import check_arguments, read_arguments
-from thunder_controllers.ros.tools.launcher import (
-    NEED_A_DISTRIBUTION,
+from thunder_controllers.ros.tools.launch_arguments import (
+    DISCOVERY,
     ROBOTS,
-    WRONG_LAST_LINK,
-    arguments_of,
-    complete,
-    files_of,
-    parameters_of,
-    ros,
+    check_arguments,
+    read_arguments,
 )
+from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION, arguments_of, complete, ros
+from thunder_controllers.ros.tools.system import WRONG_LAST_LINK, files_of, parameters_of
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 240.0
@@ -167,12 +163,23 @@ def test_launch_arguments_name_what_there_is() -> None:
     assert choices == ("auto", "none", "stream", *(name for name in motion.choices if name != "auto"))
     assert set(NEED_A_DISTRIBUTION) <= set(read_arguments("panda_adaptive"))
     systems = {path.name.partition(".")[0] for path in (ROOT / "launch").glob("*.launch.py")}
-    assert systems - {"arguments", "discovery", "tools", "generator"} == set(ROBOTS)
+    assert systems - {"generator"} == set(ROBOTS)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "launch").rglob("*.py")), ids=lambda path: path.stem)
-def test_every_launch_file_can_be_read_at_a_glance(path: Path) -> None:
-    assert len(path.read_text().splitlines()) < 120
+@pytest.mark.parametrize(
+    ("discovery", "environment", "expected"),
+    [
+        ("auto", {}, {DISCOVERY: "LOCALHOST"}),
+        ("auto", {DISCOVERY: ""}, {DISCOVERY: "LOCALHOST"}),
+        ("auto", {DISCOVERY: "SUBNET"}, {}),
+        ("localhost", {DISCOVERY: "SUBNET"}, {DISCOVERY: "LOCALHOST"}),
+        ("subnet", {DISCOVERY: "LOCALHOST"}, {DISCOVERY: "SUBNET"}),
+    ],
+)
+def test_what_is_named_counts_and_then_what_the_user_has_set(
+    discovery: str, environment: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert discovery_environment(discovery, environment) == expected
 
 
 # --- the process ------------------------------------------------------------------------------------------------------
@@ -237,15 +244,10 @@ def test_what_cannot_be_done_is_said_in_one_line(launch: Launch, tmp_path: Path)
     assert "only ros2 launch can do this" in line
 
 
-@pytest.mark.parametrize(
-    ("words", "given", "expected"),
-    [([], None, "LOCALHOST"), ([], "SUBNET", "SUBNET"), (["discovery:=subnet"], None, "SUBNET")],
-)
-def test_who_is_found_is_decided_before_the_nodes_are_made(
-    words: list[str], given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_found_is_decided_before_the_nodes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str | None] = []
-    monkeypatch.setattr("thunder_controllers.ros.tools.launcher._run", lambda *_: seen.append(os.environ.get(RANGE)))
-    monkeypatch.setenv(RANGE, given or "")
-    result = CliRunner().invoke(ros, ["panda_adaptive", *words])
-    assert result.exit_code == 0 and seen == [expected]
+    start = "thunder_controllers.ros.tools.launcher._run"
+    monkeypatch.setattr(start, lambda *_: seen.append(os.environ.get(DISCOVERY)))
+    monkeypatch.setenv(DISCOVERY, "")
+    result = CliRunner().invoke(ros, ["panda_adaptive"])
+    assert result.exit_code == 0 and seen == ["LOCALHOST"]
