@@ -25,6 +25,7 @@ from thunder_controllers.ros.tools.launch_arguments import (
     DISCOVERY,
     ROBOTS,
     check_arguments,
+    discovery_environment,
     read_arguments,
 )
 from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION, arguments_of, complete, ros
