@@ -31,23 +31,6 @@ def test_no_effort_passes_the_chosen_limit(robot: TestRobot) -> None:
     assert int(robot.report()["guard effort_limited"]) > 0
 
 
-def test_the_effort_changes_at_the_chosen_rate(robot: TestRobot) -> None:
-    robot.set(effort_rate_limit=[100.0] * 7)
-    robot.activate()
-    robot.push()
-    changes = np.abs(np.diff(robot.efforts, axis=0)).max(axis=1)
-    assert changes.max() == pytest.approx(100.0 * PERIOD, abs=ROUNDING)
-
-
-def test_a_joint_beyond_the_chosen_velocity_is_reported(robot: TestRobot) -> None:
-    robot.set(velocity_limit=[0.5] * 7)
-    robot.activate()
-    for speed, count in ((0.49, "0"), (0.51, "5")):
-        robot.qd[6] = speed
-        robot.steps(5)
-        assert robot.report()["guard velocity_exceeded"] == count
-
-
 def test_the_effort_starts_from_zero_where_that_is_wanted(robot: TestRobot) -> None:
     robot.set(zero_start=True)
     first = robot.activate()

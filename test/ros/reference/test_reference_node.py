@@ -15,8 +15,10 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 from thunder_controllers.ros.common.qos import MONITOR, STREAM
+from thunder_controllers.ros.reference.node import ReferenceNode
 
 StartNode = Callable[..., NodeProcess]
+MakeNode = Callable[..., ReferenceNode]
 
 NODE = "/thunder_reference"
 REFERENCE = "/adaptive_controller/reference"
@@ -81,9 +83,9 @@ def _velocity(point: MultiDOFJointTrajectoryPoint) -> np.ndarray:
 
 
 def test_a_motion_follows_the_states_from_where_the_controller_is(
-    probe: Probe, start_node: StartNode, references: Inbox
+    probe: Probe, make_node: MakeNode, references: Inbox
 ) -> None:
-    start_node("reference", {"ramp_time": 0.2})
+    make_node(ReferenceNode, {"ramp_time": 0.2})
     world = World(probe)
     assert "nobody says where the robot is" in world.trigger("start").message
     world.start()
@@ -111,9 +113,9 @@ def test_a_motion_follows_the_states_from_where_the_controller_is(
 
 
 def test_duplicated_and_overtaken_states_and_a_jump_of_the_clock_make_no_step(
-    probe: Probe, start_node: StartNode, references: Inbox
+    probe: Probe, make_node: MakeNode, references: Inbox
 ) -> None:
-    start_node("reference", {"ramp_time": 0.2})
+    make_node(ReferenceNode, {"ramp_time": 0.2})
     world = World(probe)
     world.start()
     world.state()
@@ -147,11 +149,11 @@ def test_autostart_waits_for_a_pose_of_the_right_frame_and_for_an_active_control
 
 
 def test_a_motion_out_of_reach_is_refused_and_nothing_is_sent(
-    probe: Probe, start_node: StartNode, references: Inbox
+    probe: Probe, make_node: MakeNode, references: Inbox
 ) -> None:
     library = build_panda()
     far = {"type": "pose_to_pose", "library": library.path, "pose_to_pose.positions": [1.5, 0.0, 0.4]}
-    start_node("reference", far)
+    make_node(ReferenceNode, far)
     world = World(probe)
     world.pose()
     world.state(name=list(library.joint_names), position=Q.tolist())
@@ -161,8 +163,8 @@ def test_a_motion_out_of_reach_is_refused_and_nothing_is_sent(
     assert world.trigger("start").success and not len(references)
 
 
-def test_parameters_of_the_next_motion_may_change(probe: Probe, start_node: StartNode, references: Inbox) -> None:
-    start_node("reference", {"type": "hold"})
+def test_parameters_of_the_next_motion_may_change(probe: Probe, make_node: MakeNode, references: Inbox) -> None:
+    make_node(ReferenceNode, {"type": "hold"})
     world = World(probe)
     assert probe.set_parameters(NODE, {"type": "pose_to_pose"})[0].successful
     world.pose()

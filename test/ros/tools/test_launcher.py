@@ -239,12 +239,6 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
     assert "Traceback" not in (tmp_path / "output").read_text()
 
 
-def test_what_cannot_be_done_is_said_in_one_line(launch: Launch, tmp_path: Path) -> None:
-    assert launch("backend:=gazebo").wait(LIMIT) == 2
-    (line,) = (tmp_path / "output").read_text().splitlines()
-    assert "only ros2 launch can do this" in line
-
-
 def test_who_is_found_is_decided_before_the_nodes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str | None] = []
     start = "thunder_controllers.ros.tools.launcher._run"

@@ -177,8 +177,11 @@ def build_once(arguments: Sequence[str] | None = None) -> int:
     try:
         initialise(arguments)
         node = GeneratorNode()
-        with StopSignals(node.begin_stop):
-            node.build()
+        try:
+            with StopSignals(node.begin_stop):
+                node.build()
+        finally:
+            node.destroy_node()
     except ThunderError as error:
         sys.stderr.write(f"generator: {error}\n")
         return EXIT_FAILURE

@@ -56,8 +56,8 @@ def _unknown_inputs(library: Library, name: str) -> list[str]:
 class ModelNode(Node):
     """Publishes `~/<function>` at a fixed rate, for as long as new joint states come."""
 
-    def __init__(self) -> None:
-        super().__init__(names.MODEL)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(names.MODEL, **options)
         self._given = DeclaredParameters(self)
         self._given.declare(node_parameters("model", names.MODEL))
         self._functions: tuple[str, ...] = self._given["functions"]
