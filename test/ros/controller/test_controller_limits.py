@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from controller_robot import NODE, TestRobot
 
+from thunder_controllers.ros.controller.configuration import motion_limits
+
 ROUNDING = 1e-9
 PERIOD = 1e-3
 RATE_STEP = 1000.0 * PERIOD
@@ -47,3 +49,10 @@ def test_limits_are_positive_and_one_for_each_joint(robot: TestRobot, name: str)
     assert not robot.transition("configure")
     reason = f"configure refused: options.{name}: has 3 values; valid: 7"
     assert reason in robot.report(lambda values: "refused" in values["message"])["message"]
+
+
+def test_bounds_of_motions_are_velocity_acceleration_and_jerk() -> None:
+    values = {"path.linear_limits": (1.0, 2.0, 3.0), "path.angular_limits": (4.0, 5.0, 6.0)}
+    limits = motion_limits(values, {"path.joint_acceleration": 7.0, "path.angular_limits": (4.5, 5.5, 6.5)})
+    assert (limits.linear_velocity, limits.linear_acceleration, limits.linear_jerk) == (1.0, 2.0, 3.0)
+    assert (limits.angular_velocity, limits.angular_acceleration, limits.angular_jerk) == (4.5, 5.5, 6.5)

@@ -68,7 +68,15 @@ def test_values_are_those_of_the_library_whatever_the_order_of_the_joints(
     assert dims == [("J_ee/row", 6, 18), ("J_ee/column", 3, 3)]
 
 
-def test_a_library_may_be_announced(make_node: MakeNode, probe: Probe, folder: Path, library: Library) -> None:
+def test_a_library_may_be_announced(
+    make_node: MakeNode,
+    probe: Probe,
+    folder: Path,
+    library: Library,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # where there is none
     announcement = probe.publisher(String, "/thunder_generator/library", LATCHED, subscribers=0)
     announcement.publish(String(data=format_library_message(describe_folder(Path(library.path).parent))))
     make_node(ModelNode, {"functions": ["G"], "library_folders": [str(folder.parent)]})

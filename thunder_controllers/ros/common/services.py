@@ -18,7 +18,11 @@ def create_trigger(node: Node, name: str, action: Callable[[], str | None], done
 
 def create_switch(node: Node, name: str, action: Callable[[bool], str]) -> None:
     """Offer a service that switches something on or off, and answers what the action returns, or why it could not."""
-    node.create_service(SetBool, name, lambda asked, response: _answer(response, lambda: action(asked.data)))
+
+    def switch(asked: Any, response: Any) -> Any:
+        return _answer(response, lambda: action(asked.data))
+
+    node.create_service(SetBool, name, switch)
 
 
 def _answer(response: Any, action: Callable[[], str | None], done: str = "") -> Any:

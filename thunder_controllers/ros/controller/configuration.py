@@ -17,7 +17,7 @@ from thunder_controllers.host import (
     read_estimates,
 )
 from thunder_controllers.package_uri import resolve
-from thunder_controllers.ros.common.declarations import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter, Values
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
 
@@ -87,7 +87,7 @@ def make_session(configuration: Configuration, parameters: DeclaredParameters, p
     return session
 
 
-def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | None = None) -> MotionLimits:
+def motion_limits(parameters: Values, values: Mapping[str, Any] | None = None) -> MotionLimits:
     """Read the bounds of the controller's own motions from its parameters, those of `values` first."""
 
     def get(name: str) -> Any:
