@@ -93,6 +93,26 @@ def test_the_controller_makes_the_default_reference_itself(
     assert given.get(names.REFERENCE, {}).get("type") == streamed
 
 
+@pytest.mark.parametrize(
+    ("given", "model", "control"),
+    [
+        ({"backend": "franka"}, ("", "fr3_link8"), {"robot": "fr3", "autostart": False}),
+        ({"backend": "franka", "arm_id": "panda"}, ("panda.yaml", ""), {"robot": "panda", "autostart": False}),
+        ({"backend": "gazebo"}, ("panda.yaml", ""), {"autostart": True}),
+    ],
+)
+def test_what_runs_in_controller_manager_waits_for_its_library(
+    given: dict[str, str], model: tuple[str, str], control: dict[str, Any]
+) -> None:
+    made = parameters_of("panda_adaptive", complete("panda_adaptive", []) | given | {"model": "true"})
+    generator = made[names.GENERATOR]
+    assert (Path(generator["robot"]).name, generator["ee_link"]) == model
+    assert control.items() <= made[names.CONTROLLER].items() and "bringup" not in made[names.CONTROLLER]
+    assert names.WAIT_FOR_LIBRARY in made and names.SIMULATION not in made
+    assert ("estimates_file" in made[names.CONTROLLER]) is (given["backend"] == "gazebo")
+    assert made[names.MODEL] == ({"use_sim_time": True} if given["backend"] == "gazebo" else {})
+
+
 def test_any_robot_gives_its_names_to_library_and_simulation() -> None:
     robot = str(ROOT / "urdf/panda.urdf.xacro")
     given = nodes(f"robot:={robot}", "ee_link:=panda_flange", "base_link:=b", "name:=n", system="robot_adaptive")
