@@ -1,6 +1,6 @@
 """Generator, arm with controller, and reference as processes over DDS: what the launch files start with MuJoCo.
 
-The arm runs in lock-step, so twenty simulated seconds are the same on a slow machine, they only take longer.
+The arm runs in lock-step, so the simulated seconds are the same on a slow machine, they only take longer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from thunder_controllers.ros.common.qos import MONITOR, STREAM
 ROOT = Path(__file__).parents[2]
 CONTROLLER, SIMULATION, REFERENCE = "/adaptive_controller", "/mujoco_simulation", "/thunder_reference"
 LINK = "panda_link7"
-DURATION = 20.0
-FROZEN = 4.0
+DURATION = 14.0
+FROZEN = 3.0
 """First part of the motion, without adaptation: what the wrong estimate does [s]."""
 
 RUN_LIMIT = 240.0

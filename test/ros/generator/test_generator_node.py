@@ -47,14 +47,14 @@ def once(*parameters: str) -> int:
 
 
 def test_a_library_is_announced_to_whoever_comes_later(start_node: StartNode, probe: Probe) -> None:
-    node = start_node("generator", {"robot": PLANAR, "laws": ["slotine_li"]})
+    node = start_node("generator", {"robot": PLANAR, "laws": ["gravity_compensation"]})
     text = probe.listen(String, LIBRARY, LATCHED).wait(timeout=BUILD_LIMIT).data
     assert "/" not in text, "no path goes over the network"
     message = parse_library_message(text)
     late = parse_library_message(probe.listen(String, LIBRARY, LATCHED).wait().data)
     assert late == message
     library = load_announced(text, [])
-    assert (message.robot, message.hash, message.laws) == (library.robot, library.hash, ("slotine_li",))
+    assert (message.robot, message.hash, message.laws) == (library.robot, library.hash, ("gravity_compensation",))
     response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
     assert (response.success, response.message) == (True, library.path)
     node.wait_for_output("reused, nothing has changed")
@@ -79,7 +79,7 @@ def test_a_failed_build_leaves_the_node_alive_and_what_a_file_says_now_is_built(
 ) -> None:
     robot = tmp_path / "arm.yaml"
     robot.write_text("nothing")
-    start_node("generator", {"robot": str(robot), "laws": ["slotine_li"]})
+    start_node("generator", {"robot": str(robot), "laws": ["gravity_compensation"]})
     library = probe.listen(String, LIBRARY, LATCHED)
     response = probe.call(Trigger, f"{NODE}/build", timeout=BUILD_LIMIT)
     assert not response.success
@@ -90,7 +90,7 @@ def test_a_failed_build_leaves_the_node_alive_and_what_a_file_says_now_is_built(
 
 
 def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNode, probe: Probe) -> None:
-    start_node("generator", {"laws": ["slotine_li"]})
+    start_node("generator", {"laws": ["gravity_compensation"]})
     library = probe.listen(String, LIBRARY, LATCHED)
     with probe.advertising(String, "/robot_description", LATCHED) as description:
         description.publish(String(data=URDF.format(name="hinged")))
@@ -102,7 +102,7 @@ def test_a_robot_description_is_built_when_no_file_is_named(start_node: StartNod
 
 
 def test_a_description_that_is_no_urdf_is_reported_and_the_next_one_built(start_node: StartNode, probe: Probe) -> None:
-    node = start_node("generator", {"laws": ["slotine_li"]})
+    node = start_node("generator", {"laws": ["gravity_compensation"]})
     library = probe.listen(String, LIBRARY, LATCHED)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
     with probe.advertising(String, "/robot_description", LATCHED) as description:

@@ -226,11 +226,8 @@ def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
             process.wait()
 
 
-@pytest.mark.parametrize("words", [(), ("reference:=lissajous", "model:=true")], ids=["alone", "with others"])
-def test_it_comes_up_converges_and_ctrl_c_ends_it(
-    words: tuple[str, ...], launch: Launch, probe: Probe, tmp_path: Path
-) -> None:
-    process = launch("--monitor", "namespace:=arm", *words)
+def test_it_comes_up_converges_and_ctrl_c_ends_it(launch: Launch, probe: Probe, tmp_path: Path) -> None:
+    process = launch("--monitor", "namespace:=arm", "reference:=lissajous", "model:=true")
     errors = probe.listen(TwistStamped, "/arm/adaptive_controller/pose_error", MONITOR)
 
     def is_small(message: TwistStamped) -> bool:
@@ -239,8 +236,7 @@ def test_it_comes_up_converges_and_ctrl_c_ends_it(
         return message.header.stamp.sec >= 2 and (e.x**2 + e.y**2 + e.z**2) ** 0.5 < CONVERGED
 
     errors.wait(is_small, count=50, timeout=LIMIT)
-    expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR]
-    expected += [names.REFERENCE, names.MODEL] if words else []
+    expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR, names.REFERENCE, names.MODEL]
     assert {f"/arm/{name}" for name in expected} <= probe.node_names()
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
