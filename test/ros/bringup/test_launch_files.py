@@ -189,11 +189,6 @@ def test_a_bad_argument_is_refused_before_anything_starts(given: dict[str, str],
         start(**given)
 
 
-def test_any_robot_needs_a_description() -> None:
-    with pytest.raises(Exception, match="robot:=FILE"):
-        start("robot_adaptive")
-
-
 # --- what every backend on ros2_control has ---------------------------------------------------------------------------
 
 
