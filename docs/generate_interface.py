@@ -21,8 +21,8 @@ from thunder_controllers.ros.common.declarations import Kind, Parameter, plugin_
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_controllers.ros.interfaces import NODES, NodeInterface, Service, Topic
 from thunder_controllers.ros.simulation.faults import FAULTS
-from thunder_controllers.ros.tools.launch_arguments import read_arguments
-from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION, ROBOTS
+from thunder_controllers.ros.tools.launch_arguments import ROBOTS, read_arguments
+from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.entries import Entry

@@ -3,77 +3,44 @@
 Included by panda_adaptive.launch.py, whose arguments it reads.
 """
 
-import os
-
-from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
-from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler, Shutdown
-from launch.event_handlers import OnProcessExit
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import Command, LaunchLogDir
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from launch.actions import ExecuteProcess
+from launch.substitutions import LaunchLogDir, PathJoinSubstitution
 from launch_ros.substitutions import ExecutableInPackage
 
-SHARE = get_package_share_directory("thunder_controllers")
+from thunder_controllers.resources import PACKAGE, share
+from thunder_controllers.ros.tools.launch_parts import (
+    control_node,
+    describe,
+    in_turn,
+    plugin,
+    spawner,
+    state_publisher,
+)
+
+CONFIG = str(share("config/ros2_control/panda_mujoco.yaml"))
 
 
-def launch_setup(context):
+def launch_setup(given):
     """Write the model file, then start the robot on it; the controller comes as soon as there is its library."""
-    given = context.launch_configurations
-    namespace, payload = given["namespace"], float(given["payload"])
-    config = os.path.join(SHARE, "config", "ros2_control", "panda_mujoco.yaml")
-    model = os.path.join(LaunchLogDir().perform(context), "panda.xml")
-    thunder = ExecutableInPackage(package="thunder_controllers", executable="thunder")
+    model = PathJoinSubstitution([LaunchLogDir(), "panda.xml"])
+    thunder = ExecutableInPackage(package=PACKAGE, executable="thunder")
     write_model = ExecuteProcess(
         cmd=[
-            *(thunder, "mjcf", os.path.join(SHARE, "urdf", "panda.urdf.xacro"), "--out", model),
+            *(thunder, "mjcf", str(share("urdf/panda.urdf.xacro")), "--out", model),
             *("--q-start", "0 -0.4 0 -2.2 0 1.8 0"),  # as in config/ros/panda.yaml [rad]
-            *(["--payload-mass", given["payload"]] if payload > 0.0 else []),
+            *(["--payload-mass", given["payload"]] if float(given["payload"]) > 0.0 else []),
         ],
         output="screen",
     )
-    description = Command(["xacro ", os.path.join(SHARE, "urdf", "panda.ros2_control.xacro"), " model:=", model])
-    robot_state_publisher = Node(
-        package="robot_state_publisher",
-        executable="robot_state_publisher",
-        namespace=namespace,
-        parameters=[{"robot_description": ParameterValue(description, value_type=str)}],
-        output="screen",
-        on_exit=Shutdown(),
-    )
-    controller_manager = Node(
-        package="controller_manager",
-        executable="ros2_control_node",
-        namespace=namespace,
-        parameters=[config],
-        output="screen",
-        on_exit=Shutdown(),
-    )
-    joint_state_broadcaster = Node(
-        package="controller_manager",
-        executable="spawner",
-        namespace=namespace,
-        arguments=["joint_state_broadcaster", "--controller-manager-timeout", "120"],
-        output="screen",
-        on_exit=lambda event, _: Shutdown() if event.returncode else None,
-    )
-    source = os.path.join(SHARE, "launch", "controllers", "plugin.launch.py")
-    controller = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(source), launch_arguments={"control_config": config}.items()
-    )
-    robot = [robot_state_publisher, controller_manager, joint_state_broadcaster, controller]
-    return [
-        write_model,
-        RegisterEventHandler(
-            OnProcessExit(
-                target_action=write_model,
-                on_exit=lambda event, _: robot if event.returncode == 0 else Shutdown(),
-            )
-        ),
+    robot = [
+        state_publisher(given, [str(share("urdf/panda.ros2_control.xacro")), " model:=", model]),
+        control_node(given, CONFIG),
+        spawner(given, "joint_state_broadcaster"),
+        *plugin(given, CONFIG),
     ]
+    return in_turn(write_model, robot)
 
 
 def generate_launch_description():
     """Describe the backend to the file that includes it."""
-    return LaunchDescription([OpaqueFunction(function=launch_setup)])
+    return describe(launch_setup)

@@ -397,7 +397,9 @@ def test_estimates_can_be_given_kept_and_reset(library: Library) -> None:
     effort = np.zeros(2)
     session.freeze_adaptation(True)
     session.stream(AWAY)
+    session.measure(0, 0.0, START, REST)
     session.activate(START, REST)
+    np.testing.assert_array_equal(session.snapshot().state("pi_hat"), [2.0, 3.0])  # no update has come yet
     for k in range(1, 100):
         session.update(0, k * STEP, START, REST, STEP, effort)
     assert session.snapshot().is_frozen

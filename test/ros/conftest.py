@@ -1,6 +1,7 @@
 """Set-up of the ROS tests: a DDS domain of their own, a probe node, and node processes that leave nothing behind.
 
-Fixtures: `domain` (module), `probe` (module, see `nodes.Probe`), `start_node` (function, see `nodes.NodeProcess`).
+Fixtures: `domain` (module), `probe` (module, see `nodes.Probe`), `start_node` (function, see `nodes.NodeProcess`),
+`make_node` (function).
 Without rclpy every module here is skipped, with that reason.
 """
 
@@ -104,3 +105,23 @@ def start_node(domain: int, probe: Probe, tmp_path: Path) -> Iterator[Callable[.
     finally:
         for node in started:
             node.kill()
+
+
+@pytest.fixture
+def make_node(probe: Probe) -> Iterator[Callable[..., Any]]:
+    """Make nodes in this process, which the probe's thread spins: `make_node(ModelNode, {"rate": 5.0})`."""
+    made: list[Any] = []
+
+    def make(kind: Any, parameters: dict[str, Any]) -> Any:
+        from rclpy.parameter import Parameter
+
+        given = [Parameter(name, value=value) for name, value in parameters.items()]
+        node = kind(context=probe.context, parameter_overrides=given, use_global_arguments=False)
+        made.append(node)
+        probe.executor.add_node(node)
+        return node
+
+    yield make
+    for node in made:
+        probe.in_own_thread(probe.executor.remove_node, node)
+        node.destroy_node()

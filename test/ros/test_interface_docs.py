@@ -30,18 +30,6 @@ def test_the_pages_are_what_the_script_writes(generator: ModuleType) -> None:
         assert page.read_text(encoding="utf-8") == text, "run: python docs/generate_interface.py"
 
 
-def test_every_row_has_the_columns_of_its_header() -> None:
-    for block in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
-        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
-        assert len(widths) == 1, block.splitlines()[0]
-
-
-def test_every_link_inside_the_page_has_its_heading() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    headings = {title.lower().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-    assert set(re.findall(r"\(#([^)]*)\)", text)) <= headings
-
-
 @pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 def test_every_type_that_is_named_exists(node: object) -> None:
     types = [t.type for t in (*node.topics, *node.services)]  # type: ignore[attr-defined]

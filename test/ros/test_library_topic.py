@@ -14,7 +14,6 @@ import yaml
 from nodes import NodeProcess, Probe
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
 
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
@@ -138,22 +137,6 @@ def test_the_model_refuses_and_goes_on(
     np.testing.assert_array_equal(inbox.latest.data, library.evaluate("G", [0.1] * 3))
 
 
-def test_the_reference_refuses_and_goes_on(
-    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None]
-) -> None:
-    node = start_node("reference", {"type": "joint_hold", "library_folders": trap.folders})
-    attack(node, probe, trap, say)
-    assert "nobody says what the robot is" in probe.call(Trigger, "/thunder_reference/start").message
-    say(format_library_message(describe_folder(Path(library.path).parent)))
-    states = probe.publisher(JointState, "/joint_states", STREAM)
-
-    def starts() -> bool:
-        states.publish(JointState(name=library.joint_names, position=[0.1] * 3, velocity=[0.0] * 3))
-        return bool(probe.call(Trigger, "/thunder_reference/start").success)
-
-    probe.wait_until(starts, "start")
-
-
 def test_the_controller_refuses_and_comes_up_with_the_first_good_one(
     start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None], arm: str
 ) -> None:
@@ -165,41 +148,3 @@ def test_the_controller_refuses_and_comes_up_with_the_first_good_one(
     say(trap.messages["another hash"])
     for step in ("deactivate", "cleanup", "configure"):
         assert probe.transition(CONTROLLER, step), "the library that it had before is still good"
-
-
-def test_waiting_for_a_library_refuses_and_goes_on(
-    start_node: Start, probe: Probe, library: Library, trap: Trap, say: Callable[[str], None], tmp_path: Path
-) -> None:
-    file = tmp_path / "library.yaml"
-    parameters = {"file": str(file), "library_folders": trap.folders}
-    node = start_node("bringup.wait_for_library", parameters, wait=False)
-    probe.wait_until(lambda: probe.node.count_subscribers(TOPIC), "subscription")
-    attack(node, probe, trap, say)
-    assert not file.exists()
-    say(format_library_message(describe_folder(Path(library.path).parent)))
-    assert node.wait() == 0
-    node.stopped = True
-    written = yaml.safe_load(file.read_text())
-    assert written == {"/**/adaptive_controller": {"ros__parameters": {"library": library.path}}}
-
-
-@pytest.mark.parametrize(
-    ("executable", "node", "names"),
-    [
-        (
-            "simulation",
-            CONTROLLER,
-            ("library", "library_folders", "library_topic", "robot", "estimates_file", "saved_estimates_file"),
-        ),
-        ("reference", "/thunder_reference", ("library", "library_folders", "library_topic", "robot")),
-        ("model", "/thunder_model", ("library", "library_folders", "library_topic")),
-    ],
-)
-def test_what_chooses_code_or_files_cannot_be_set(
-    executable: str, node: str, names: tuple[str, ...], start_node: Start, probe: Probe, arm: str
-) -> None:
-    start_node(executable, {"urdf": arm} if executable == "simulation" else {})
-    for name in names:
-        value = ["/tmp"] if name == "library_folders" else "/tmp"
-        (result,) = probe.set_parameters(node, {name: value})
-        assert not result.successful and "read-only" in result.reason, (name, result.reason)

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 StartNode = Callable[..., NodeProcess]
 
-MESSAGES = 300
+MESSAGES = 150
 """On each topic."""
 RAW = 7
 """One of so many is no message but bytes."""

@@ -4,39 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 from nodes import NodeProcess, Probe
 
+NODE = "bringup.set_load"
 LOAD = [0.5, 0.0, 0.01, 0.1]
 NO_MESSAGES = "franka_msgs is not installed: it comes with franka_ros2"
 
 
-@pytest.fixture
-def start(domain: int, tmp_path: Path) -> Any:
-    """Start a node that ends by itself."""
-    started: list[NodeProcess] = []
-
-    def begin(parameters: dict[str, Any]) -> NodeProcess:
-        started.append(NodeProcess("bringup.set_load", parameters, tmp_path))
-        return started[-1]
-
-    yield begin
-    for node in started:
-        node.kill()
-
-
 @pytest.mark.parametrize("load", [[1.0, 0.0], [0.0, 0.0, 0.0, 0.1]])
 def test_a_wrong_load_is_refused_at_once(load: list[float], start: Callable[..., NodeProcess]) -> None:
-    node = start({"load": load})
+    node = start(NODE, {"load": load})
     assert node.wait() == 1
     assert f"load: {load} is no load; valid: mass above zero" in node.output
 
 
 def test_a_load_needs_the_robots_messages_or_its_service(start: Callable[..., NodeProcess]) -> None:
-    node = start({"load": LOAD, "timeout": 2.0})
+    node = start(NODE, {"load": LOAD, "timeout": 2.0})
     assert node.wait() == 1
     assert "franka_msgs" in node.output or "still waiting for the service service_server/set_load" in node.output
 
@@ -57,7 +43,7 @@ def test_the_robot_is_asked_once_and_its_answer_is_the_end(
 
     service = probe.node.create_service(SetLoad, "/service_server/set_load", answer)
     try:
-        node = start({"load": LOAD})
+        node = start(NODE, {"load": LOAD})
         assert node.wait() == (0 if accepted else 1), node.output
         assert accepted or "the load was not set: the robot refused: moving" in node.output
         (request,) = asked

@@ -19,26 +19,13 @@ from thunder_controllers.ros.common.library_message import describe_folder, form
 from thunder_controllers.ros.common.qos import LATCHED
 from thunder_dynamics import build, load_model
 
+NODE = "bringup.wait_for_library"
 Start = Callable[..., NodeProcess]
 
 
 @pytest.fixture(scope="module")
 def library() -> Library:
     return Library(build(load_model(share("config/robots/planar3r.yaml")), python=False))
-
-
-@pytest.fixture
-def start(domain: int, tmp_path: Path) -> Any:
-    """Start a node that ends by itself."""
-    started: list[NodeProcess] = []
-
-    def begin(executable: str, parameters: dict[str, Any], **options: Any) -> NodeProcess:
-        started.append(NodeProcess(executable, parameters, tmp_path, **options))
-        return started[-1]
-
-    yield begin
-    for node in started:
-        node.kill()
 
 
 @pytest.fixture
@@ -57,7 +44,7 @@ def test_the_controller_is_given_the_library_in_any_namespace(
     start: Start, announce: Any, library: Library, tmp_path: Path
 ) -> None:
     file = tmp_path / "library.yaml"
-    node = start("bringup.wait_for_library", {"file": str(file), "controller": "c"}, namespace="/arm")
+    node = start(NODE, {"file": str(file), "controller": "c"}, namespace="/arm")
     announce(format_library_message(describe_folder(Path(library.path).parent)), "/arm")
     assert node.wait() == 0, node.output
     assert yaml.safe_load(file.read_text()) == {"/**/c": {"ros__parameters": {"library": library.path}}}
@@ -65,20 +52,20 @@ def test_the_controller_is_given_the_library_in_any_namespace(
 
 def test_without_a_library_in_time_there_is_no_file(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "library.yaml"
-    node = start("bringup.wait_for_library", {"file": str(file), "timeout": 1.0})
+    node = start(NODE, {"file": str(file), "timeout": 1.0})
     assert node.wait() == 1
     assert "still waiting for a library after 1 s" in node.output
     assert not file.exists()
 
 
 def test_a_file_that_cannot_be_written_is_named(start: Start, announce: Any, library: Library, tmp_path: Path) -> None:
-    node = start("bringup.wait_for_library", {"file": str(tmp_path / "none/library.yaml")})
+    node = start(NODE, {"file": str(tmp_path / "none/library.yaml")})
     announce(format_library_message(describe_folder(Path(library.path).parent)))
     assert node.wait() == 1
     assert "none/library.yaml" in node.output
 
 
 def test_there_must_be_a_file_to_write(start: Start) -> None:
-    node = start("bringup.wait_for_library", {})
+    node = start(NODE, {})
     assert node.wait() == 1
     assert "file: no file to write" in node.output

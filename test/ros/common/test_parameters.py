@@ -12,6 +12,7 @@ from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
+from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import Kind, Parameter
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.interfaces import NODES, NodeInterface
@@ -180,3 +181,24 @@ def test_every_parameter_of_every_node_has_a_description_and_numbers_a_unit(name
         assert parameter.description, parameter.name
         if parameter.kind in (Kind.DOUBLE, Kind.DOUBLES):
             assert parameter.unit, parameter.name
+
+
+CHOOSES = {
+    "library",
+    "library_folders",
+    "library_topic",
+    "robot",
+    "estimates_file",
+    "saved_estimates_file",
+    "file",
+    "urdf",
+}
+"""Parameters that choose code to run or files to read and write."""
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_what_chooses_code_or_files_is_fixed(name: str) -> None:
+    """That a fixed parameter is refused over the network is shown above; the generator has no other ones."""
+    fixed = {parameter.name for parameter in NODES[name].parameters if parameter.read_only}
+    everything = {parameter.name for parameter in NODES[name].parameters}
+    assert (everything if name == names.GENERATOR else CHOOSES & everything) <= fixed

@@ -265,17 +265,14 @@ def test_the_reference_moves_smoothly_to_a_target_pose_or_to_rest_before(robot: 
         robot.steps(5)
         robot.probe.publisher(PoseStamped, f"{NODE}/target_pose").publish(target(robot))
 
-        def is_at(way: float) -> bool:
-            robot.step()
-            return bool(errors.messages) and errors.messages[-1].twist.linear.y >= way
-
-        if stops:
-            robot.probe.wait_until(lambda: is_at(0.001), "a start")
-            assert robot.probe.call(Trigger, f"{NODE}/stop").success
-            robot.probe.wait_until(lambda: (robot.step(), robot.report()["reference"] == "hold")[1], "rest")
-            errors.wait_new(2)
-        else:
-            robot.probe.wait_until(lambda: is_at(0.02 - 1e-9), "arrival of the reference")
+        with robot.running():
+            if stops:
+                errors.wait(lambda message: message.twist.linear.y >= 0.001)
+                assert robot.probe.call(Trigger, f"{NODE}/stop").success
+                robot.report(lambda values: values["reference"] == "hold")
+                errors.wait_new(2)
+            else:
+                errors.wait(lambda message: message.twist.linear.y >= 0.02 - 1e-9)
     ways = np.array([message.twist.linear.y for message in errors.messages])
     assert (np.diff(ways) >= -1e-12).all()
     assert (0.001 < ways[-1] < 0.019) if stops else ways[-1] == pytest.approx(0.02, abs=1e-9)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from controller_robot import NODE, TestRobot
 
+from thunder_controllers.ros.controller.configuration import motion_limits
+
 ROUNDING = 1e-9
 PERIOD = 1e-3
 RATE_STEP = 1000.0 * PERIOD
@@ -31,23 +33,6 @@ def test_no_effort_passes_the_chosen_limit(robot: TestRobot) -> None:
     assert int(robot.report()["guard effort_limited"]) > 0
 
 
-def test_the_effort_changes_at_the_chosen_rate(robot: TestRobot) -> None:
-    robot.set(effort_rate_limit=[100.0] * 7)
-    robot.activate()
-    robot.push()
-    changes = np.abs(np.diff(robot.efforts, axis=0)).max(axis=1)
-    assert changes.max() == pytest.approx(100.0 * PERIOD, abs=ROUNDING)
-
-
-def test_a_joint_beyond_the_chosen_velocity_is_reported(robot: TestRobot) -> None:
-    robot.set(velocity_limit=[0.5] * 7)
-    robot.activate()
-    for speed, count in ((0.49, "0"), (0.51, "5")):
-        robot.qd[6] = speed
-        robot.steps(5)
-        assert robot.report()["guard velocity_exceeded"] == count
-
-
 def test_the_effort_starts_from_zero_where_that_is_wanted(robot: TestRobot) -> None:
     robot.set(zero_start=True)
     first = robot.activate()
@@ -64,3 +49,10 @@ def test_limits_are_positive_and_one_for_each_joint(robot: TestRobot, name: str)
     assert not robot.transition("configure")
     reason = f"configure refused: options.{name}: has 3 values; valid: 7"
     assert reason in robot.report(lambda values: "refused" in values["message"])["message"]
+
+
+def test_bounds_of_motions_are_velocity_acceleration_and_jerk() -> None:
+    values = {"path.linear_limits": (1.0, 2.0, 3.0), "path.angular_limits": (4.0, 5.0, 6.0)}
+    limits = motion_limits(values, {"path.joint_acceleration": 7.0, "path.angular_limits": (4.5, 5.5, 6.5)})
+    assert (limits.linear_velocity, limits.linear_acceleration, limits.linear_jerk) == (1.0, 2.0, 3.0)
+    assert (limits.angular_velocity, limits.angular_acceleration, limits.angular_jerk) == (4.5, 5.5, 6.5)

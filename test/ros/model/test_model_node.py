@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from nodes import NodeProcess, Probe
+from nodes import Probe
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -17,13 +17,15 @@ import thunder_dynamics as td
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.model.node import ModelNode
+from thunder_dynamics.errors import NameNotFoundError
 
 ROOT = Path(__file__).parents[3]
 NODE = "/thunder_model"
 Q = np.array([0.3, -0.7, 1.1])
 QD = np.array([0.5, -0.2, 0.4])
 
-StartNode = Callable[..., NodeProcess]
+MakeNode = Callable[..., ModelNode]
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +51,10 @@ def array(message: Float64MultiArray) -> np.ndarray:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_values_are_those_of_the_library_whatever_the_order_of_the_joints(
-    order: tuple[int, ...], start_node: StartNode, probe: Probe, folder: Path, library: Library
+    order: tuple[int, ...], make_node: MakeNode, probe: Probe, folder: Path, library: Library
 ) -> None:
     functions = ["M", "C", "G", "J_ee"]
-    start_node("model", {"library": str(folder), "functions": functions})
+    make_node(ModelNode, {"library": str(folder), "functions": functions})
     inboxes = {name: probe.listen(Float64MultiArray, f"{NODE}/{name}", MONITOR) for name in functions}
     states = probe.publisher(JointState, "/joint_states", STREAM)
     probe.wait_until(lambda: all(probe.node.count_publishers(i.topic) for i in inboxes.values()), "publishers")
@@ -62,23 +64,22 @@ def test_values_are_those_of_the_library_whatever_the_order_of_the_joints(
     for name, inbox in inboxes.items():
         probe.wait_until(lambda inbox=inbox: len(inbox) or states.publish(joint_state(library, order)), name)
         np.testing.assert_array_equal(array(inbox.latest), expected[name])  # the same code, called twice
-
-
-def test_the_layout_says_shape_stride_and_name(
-    start_node: StartNode, probe: Probe, folder: Path, library: Library
-) -> None:
-    start_node("model", {"library": str(folder), "functions": ["J_ee"]})
-    inbox = probe.listen(Float64MultiArray, f"{NODE}/J_ee", MONITOR)
-    states = probe.publisher(JointState, "/joint_states", STREAM)
-    probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "J_ee")
-    dims = [(dim.label, dim.size, dim.stride) for dim in inbox.latest.layout.dim]
+    dims = [(dim.label, dim.size, dim.stride) for dim in inboxes["J_ee"].latest.layout.dim]
     assert dims == [("J_ee/row", 6, 18), ("J_ee/column", 3, 3)]
 
 
-def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder: Path, library: Library) -> None:
+def test_a_library_may_be_announced(
+    make_node: MakeNode,
+    probe: Probe,
+    folder: Path,
+    library: Library,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # where there is none
     announcement = probe.publisher(String, "/thunder_generator/library", LATCHED, subscribers=0)
     announcement.publish(String(data=format_library_message(describe_folder(Path(library.path).parent))))
-    start_node("model", {"functions": ["G"], "library_folders": [str(folder.parent)]})
+    make_node(ModelNode, {"functions": ["G"], "library_folders": [str(folder.parent)]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)
     probe.wait_until(lambda: len(inbox) or states.publish(joint_state(library)), "G")
@@ -94,12 +95,12 @@ def test_a_library_may_be_announced(start_node: StartNode, probe: Probe, folder:
     ],
 )
 def test_a_bad_joint_state_is_not_evaluated_but_reported(
-    changes: dict[str, Any], message: str, start_node: StartNode, probe: Probe, folder: Path, library: Library
+    changes: dict[str, Any], message: str, make_node: MakeNode, probe: Probe, folder: Path, library: Library
 ) -> None:
     state = joint_state(library)
     for field, value in changes.items():
         setattr(state, field, value)
-    start_node("model", {"library": str(folder), "functions": ["G"]})
+    make_node(ModelNode, {"library": str(folder), "functions": ["G"]})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)
@@ -111,9 +112,9 @@ def test_a_bad_joint_state_is_not_evaluated_but_reported(
 
 
 def test_the_joint_states_of_a_gripper_are_passed_over(
-    start_node: StartNode, probe: Probe, folder: Path, library: Library
+    make_node: MakeNode, probe: Probe, folder: Path, library: Library
 ) -> None:
-    start_node("model", {"library": str(folder), "functions": ["G"], "rate": 1000.0})
+    make_node(ModelNode, {"library": str(folder), "functions": ["G"], "rate": 1000.0})
     inbox = probe.listen(Float64MultiArray, f"{NODE}/G", MONITOR)
     status = probe.listen(DiagnosticArray, "/diagnostics", MONITOR)
     states = probe.publisher(JointState, "/joint_states", STREAM)
@@ -133,11 +134,7 @@ def test_the_joint_states_of_a_gripper_are_passed_over(
     [(["no_such"], "no_such"), (["Yr"], "Yr needs dq_r, ddq_r"), (["M", "reg_M"], "reg_M needs ddq_r")],
 )
 def test_functions_that_cannot_be_evaluated_are_refused_at_the_start(
-    functions: list[str], message: str, start_node: StartNode, folder: Path
+    functions: list[str], message: str, make_node: MakeNode, folder: Path
 ) -> None:
-    node = start_node("model", {"library": str(folder), "functions": functions}, wait=False)
-    assert node.wait() == 1
-    assert message in node.output
-    assert "valid: " in node.output
-    assert "Traceback" not in node.output
-    node.stopped = True
+    with pytest.raises(NameNotFoundError, match=f"{message}.*valid: "):
+        make_node(ModelNode, {"library": str(folder), "functions": functions})

@@ -14,7 +14,7 @@ from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.reference.plans import JOINT_PATHS, POSE_PATHS, plan_poses
 from thunder_dynamics.errors import ScenarioError
 
-DT = 1e-3
+DT = 5e-3
 START = Pose(position=(0.45, 0.05, 0.5), ypr=(0.0, 0.0, np.pi)).at_rest[:12]
 DOWN = [0.0, 0.0, np.pi]
 
@@ -42,8 +42,8 @@ def _plan(start: np.ndarray = START, ramp_time: float = 1.0, **changes: Any) -> 
     return plan_poses(parameters["type"], parameters, start)
 
 
-def _run(motion: Motion, steps: int) -> np.ndarray:
-    rows = [motion.advance(DT) for _ in range(steps)]
+def _run(motion: Motion, seconds: float) -> np.ndarray:
+    rows = [motion.advance(DT) for _ in range(round(seconds / DT))]
     return np.reshape([row for row in rows if row is not None], (-1, 24))
 
 
@@ -60,9 +60,9 @@ def test_parameters_of_a_path_are_fields_of_its_class_in_the_same_unit() -> None
 def test_motion_begins_where_the_robot_is_and_never_steps(name: str) -> None:
     motion = Motion()
     motion.start(_plan(**MOTIONS[name]))
-    moved = _run(motion, 5000)
+    moved = _run(motion, 5.0)
     motion.stop()
-    rows = np.vstack([moved, _run(motion, 2000)])
+    rows = np.vstack([moved, _run(motion, 2.0)])
     np.testing.assert_allclose(rows[0, POSITION], START[POSITION], atol=1e-5)
     assert np.abs(rows[0, TWIST]).max() < 1e-2
     # Positions change by the velocity, velocities by the acceleration: nothing but the sampling is in between.
@@ -76,10 +76,10 @@ def test_stopping_ends_in_silence_and_holding_in_a_constant_pose() -> None:
     for end, state, sends in (("stop", "silent", False), ("hold", "holding", True)):
         motion = Motion()
         motion.start(_plan(type="excitation", ramp_time=0.5))
-        _run(motion, 3000)
+        _run(motion, 3.0)
         getattr(motion, end)()
         assert motion.state == "stopping"
-        _run(motion, 600)
+        _run(motion, 0.6)
         assert motion.state == state
         assert (motion.advance(DT) is not None) is sends
     np.testing.assert_array_equal(motion.advance(DT), motion.advance(DT))
@@ -90,7 +90,7 @@ def test_stopping_ends_in_silence_and_holding_in_a_constant_pose() -> None:
 def test_a_motion_starts_from_the_pose_that_is_held() -> None:
     motion = Motion()
     motion.start(_plan(type="hold", centre=(0.4, 0.0, 0.4)))
-    _run(motion, 5000)
+    _run(motion, 5.0)
     held = motion.held("cartesian")
     assert held is not None and motion.held("joint") is None
     np.testing.assert_allclose(held[POSITION], [0.4, 0.0, 0.4], atol=1e-12)

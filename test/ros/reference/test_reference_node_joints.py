@@ -17,8 +17,10 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from thunder_controllers.host import Library
 from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.reference.node import ReferenceNode
 
 StartNode = Callable[..., NodeProcess]
+MakeNode = Callable[..., ReferenceNode]
 
 NODE = "/thunder_reference"
 CONTROLLER = "/adaptive_controller"
@@ -62,9 +64,9 @@ def references(probe: Probe) -> Iterator[Inbox]:
 
 
 def test_a_joint_motion_starts_where_the_joints_are_and_is_held_at_rest(
-    probe: Probe, start_node: StartNode, references: Inbox, library: Library
+    probe: Probe, make_node: MakeNode, references: Inbox, library: Library
 ) -> None:
-    start_node("reference", {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
+    make_node(ReferenceNode, {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
     world = World(probe, library)
     assert "nobody says where the robot is" in world.start().message
     world.state()
@@ -83,9 +85,9 @@ def test_a_joint_motion_starts_where_the_joints_are_and_is_held_at_rest(
 
 
 def test_the_joint_states_of_a_gripper_advance_nothing(
-    probe: Probe, start_node: StartNode, references: Inbox, library: Library
+    probe: Probe, make_node: MakeNode, references: Inbox, library: Library
 ) -> None:
-    start_node("reference", {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
+    make_node(ReferenceNode, {"type": "joint_lissajous", "library": library.path, "ramp_time": 0.2})
     world = World(probe, library)
     finger = JointState(name=["finger"], position=[0.02])  # stamped by another clock
     world.state()
@@ -98,9 +100,9 @@ def test_the_joint_states_of_a_gripper_advance_nothing(
     assert 0.0 < np.abs(np.array(point.positions) - Q).max() < 0.1
 
 
-def test_the_library_s_limits_are_kept(probe: Probe, start_node: StartNode, library: Library) -> None:
+def test_the_library_s_limits_are_kept(probe: Probe, make_node: MakeNode, library: Library) -> None:
     positions = [*Q.tolist(), *(library.position_upper + 0.1).tolist()]
-    start_node("reference", {"type": "joint_points", "library": library.path, "joint_points.positions": positions})
+    make_node(ReferenceNode, {"type": "joint_points", "library": library.path, "joint_points.positions": positions})
     world = World(probe, library)
     world.state()
     probe.wait_until(lambda: "joint_points.positions: point 1: " in world.start().message, "refusal")

@@ -21,18 +21,15 @@ from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.interfaces import NODES
-from thunder_controllers.ros.tools.discovery import RANGE
-from thunder_controllers.ros.tools.launch_arguments import check_arguments, read_arguments
-from thunder_controllers.ros.tools.launcher import (
-    NEED_A_DISTRIBUTION,
+from thunder_controllers.ros.tools.launch_arguments import (
+    DISCOVERY,
     ROBOTS,
-    WRONG_LAST_LINK,
-    arguments_of,
-    complete,
-    files_of,
-    parameters_of,
-    ros,
+    check_arguments,
+    discovery_environment,
+    read_arguments,
 )
+from thunder_controllers.ros.tools.launcher import NEED_A_DISTRIBUTION, arguments_of, complete, ros
+from thunder_controllers.ros.tools.system import WRONG_LAST_LINK, files_of, parameters_of
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 240.0
@@ -94,6 +91,26 @@ def test_the_controller_makes_the_default_reference_itself(
     given = nodes(f"reference:={reference}", f"autostart:={autostart}")
     assert given[names.CONTROLLER]["autostart"] is figure
     assert given.get(names.REFERENCE, {}).get("type") == streamed
+
+
+@pytest.mark.parametrize(
+    ("given", "model", "control"),
+    [
+        ({"backend": "franka"}, ("", "fr3_link8"), {"robot": "fr3", "autostart": False}),
+        ({"backend": "franka", "arm_id": "panda"}, ("panda.yaml", ""), {"robot": "panda", "autostart": False}),
+        ({"backend": "gazebo"}, ("panda.yaml", ""), {"autostart": True}),
+    ],
+)
+def test_what_runs_in_controller_manager_waits_for_its_library(
+    given: dict[str, str], model: tuple[str, str], control: dict[str, Any]
+) -> None:
+    made = parameters_of("panda_adaptive", complete("panda_adaptive", []) | given | {"model": "true"})
+    generator = made[names.GENERATOR]
+    assert (Path(generator["robot"]).name, generator["ee_link"]) == model
+    assert control.items() <= made[names.CONTROLLER].items() and "bringup" not in made[names.CONTROLLER]
+    assert names.WAIT_FOR_LIBRARY in made and names.SIMULATION not in made
+    assert ("estimates_file" in made[names.CONTROLLER]) is (given["backend"] == "gazebo")
+    assert made[names.MODEL] == ({"use_sim_time": True} if given["backend"] == "gazebo" else {})
 
 
 def test_any_robot_gives_its_names_to_library_and_simulation() -> None:
@@ -167,12 +184,23 @@ def test_launch_arguments_name_what_there_is() -> None:
     assert choices == ("auto", "none", "stream", *(name for name in motion.choices if name != "auto"))
     assert set(NEED_A_DISTRIBUTION) <= set(read_arguments("panda_adaptive"))
     systems = {path.name.partition(".")[0] for path in (ROOT / "launch").glob("*.launch.py")}
-    assert systems - {"arguments", "discovery", "tools", "generator"} == set(ROBOTS)
+    assert systems - {"generator"} == set(ROBOTS)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "launch").rglob("*.py")), ids=lambda path: path.stem)
-def test_every_launch_file_can_be_read_at_a_glance(path: Path) -> None:
-    assert len(path.read_text().splitlines()) < 120
+@pytest.mark.parametrize(
+    ("discovery", "environment", "expected"),
+    [
+        ("auto", {}, {DISCOVERY: "LOCALHOST"}),
+        ("auto", {DISCOVERY: ""}, {DISCOVERY: "LOCALHOST"}),
+        ("auto", {DISCOVERY: "SUBNET"}, {}),
+        ("localhost", {DISCOVERY: "SUBNET"}, {DISCOVERY: "LOCALHOST"}),
+        ("subnet", {DISCOVERY: "LOCALHOST"}, {DISCOVERY: "SUBNET"}),
+    ],
+)
+def test_what_is_named_counts_and_then_what_the_user_has_set(
+    discovery: str, environment: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert discovery_environment(discovery, environment) == expected
 
 
 # --- the process ------------------------------------------------------------------------------------------------------
@@ -198,11 +226,8 @@ def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
             process.wait()
 
 
-@pytest.mark.parametrize("words", [(), ("reference:=lissajous", "model:=true")], ids=["alone", "with others"])
-def test_it_comes_up_converges_and_ctrl_c_ends_it(
-    words: tuple[str, ...], launch: Launch, probe: Probe, tmp_path: Path
-) -> None:
-    process = launch("--monitor", "namespace:=arm", *words)
+def test_it_comes_up_converges_and_ctrl_c_ends_it(launch: Launch, probe: Probe, tmp_path: Path) -> None:
+    process = launch("--monitor", "namespace:=arm", "reference:=lissajous", "model:=true")
     errors = probe.listen(TwistStamped, "/arm/adaptive_controller/pose_error", MONITOR)
 
     def is_small(message: TwistStamped) -> bool:
@@ -211,8 +236,7 @@ def test_it_comes_up_converges_and_ctrl_c_ends_it(
         return message.header.stamp.sec >= 2 and (e.x**2 + e.y**2 + e.z**2) ** 0.5 < CONVERGED
 
     errors.wait(is_small, count=50, timeout=LIMIT)
-    expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR]
-    expected += [names.REFERENCE, names.MODEL] if words else []
+    expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR, names.REFERENCE, names.MODEL]
     assert {f"/arm/{name}" for name in expected} <= probe.node_names()
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -231,21 +255,10 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
     assert "Traceback" not in (tmp_path / "output").read_text()
 
 
-def test_what_cannot_be_done_is_said_in_one_line(launch: Launch, tmp_path: Path) -> None:
-    assert launch("backend:=gazebo").wait(LIMIT) == 2
-    (line,) = (tmp_path / "output").read_text().splitlines()
-    assert "only ros2 launch can do this" in line
-
-
-@pytest.mark.parametrize(
-    ("words", "given", "expected"),
-    [([], None, "LOCALHOST"), ([], "SUBNET", "SUBNET"), (["discovery:=subnet"], None, "SUBNET")],
-)
-def test_who_is_found_is_decided_before_the_nodes_are_made(
-    words: list[str], given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_found_is_decided_before_the_nodes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str | None] = []
-    monkeypatch.setattr("thunder_controllers.ros.tools.launcher._run", lambda *_: seen.append(os.environ.get(RANGE)))
-    monkeypatch.setenv(RANGE, given or "")
-    result = CliRunner().invoke(ros, ["panda_adaptive", *words])
-    assert result.exit_code == 0 and seen == [expected]
+    start = "thunder_controllers.ros.tools.launcher._run"
+    monkeypatch.setattr(start, lambda *_: seen.append(os.environ.get(DISCOVERY)))
+    monkeypatch.setenv(DISCOVERY, "")
+    result = CliRunner().invoke(ros, ["panda_adaptive"])
+    assert result.exit_code == 0 and seen == ["LOCALHOST"]

@@ -144,6 +144,7 @@ void ControlSession::activate(const double* q, const double* qd, const double* h
   host_.activate(q, qd, held.empty() ? nullptr : held.data());
   std::copy_n(q, step_.q.size(), step_.q.begin());
   std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+  first_state_ = host_.state();
   step_.activation = ++activation_;
   step_.time = elapsed_ = 0.0;
   freshness_.restart();
@@ -341,6 +342,8 @@ Snapshot ControlSession::snapshot() {
   if (!is_commanding()) {
     taken_.state = host_.state();  // nobody else uses the host now: an activation waits for the lock
     taken_.effort = host_.effort();
+  } else if (taken_.activation != activation_) {
+    taken_.state = first_state_;  // no update has come yet
   }
   return taken_;
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import NoReturn
 
 from rclpy.node import Node
 from rclpy.task import Future
@@ -12,7 +11,7 @@ from rclpy.task import Future
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
-from thunder_controllers.ros.common.runtime import EXIT_FAILURE, EXIT_SUCCESS, STEADY, run
+from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, fail, run
 from thunder_dynamics.errors import ThunderError
 
 SERVICE = "service_server/set_load"
@@ -53,7 +52,7 @@ class SetLoadNode(Node):
         self._client = self.create_client(self._kind, SERVICE)
         self._asks = self.create_timer(PERIOD, self._ask, clock=STEADY)
         waited = f"still waiting for the service {SERVICE} after {given['timeout']:g} s"
-        self.create_timer(given["timeout"], lambda: self._fail(waited), clock=STEADY)
+        self.create_timer(given["timeout"], lambda: fail(self, waited), clock=STEADY)
 
     def _ask(self) -> None:
         if not self._client.service_is_ready():
@@ -63,18 +62,14 @@ class SetLoadNode(Node):
         request = self._kind.Request(mass=mass, center_of_mass=com, load_inertia=[0.0] * 9)
         self._client.call_async(request).add_done_callback(self._on_answer)
         late = f"the load was not set: no answer from {SERVICE} within {ANSWER_TIMEOUT:g} s"
-        self.create_timer(ANSWER_TIMEOUT, lambda: self._fail(late), clock=STEADY)
+        self.create_timer(ANSWER_TIMEOUT, lambda: fail(self, late), clock=STEADY)
 
     def _on_answer(self, outcome: Future) -> None:
         answer = outcome.result()
         if not answer.success:
-            self._fail(f"the load was not set: the robot refused: {answer.error}")
+            fail(self, f"the load was not set: the robot refused: {answer.error}")
         self.get_logger().info("the robot has its load")
         raise SystemExit(EXIT_SUCCESS)
-
-    def _fail(self, reason: str) -> NoReturn:
-        self.get_logger().fatal(reason)
-        raise SystemExit(EXIT_FAILURE)
 
 
 def main() -> None:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
 
+from thunder_controllers.fields import Strict, checked
 from thunder_controllers.ros.common.names import CONTROLLER
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import ScenarioError
 
 if TYPE_CHECKING:
     from thunder_controllers.host import OptionInfo
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).resolve().parents[2]
 
 Value = bool | int | float | str | tuple[float, ...] | tuple[str, ...]
-
-
-class DeclarationError(ThunderError):
-    """A file of parameters declares something that is not understood."""
 
 
 class Kind(Enum):
@@ -130,27 +127,29 @@ def read_parameters(file: Path, root: str) -> tuple[Parameter, ...]:
     """Read the table `root` of a file of parameters.
 
     Raises:
-        DeclarationError: if there is no such table, or something in it is not understood.
+        ScenarioError: if something in it is not understood.
     """
     tables = yaml.safe_load(file.read_text(encoding="utf-8"))
-    if not isinstance(tables, dict) or not isinstance(tables.get(root), dict):
-        raise DeclarationError(f"no table '{root}'", where=str(file), valid="a mapping of names to declarations")
     return tuple(_read_table(tables[root], "", str(file)))
 
 
 def _read_table(table: Mapping[str, Any], prefix: str, file: str) -> Iterator[Parameter]:
     for key, value in table.items():
-        name = f"{prefix}{key}"
-        if not isinstance(value, dict):
-            raise DeclarationError("no mapping", where=f"{file}: {name}", valid="a declaration, or a group of them")
         if isinstance(value.get("type"), str):  # a group may hold a parameter that is called type
-            yield _read_parameter(name, value, f"{file}: {name}")
+            yield _read_parameter(f"{prefix}{key}", value, f"{file}: {prefix}{key}")
         else:
-            yield from _read_table(value, f"{name}.", file)
+            yield from _read_table(value, f"{prefix}{key}.", file)
 
 
-_REQUIRED = {"type", "default_value", "description"}
-_OPTIONAL = {"read_only", "validation"}
+class _Declared(Strict):
+    """A declaration as a file has it."""
+
+    type: Kind
+    default_value: Any
+    description: str
+    read_only: bool = False
+    validation: dict[str, list[Any] | None] = {}
+
 
 _NUMBER, _ARRAY = (Kind.INTEGER, Kind.DOUBLE), (Kind.DOUBLES, Kind.STRINGS)
 
@@ -172,36 +171,20 @@ _RULES: Mapping[str, tuple[tuple[Kind, ...], Callable[..., dict[str, Any]]]] = {
 _ELEMENTS = {Kind.BOOL: bool, Kind.INTEGER: int, Kind.DOUBLE: float, Kind.DOUBLES: float}
 
 
-def _read_parameter(name: str, declared: Mapping[str, Any], where: str) -> Parameter:
-    if wrong := declared.keys() - _REQUIRED - _OPTIONAL:
-        valid = ", ".join(sorted(_REQUIRED | _OPTIONAL))
-        raise DeclarationError(f"unknown key {', '.join(sorted(wrong))}", where=where, valid=valid)
-    if missing := _REQUIRED - declared.keys():
-        raise DeclarationError(f"{', '.join(sorted(missing))} is missing", where=where, valid="all of these keys")
-    kinds = {kind.value: kind for kind in Kind}
-    if declared["type"] not in kinds:
-        raise DeclarationError(f"unknown type {declared['type']}", where=where, valid=", ".join(kinds))
-    kind = kinds[declared["type"]]
-    default = declared["default_value"]
+def _read_parameter(name: str, values: Mapping[str, Any], where: str) -> Parameter:
+    declared = checked(_Declared, values, where)
+    kind, default = declared.type, declared.default_value
     is_array = isinstance(default, list)
     elements = default if is_array else [default]
     if is_array != (kind in _ARRAY) or any(type(element) is not _ELEMENTS.get(kind, str) for element in elements):
-        raise DeclarationError(f"default_value {default!r}", where=where, valid=f"a {kind.value}")
-    text, unit = re.fullmatch(r"(.*?)(?: \[([^]]*)\])?", declared["description"]).groups()  # type: ignore[union-attr]
+        raise ScenarioError(f"default_value {default!r}", where=where, valid=f"a {kind.value}")
+    text, unit = re.fullmatch(r"(.*?)(?: \[([^]]*)\])?", declared.description).groups()  # type: ignore[union-attr]
     rules: dict[str, Any] = {}
-    for rule, arguments in (declared.get("validation") or {}).items():
-        rules |= _read_rule(kind, rule, arguments or (), where)
-    read_only = bool(declared.get("read_only", False))
+    for rule, arguments in declared.validation.items():
+        kinds, read = _RULES.get(rule, ((), dict))
+        if kind not in kinds:
+            valid = ", ".join(name for name, (kinds, _) in _RULES.items() if kind in kinds)
+            raise ScenarioError(f"{rule} for a {kind.value}", where=where, valid=valid)
+        rules |= read(*(arguments or ()))
     value = tuple(default) if is_array else default
-    return Parameter(name, kind, value, text, unit or "", **rules, read_only=read_only)
-
-
-def _read_rule(kind: Kind, rule: str, arguments: Any, where: str) -> dict[str, Any]:
-    kinds, read = _RULES.get(rule, ((), dict))
-    if kind not in kinds:
-        valid = ", ".join(name for name, (kinds, _) in _RULES.items() if kind in kinds)
-        raise DeclarationError(f"{rule} for a {kind.value}", where=where, valid=valid)
-    try:
-        return read(*arguments)
-    except TypeError:
-        raise DeclarationError(f"{rule}: {arguments}", where=where, valid="the arguments of that validator") from None
+    return Parameter(name, kind, value, text, unit or "", **rules, read_only=declared.read_only)

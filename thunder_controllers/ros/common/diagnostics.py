@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock
 from rclpy.node import Node
+
+from thunder_controllers.ros.common.names import DIAGNOSTICS
+from thunder_controllers.ros.common.qos import MONITOR
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -41,6 +45,24 @@ def note_failure(node: Node, error: Exception) -> None:
     failures.count, failures.last = failures.count + 1, plain(f"{type(error).__name__}: {error}")
     text = "".join(traceback.format_exception(error))
     node.get_logger().error(f"a callback failed; the node goes on. {text}", throttle_duration_sec=1.0)
+
+
+def report_health(
+    node: Node,
+    report: Callable[[], tuple[bytes, str, Mapping[str, Any]]],
+    period: float = DIAGNOSTICS_PERIOD,
+    topics: Sequence[str] = (DIAGNOSTICS,),
+    clock: Clock | None = None,
+) -> None:
+    """Publish level, message and values that `report` returns, every `period` seconds."""
+    publishers = [node.create_publisher(DiagnosticArray, topic, MONITOR) for topic in topics]
+
+    def publish() -> None:
+        message = diagnostic(node, *report())
+        for publisher in publishers:
+            publisher.publish(message)
+
+    node.create_timer(period, publish, clock=clock)
 
 
 def plain(text: object) -> str:

@@ -14,9 +14,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-Message = TypeVar("Message")
+from thunder_controllers.ros.common.messages import NANOSECONDS
 
-NANOSECONDS = 1_000_000_000
+Message = TypeVar("Message")
 
 LOOK = 0.05
 """Longest wait of a loop without a look at whether it should end [s]."""

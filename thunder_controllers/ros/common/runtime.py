@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -84,6 +84,12 @@ def run(
             return EXIT_FAILURE
         finally:
             rclpy.try_shutdown()
+
+
+def fail(node: Node, reason: str) -> NoReturn:
+    """End the process of a node that can do nothing more, with the reason in the log."""
+    node.get_logger().fatal(reason)
+    raise SystemExit(EXIT_FAILURE)
 
 
 def initialise(arguments: Sequence[str] | None = None, enclave: str = "") -> None:

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thunder_controllers.host import (
     Configuration,
     ControlSession,
@@ -20,11 +17,9 @@ from thunder_controllers.host import (
     read_estimates,
 )
 from thunder_controllers.package_uri import resolve
-from thunder_controllers.ros.common.declarations import Kind, Parameter
+from thunder_controllers.ros.common.declarations import Kind, Parameter, Values
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_dynamics.errors import ThunderError
-
-FloatArray = NDArray[np.float64]
 
 GAIN_PREFIX = "gains."
 """Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
@@ -86,13 +81,13 @@ def make_session(configuration: Configuration, parameters: DeclaredParameters, p
         configuration,
         Options(nominal_dt=period, **options),
         gains={entry.name: parameters[GAIN_PREFIX + entry.name] for entry in configuration.law.gains},
-        estimates=load_estimates(parameters["estimates_file"], configuration),
+        estimates=read_estimates(resolve(first), configuration) if (first := parameters["estimates_file"]) else {},
     )
     session.set_motion_limits(motion_limits(parameters))
     return session
 
 
-def motion_limits(parameters: DeclaredParameters, values: Mapping[str, Any] | None = None) -> MotionLimits:
+def motion_limits(parameters: Values, values: Mapping[str, Any] | None = None) -> MotionLimits:
     """Read the bounds of the controller's own motions from its parameters, those of `values` first."""
 
     def get(name: str) -> Any:
@@ -111,15 +106,6 @@ def figure(parameters: DeclaredParameters, is_cartesian: bool) -> Figure:
     group = "lissajous" if is_cartesian else "joint_lissajous"
     amplitude, frequency, phase = (parameters[f"{group}.{name}"] for name in ("amplitude", "frequency", "phase"))
     return Figure(amplitude, frequency, phase, parameters["ramp_time"])
-
-
-def load_estimates(file: str, configuration: Configuration) -> dict[str, FloatArray]:
-    """Read a file of ~/save_estimates: flat values by entry of the law's state; none without a file.
-
-    Raises:
-        ThunderError: if it cannot be read, is no such file, or belongs to another robot, law or links.
-    """
-    return read_estimates(resolve(file), configuration) if file else {}
 
 
 def make_folder(folder: Path) -> None:

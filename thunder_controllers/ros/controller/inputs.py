@@ -17,7 +17,7 @@ from trajectory_msgs.msg import (
 )
 
 from thunder_controllers.host import Configuration, ControlSession, Entry, JointPoint, PosePoint, ReferenceReader
-from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+from thunder_controllers.ros.common.messages import nanoseconds
 
 FloatArray = NDArray[np.float64]
 
@@ -43,12 +43,12 @@ def stream_input(configuration: Configuration, session: ControlSession, reader: 
         return Input(
             MultiDOFJointTrajectoryPoint,
             "~/reference",
-            lambda m: session.stream(reader.sample(pose_point(m)), _nanoseconds(m)),
+            lambda m: session.stream(reader.sample(pose_point(m)), nanoseconds(m.time_from_start)),
         )
     return Input(
         JointTrajectoryPoint,
         "~/joint_reference",
-        lambda m: session.stream(reader.sample(joint_point(m)), _nanoseconds(m)),
+        lambda m: session.stream(reader.sample(joint_point(m)), nanoseconds(m.time_from_start)),
     )
 
 
@@ -101,7 +101,7 @@ def _has(entries: Iterable[Entry], name: str) -> bool:
 def pose_point(message: MultiDOFJointTrajectoryPoint) -> PosePoint:
     """Take the numbers of a point of poses, as many as it has."""
     return PosePoint(
-        _time(message),
+        1e-9 * nanoseconds(message.time_from_start),
         [_pose(transform.translation, transform.rotation) for transform in message.transforms],
         [_twist(twist) for twist in message.velocities],
         [_twist(twist) for twist in message.accelerations],
@@ -110,16 +110,9 @@ def pose_point(message: MultiDOFJointTrajectoryPoint) -> PosePoint:
 
 def joint_point(message: JointTrajectoryPoint) -> JointPoint:
     """Take the numbers of a point of joint positions, as many as it has."""
-    return JointPoint(_time(message), message.positions, message.velocities, message.accelerations)
-
-
-def _time(point: Any) -> float:
-    return 1e-9 * _nanoseconds(point)
-
-
-def _nanoseconds(point: Any) -> int:
-    """Read the time of a point, which of a streamed one is the stamp that it is due at; zero: at once."""
-    return int(point.time_from_start.sec * NANOSECONDS + point.time_from_start.nanosec)
+    return JointPoint(
+        1e-9 * nanoseconds(message.time_from_start), message.positions, message.velocities, message.accelerations
+    )
 
 
 def _pose(p: Any, q: Any) -> tuple[float, float, float, float, float, float, float]:

@@ -12,24 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
 from numpy.typing import NDArray
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from std_msgs.msg import String
-from std_srvs.srv import SetBool
 
 from thunder_controllers.host import HealthReporter, Library, save_estimates
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.announced import on_library
 from thunder_controllers.ros.common.declarations import controller_parameters
-from thunder_controllers.ros.common.diagnostics import diagnostic
-from thunder_controllers.ros.common.library_message import load_announced
+from thunder_controllers.ros.common.diagnostics import report_health
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import LATCHED, MONITOR
-from thunder_controllers.ros.common.runtime import EXIT_FAILURE, STEADY
-from thunder_controllers.ros.common.trigger import answer, create_trigger
+from thunder_controllers.ros.common.runtime import STEADY, fail
+from thunder_controllers.ros.common.services import create_switch, create_trigger
 from thunder_controllers.ros.controller.configuration import ConfigurationError, load_configuration, make_folder
 from thunder_controllers.ros.controller.session import STOP_LIMIT, Session
 from thunder_dynamics.errors import ThunderError
@@ -61,11 +57,10 @@ class AdaptiveController(LifecycleNode):
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(controller_parameters())
         self._comes_up: bool = self._settings["bringup"]
-        self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
-        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
-        self.create_timer(1.0 / self._settings["diagnostics_rate"], self._report, clock=STEADY)
+        on_library(self, self._settings, self._announce)
+        report_health(self, self._report, 1.0 / self._settings["diagnostics_rate"], clock=STEADY)
         self.create_timer(SUPERVISION_PERIOD, self._supervise, clock=STEADY)
-        self.create_service(SetBool, "~/freeze_adaptation", self._on_freeze)
+        create_switch(self, "~/freeze_adaptation", self._freeze)
         reset, done = lambda: self._configured().control.reset_estimates(), "estimates are the first ones again"
         create_trigger(self, "~/reset_estimates", reset, done)
         create_trigger(self, "~/save_estimates", self._save_estimates)
@@ -150,19 +145,15 @@ class AdaptiveController(LifecycleNode):
         gc.collect()
         gc.freeze()
 
-    def _on_library(self, message: String) -> None:
-        """Keep the library that is announced, for the next time that the controller is configured."""
-        try:
-            self._announced = load_announced(message.data, self._settings["library_folders"])
-        except ThunderError as error:
-            self.get_logger().error(f"not used: {error}")
+    def _announce(self, library: Library) -> None:
+        """Keep the library for the next time that the controller is configured."""
+        self._announced = library
 
     def _come_up(self) -> None:
         """Configure and activate, once."""
         self._comes_up = False
         if self.trigger_configure() is not SUCCESS or self.trigger_activate() is not SUCCESS:
-            self.get_logger().fatal("the controller cannot be brought up")
-            raise SystemExit(EXIT_FAILURE)
+            fail(self, "the controller cannot be brought up")
 
     def _stop(self) -> None:
         if self._session is not None and not self._session.stop():
@@ -198,9 +189,9 @@ class AdaptiveController(LifecycleNode):
         if self._session is not None:
             self._session.change(values)
 
-    def _on_freeze(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        done = "estimates are kept" if request.data else "estimates adapt"
-        return answer(response, lambda: self._configured().control.freeze_adaptation(request.data), done)
+    def _freeze(self, wanted: bool) -> str:
+        self._configured().control.freeze_adaptation(wanted)
+        return "estimates are kept" if wanted else "estimates adapt"
 
     def _save_estimates(self) -> str:
         session = self._configured()
@@ -222,7 +213,7 @@ class AdaptiveController(LifecycleNode):
             self.trigger_deactivate()
             self._messages = (f"deactivated: {fault}",)
 
-    def _report(self) -> None:
+    def _report(self) -> tuple[bytes, str, Mapping[str, Any]]:
         condition = {} if self._session is None else self._session.condition()
         report = self._reporter.report(self._state_name, messages=self._messages, **condition)
-        self._diagnostics.publish(diagnostic(self, bytes([report.level]), report.message, report.values))
+        return bytes([report.level]), report.message, report.values

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import array
 import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
+from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from thunder_controllers.host import Configuration, Snapshot, about_com, estimate_topics
 from thunder_controllers.host.inertia_estimate import FRICTION, LinkEstimate, link_estimates
-from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+from thunder_controllers.ros.common.messages import (
+    array_message,
+    doubles,
+    write_rotation,
+    write_stamp,
+    write_twist,
+    write_vector,
+)
 from thunder_controllers.ros.common.qos import MONITOR
 
 FloatArray = NDArray[np.float64]
@@ -63,10 +67,10 @@ class ControllerOutputs:
     def publish(self, snapshot: Snapshot) -> None:
         """Publish the measured pose and the estimates always, errors and state while active."""
         configuration, q = self._configuration, snapshot.q
-        stamp = Time(sec=snapshot.stamp // NANOSECONDS, nanosec=snapshot.stamp % NANOSECONDS)
-        header = Header(stamp=stamp, frame_id=self._base_frame)
+        header = Header(frame_id=self._base_frame)
+        write_stamp(header.stamp, snapshot.stamp)
         for estimate in link_estimates(configuration, snapshot):
-            message = inertia_message(estimate, Header(stamp=stamp, frame_id=estimate.link))
+            message = inertia_message(estimate, Header(stamp=header.stamp, frame_id=estimate.link))
             self._estimates[estimate.link].publish(message)
         if self._friction is not None:
             rows = snapshot.state(FRICTION).reshape(-1, len(configuration.joints))
@@ -82,7 +86,7 @@ class ControllerOutputs:
         if self._joint_error is not None:
             self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
         if self._external is not None:
-            effort = array.array("d", np.ravel(snapshot.telemetry(EXTERNAL_TORQUE)).tobytes())
+            effort = doubles(np.ravel(snapshot.telemetry(EXTERNAL_TORQUE)))
             self._external.publish(JointState(header=header, name=list(configuration.joints), effort=effort))
         self._state.publish(self._write_state(configuration, snapshot, header))
 
@@ -109,34 +113,29 @@ def inertia_message(estimate: LinkEstimate, header: Header) -> InertiaStamped:
 
 def table_message(values: FloatArray, name: str, rows: Sequence[str], columns: Sequence[str]) -> Float64MultiArray:
     """Write a table, row by row; the labels are `name:row,row,…` and `joint:column,column,…`."""
-    row = MultiArrayDimension(label=f"{name}:{','.join(rows)}", size=values.shape[0], stride=values.size)
-    column = MultiArrayDimension(label=f"joint:{','.join(columns)}", size=values.shape[1], stride=values.shape[1])
-    layout = MultiArrayLayout(dim=[row, column])
-    return Float64MultiArray(layout=layout, data=array.array("d", np.ascontiguousarray(values, dtype=float).tobytes()))
+    return array_message(values, f"{name}:{','.join(rows)}", f"joint:{','.join(columns)}")
 
 
 def pose_message(T: FloatArray, header: Header) -> PoseStamped:
     """Write a homogeneous transform."""
     message = PoseStamped(header=header)
-    position, orientation = message.pose.position, message.pose.orientation
-    position.x, position.y, position.z = T[:3, 3].tolist()
-    orientation.x, orientation.y, orientation.z, orientation.w = Rotation.from_matrix(T[:3, :3]).as_quat().tolist()
+    write_vector(message.pose.position, T[:3, 3])
+    write_rotation(message.pose.orientation, T[:3, :3])
     return message
 
 
 def error_message(error: FloatArray, header: Header) -> TwistStamped:
     """Write a pose error: linear [m], angular r sin θ [1]."""
     message = TwistStamped(header=header)
-    linear, angular = message.twist.linear, message.twist.angular
-    linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = np.ravel(error).tolist()
+    write_twist(message.twist, np.ravel(error))
     return message
 
 
 def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Header) -> JointState:
     """Write the error of a joint law: q_d − q [rad or m] and q̇_d − q̇."""
     q_d, qd_d, _ = _joint_reference(snapshot)
-    position, velocity = (array.array("d", e.tobytes()) for e in (q_d - snapshot.q, qd_d - snapshot.qd))
-    return JointState(header=header, name=list(joints), position=position, velocity=velocity)
+    errors = {"position": doubles(q_d - snapshot.q), "velocity": doubles(qd_d - snapshot.qd)}
+    return JointState(header=header, name=list(joints), **errors)
 
 
 def array_state(configuration: Configuration, snapshot: Snapshot, header: Header) -> Float64MultiArray:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
 from lxml import etree
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
@@ -25,10 +24,10 @@ from std_srvs.srv import Trigger
 from thunder_controllers.package_uri import resolve, resolve_file, resolve_packages
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, report_health
 from thunder_controllers.ros.common.library_message import format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import LATCHED, MONITOR
+from thunder_controllers.ros.common.qos import LATCHED
 from thunder_controllers.ros.common.runtime import (
     EXIT_FAILURE,
     EXIT_SUCCESS,
@@ -60,14 +59,13 @@ class GeneratorNode(Node):
         self._description = self._building = self._error = ""
         self._result: BuildResult | None = None
         self._publisher = self.create_publisher(String, names.LIBRARY, LATCHED)
-        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
 
     def serve(self) -> None:
         """Build now if there is a robot, and from now on whenever asked."""
         group = MutuallyExclusiveCallbackGroup()  # one build after the other
         self.create_service(Trigger, "~/build", self._on_build, callback_group=group)
         self.create_subscription(String, names.ROBOT_DESCRIPTION, self._on_description, LATCHED, callback_group=group)
-        self.create_timer(DIAGNOSTICS_PERIOD, self._report)
+        report_health(self, self._report)
         if not self._given["robot"]:
             self.get_logger().info(f"waiting for {self.resolve_topic_name(names.ROBOT_DESCRIPTION)}: robot is empty")
             return
@@ -141,7 +139,7 @@ class GeneratorNode(Node):
             (log.info if self._process.ended else log.error)(response.message)
         return response
 
-    def _report(self) -> None:
+    def _report(self) -> tuple[bytes, str, dict[str, Any]]:
         values: dict[str, Any] = {}
         if self._result is not None:
             library = self._result.library
@@ -155,7 +153,7 @@ class GeneratorNode(Node):
             level, message = WARN, "waiting for a robot"
         else:
             level, message = OK, "library ready"
-        self._diagnostics.publish(diagnostic(self, level, message, values))
+        return level, message, values
 
 
 def _name_in(description: str) -> str:
@@ -179,8 +177,11 @@ def build_once(arguments: Sequence[str] | None = None) -> int:
     try:
         initialise(arguments)
         node = GeneratorNode()
-        with StopSignals(node.begin_stop):
-            node.build()
+        try:
+            with StopSignals(node.begin_stop):
+                node.build()
+        finally:
+            node.destroy_node()
     except ThunderError as error:
         sys.stderr.write(f"generator: {error}\n")
         return EXIT_FAILURE

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
 from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
+from std_msgs.msg import Float64MultiArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.announced import on_library
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.diagnostics import DIAGNOSTICS_PERIOD, ERROR, OK, WARN, report_health
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
-from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
-from thunder_controllers.ros.common.library_message import load_announced
+from thunder_controllers.ros.common.messages import array_message, is_foreign, read_joints
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.qos import MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
 from thunder_dynamics.errors import NameNotFoundError, ThunderError
 
@@ -53,54 +53,35 @@ def _unknown_inputs(library: Library, name: str) -> list[str]:
     return [i for i in inputs if i not in (POSITION, VELOCITY) and not i.startswith(PARAMETERS)]
 
 
-def to_message(name: str, value: FloatArray) -> Float64MultiArray:
-    """Write an array with its shape: dimensions `row` and, for a matrix, `column`; row-major, as the layout says.
-
-    A vector of n numbers has one dimension; the label of the first carries the function's name: `M/row`.
-    """
-    message = Float64MultiArray(data=np.ascontiguousarray(value, dtype=float).ravel().tolist())
-    sizes = value.shape or (1,)
-    for k, (size, side) in enumerate(zip(sizes, ("row", "column"), strict=False)):
-        dimension = MultiArrayDimension(label=f"{name}/{side}", size=size, stride=int(np.prod(sizes[k:])))
-        message.layout.dim.append(dimension)
-    return message
-
-
 class ModelNode(Node):
     """Publishes `~/<function>` at a fixed rate, for as long as new joint states come."""
 
-    def __init__(self) -> None:
-        super().__init__(names.MODEL)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(names.MODEL, **options)
         self._given = DeclaredParameters(self)
         self._given.declare(node_parameters("model", names.MODEL))
         self._functions: tuple[str, ...] = self._given["functions"]
         self._outputs = {
             name: self.create_publisher(Float64MultiArray, f"~/{name}", MONITOR) for name in self._functions
         }
-        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
         self._library: Library | None = None
         self._problem = WAITING
         self._published = 0
         if self._given["library"]:
             self._use(Library(resolve(self._given["library"])))
         else:
-            self.create_subscription(String, self._given["library_topic"], self._on_library, LATCHED)
+            on_library(self, self._given, self._use, self._refuse)
         self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_timer(1.0 / self._given["rate"], self._publish)
-        self.create_timer(DIAGNOSTICS_PERIOD, self._report)
+        report_health(self, self._report)
 
     def _use(self, library: Library) -> None:
         check_functions(library, self._functions)
         self._library, self._problem = library, ""
         self.get_logger().info(f"{library.robot}: {', '.join(self._functions)} from {library.path}")
 
-    def _on_library(self, message: String) -> None:
-        """Use the library that is announced; one that is refused leaves the last one in use."""
-        try:
-            self._use(load_announced(message.data, self._given["library_folders"]))
-        except ThunderError as error:
-            self._problem = str(error)
-            self.get_logger().error(self._problem)
+    def _refuse(self, reason: str) -> None:
+        self._problem = reason
 
     def _newest_state(self, joints: Sequence[str]) -> JointState | None:
         """Take what has come since the last time; the newest that tells of these joints."""
@@ -124,10 +105,11 @@ class ModelNode(Node):
         for name, publisher in self._outputs.items():
             inputs = {entry.name for entry in self._library.function(name).inputs}
             arguments = {key: value for key, value in values.items() if key in inputs}
-            publisher.publish(to_message(name, np.asarray(self._library.evaluate(name, **arguments))))
+            value = np.asarray(self._library.evaluate(name, **arguments))
+            publisher.publish(array_message(value, f"{name}/row", f"{name}/column"))
         self._published += 1
 
-    def _report(self) -> None:
+    def _report(self) -> tuple[bytes, str, dict[str, Any]]:
         if self._problem:
             level, message = (WARN if self._problem == WAITING else ERROR), self._problem
         else:
@@ -136,7 +118,7 @@ class ModelNode(Node):
         self._published = 0
         robot = self._library.robot if self._library else ""
         values = {"robot": robot, "functions": " ".join(self._functions), "rate [Hz]": rate}
-        self._diagnostics.publish(diagnostic(self, level, message, values))
+        return level, message, values
 
 
 def main() -> None:

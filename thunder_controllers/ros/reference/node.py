@@ -15,22 +15,21 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from thunder_controllers.host import Configuration, Library, Limits, Options
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.motion import Journey, Kind, Motion
 from thunder_controllers.references.trajectories import Pose
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.announced import on_library
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import note_failure, plain
-from thunder_controllers.ros.common.hot_subscription import LOOK, NANOSECONDS, HotSubscription
-from thunder_controllers.ros.common.joint_reader import is_foreign, read_joints
-from thunder_controllers.ros.common.library_message import load_announced
+from thunder_controllers.ros.common.hot_subscription import LOOK, HotSubscription
+from thunder_controllers.ros.common.messages import NANOSECONDS, is_foreign, nanoseconds, read_joints
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
+from thunder_controllers.ros.common.qos import MONITOR, STREAM
 from thunder_controllers.ros.common.runtime import run
-from thunder_controllers.ros.common.trigger import create_trigger
+from thunder_controllers.ros.common.services import create_trigger
 from thunder_controllers.ros.controller.configuration import load_configuration
 from thunder_controllers.ros.reference.plans import JointSpace, plan_joints, plan_poses
 from thunder_controllers.ros.reference.writers import JointWriter, PoseWriter
@@ -73,7 +72,7 @@ class ReferenceNode(Node):
         }
         self._states = HotSubscription(self, JointState, names.JOINT_STATES, STREAM)
         self.create_subscription(PoseStamped, f"{controller}/pose", self._on_pose, MONITOR)
-        self.create_subscription(String, self._settings["library_topic"], self._on_library, LATCHED)
+        on_library(self, self._settings, self._announce)
         self._newest: int | None = None
         self._activity: list[Any] = []
         if self._settings["autostart"]:  # an inactive controller has no errors
@@ -158,13 +157,7 @@ class ReferenceNode(Node):
             self._robot = load_configuration(self._settings, self._announced)
         return self._robot
 
-    def _on_library(self, message: String) -> None:
-        """Use the library that is announced; one that is refused leaves the last one in use."""
-        try:
-            library = load_announced(message.data, self._settings["library_folders"])
-        except ThunderError as error:
-            self.get_logger().error(f"not used: {error}")
-            return
+    def _announce(self, library: Library) -> None:
         with self._lock:
             self._announced, self._robot = library, None
 
@@ -207,7 +200,7 @@ class ReferenceNode(Node):
                     note_failure(self, error)
 
     def _follow(self, message: JointState) -> None:
-        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        stamp = nanoseconds(message.header.stamp)
         step = 0 if self._newest is None else stamp - self._newest
         if step < 0 and -step <= MAX_STEP * NANOSECONDS:
             return  # overtaken by a newer one, for which there was a reference

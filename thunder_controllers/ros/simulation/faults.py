@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from sensor_msgs.msg import JointState
 
-from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+from thunder_controllers.ros.common.messages import NANOSECONDS
 
 NONE = "none"
 

@@ -10,26 +10,20 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
-from std_srvs.srv import SetBool
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, diagnostic
+from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, report_health
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import MONITOR
-from thunder_controllers.ros.common.runtime import EXIT_FAILURE, run
-from thunder_controllers.ros.common.trigger import create_trigger
+from thunder_controllers.ros.common.runtime import fail, run
+from thunder_controllers.ros.common.services import create_switch, create_trigger
 from thunder_controllers.ros.controller.node import AdaptiveController
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.sensors import Sensors
 from thunder_controllers.simulation.robot import SimulatedRobot
-
-STATUS_PERIOD = 1.0
-"""Between two diagnostics [s] of wall time."""
 
 CHECK_PERIOD = 0.1
 """Between two looks at whether the loop has ended by an error [s]."""
@@ -62,14 +56,12 @@ class SimulationNode(Node):
         )
 
     def _create_interface(self) -> None:
-        self._status = self.create_publisher(DiagnosticArray, "~/status", MONITOR)
-        self._diagnostics = self.create_publisher(DiagnosticArray, names.DIAGNOSTICS, MONITOR)
+        report_health(self, self._status, topics=("~/status", names.DIAGNOSTICS))
         create_trigger(self, "~/reset", self._reset, "the robot is back at its start")
         create_trigger(self, "~/attach_payload", self._attach, "payload attached")
         create_trigger(self, "~/detach_payload", self._detach, "payload detached")
-        self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(SetBool, "~/inject_fault", self._on_inject_fault)
-        self.create_timer(STATUS_PERIOD, self._publish_status)
+        create_switch(self, "~/pause", self._pause)
+        create_switch(self, "~/inject_fault", self._inject_fault)
         self.create_timer(CHECK_PERIOD, self._check_loop)
 
     def destroy_node(self) -> None:
@@ -97,39 +89,33 @@ class SimulationNode(Node):
         with self.loop.lock:
             self.robot.detach()
 
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self.loop.pause(request.data)
-        response.success, response.message = True, "paused" if request.data else "running"
-        return response
+    def _pause(self, wanted: bool) -> str:
+        self.loop.pause(wanted)
+        return "paused" if wanted else "running"
 
-    def _on_inject_fault(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _inject_fault(self, wanted: bool) -> str:
         kind, duration, offset = (self._settings[f"fault.{name}"] for name in ("kind", "duration", "clock_offset"))
         with self.loop.lock:
-            if request.data:
+            if wanted:
                 self._faults.start(kind, duration, offset, self.robot.time_ns)
             else:
                 self._faults.stop()
-        response.success, response.message = True, self._faults.kind
         self.get_logger().info(f"fault: {self._faults.kind}")
-        return response
+        return self._faults.kind
 
     # --- health ------------------------------------------------------------------------------------------------
 
     def _check_loop(self) -> None:
         """End the process if the loop has ended by an error."""
         if self.loop.error is not None:
-            self.get_logger().fatal(f"the simulation has ended: {self.loop.error}")
-            raise SystemExit(EXIT_FAILURE)
+            fail(self, f"the simulation has ended: {self.loop.error}")
 
-    def _publish_status(self) -> None:
+    def _status(self) -> tuple[bytes, str, dict[str, Any]]:
         now, steps, late = time.perf_counter(), self.loop.counters.steps, self.loop.counters.late_steps
         before, steps_before, late_before = self._reported
         self._reported = (now, steps, late)
         rate = (steps - steps_before) / (now - before)
-        level, message = self._judge((late - late_before) / max(1, steps - steps_before))
-        array = diagnostic(self, level, message, self._values(rate))
-        self._status.publish(array)
-        self._diagnostics.publish(array)
+        return *self._judge((late - late_before) / max(1, steps - steps_before)), self._values(rate)
 
     def _judge(self, late_share: float) -> tuple[bytes, str]:
         """Say how things are: the worst comes first."""

@@ -10,7 +10,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.common.hot_subscription import NANOSECONDS
+from thunder_controllers.ros.common.messages import nanoseconds, write_stamp
 from thunder_controllers.ros.common.qos import SENSOR, STREAM
 from thunder_controllers.ros.simulation.faults import FaultInjector
 from thunder_controllers.simulation.robot import SimulatedRobot
@@ -45,25 +45,19 @@ class Sensors:
         """Measure, send the clock and what the fault makes of the state, and keep what a controller can read of it."""
         time_ns = self._robot.time_ns
         self._robot.measure(*self._views)
-        seconds, nanoseconds = divmod(self._faults.stamp(time_ns), NANOSECONDS)
         for stamp in (self._message.header.stamp, self._clock.clock):
-            stamp.sec, stamp.nanosec = seconds, nanoseconds
+            write_stamp(stamp, self._faults.stamp(time_ns))
         self._clocks.publish(self._clock)
         sent = self._faults.messages(self._message, time_ns)
         for message in sent:
             self._states.publish(message)
         if readable := [message for message in sent if self._is_whole(message)]:
-            self._keep(max(readable, key=_stamp_of))
+            self._keep(max(readable, key=lambda message: nanoseconds(message.header.stamp)))
 
     def _is_whole(self, message: JointState) -> bool:
         sizes = {len(message.position), len(message.velocity), len(message.effort)}
         return message.name == self._message.name and sizes == {self._robot.n}
 
     def _keep(self, message: JointState) -> None:
-        self.stamp = _stamp_of(message)
+        self.stamp = nanoseconds(message.header.stamp)
         self.q[:], self.qd[:], self.effort[:] = message.position, message.velocity, message.effort
-
-
-def _stamp_of(message: JointState) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec * NANOSECONDS + stamp.nanosec)

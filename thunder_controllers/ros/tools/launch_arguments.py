@@ -1,19 +1,24 @@
-"""The arguments that launch files declare, read without `launch`: so they are declared once, and there; and checked."""
+"""Arguments of launch files and `thunder ros`, from `launch/arguments.yaml`; what is wrong with their values."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import NamedTuple
 
+import yaml
+
 from thunder_controllers.package_uri import resolve_file
-from thunder_controllers.resources import share
+from thunder_controllers.resources import PACKAGE, share
 from thunder_dynamics.errors import ThunderError
 
-SUFFIX = ".launch.py"
-SHARED = ("arguments", "discovery")
-"""Launch files that others include for the arguments that they share."""
+ROBOTS = {
+    "panda_adaptive": (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
+    "robot_adaptive": ("", ""),
+}
+"""Systems: description of the model, and of the simulated arm; empty: the argument `robot` is both."""
+
+DISCOVERY = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+"""Environment variable that ROS 2 reads when a process joins: LOCALHOST, SUBNET, OFF or SYSTEM_DEFAULT."""
 
 
 class LaunchArgumentError(ThunderError):
@@ -34,23 +39,23 @@ def read_arguments(name: str) -> dict[str, Argument]:
 
     Args:
         name: Of the file, without suffix.
-
-    Raises:
-        ResourceNotFoundError: if there is no such file.
     """
-    return {argument.name: argument for argument in _declared(share(f"launch/{name}{SUFFIX}"))}
+    tables = yaml.safe_load(share("launch/arguments.yaml").read_text(encoding="utf-8"))
+    table = tables[name] | (tables["every_system"] if name in ROBOTS else {})
+    return {key: Argument(key, **{**entry, "choices": tuple(entry.get("choices", ()))}) for key, entry in table.items()}
 
 
-def _declared(path: Path) -> Iterator[Argument]:
-    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    for call in sorted(calls, key=lambda node: node.lineno):
-        function = ast.unparse(call.func)
-        if function == "DeclareLaunchArgument":
-            given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-            choices = tuple(given.get("choices", ()))
-            yield Argument(ast.literal_eval(call.args[0]), given["default_value"], given["description"], choices)
-        elif function == "include" and (file := ast.unparse(call.args[0]).strip("'")) in SHARED:
-            yield from _declared(path.with_name(file + SUFFIX))
+def discovery_environment(discovery: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables to set before nodes start.
+
+    Args:
+        discovery: Value of the argument: `auto`, `localhost` or `subnet`. What is asked for by name counts; `auto`
+            leaves a range that the user has set, and is this machine otherwise.
+        environment: That the nodes would have.
+    """
+    if discovery == "auto":
+        return {} if environment.get(DISCOVERY) else {DISCOVERY: "LOCALHOST"}
+    return {DISCOVERY: discovery.upper()}
 
 
 def check_arguments(given: Mapping[str, str]) -> None:
@@ -69,7 +74,7 @@ def check_arguments(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("a choice no more", where=f"controller:={given['controller']}", valid=valid)
     if given.get("robot", "any") == "":
         raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE, URDF or xacro")
-    if not 0.0 <= _numbers(given["payload"])[0] < float("inf"):
+    if not 0.0 <= numbers(given["payload"])[0] < float("inf"):
         raise LaunchArgumentError(f"payload:={given['payload']}", valid="a number, zero or more [kg]")
     for name in ("gains", "estimates_file", "robot"):
         if given.get(name, "") not in ("", "default"):
@@ -88,7 +93,7 @@ def _check_franka(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("franka_ros2 does not drive a Panda", where="arm_id:=panda", valid=valid)
     if not given["load"]:
         return
-    load, where = _numbers(given["load"]), f"load:={given['load']}"
+    load, where = numbers(given["load"]), f"load:={given['load']}"
     if len(load) != 4 or not load[0] > 0.0 or not all(abs(number) < 1e3 for number in load):
         raise LaunchArgumentError("no load", where=where, valid="4 numbers a+b+…, the first positive")
     if not given["robot_ip"]:
@@ -96,7 +101,7 @@ def _check_franka(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("the description is someone else's", where=where, valid=valid)
 
 
-def _numbers(text: str) -> list[float]:
+def numbers(text: str) -> list[float]:
     """Read numbers with + between them; what is none is NaN."""
     try:
         return [float(word) for word in text.split("+")]

@@ -14,31 +14,22 @@ from typing import Any
 import click
 import yaml
 
-from thunder_controllers.package_uri import resolve, resolve_file
-from thunder_controllers.resources import PACKAGE, share
+from thunder_controllers.resources import PACKAGE
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.tools.discovery import discovery_environment
 from thunder_controllers.ros.tools.launch_arguments import (
+    ROBOTS,
     Argument,
     LaunchArgumentError,
     check_arguments,
+    discovery_environment,
     read_arguments,
 )
+from thunder_controllers.ros.tools.system import files_of, parameters_of
 from thunder_dynamics.errors import MissingLibraryError
-
-ROBOTS = {
-    "panda_adaptive": (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
-    "robot_adaptive": ("", ""),
-}
-"""By name: description of the model, and of the simulated arm; empty: the argument `robot` is both."""
 
 NEED_A_DISTRIBUTION = ("backend", "robot_ip", "arm_id", "load", "use_gazebo_gui", "use_rqt", "use_rviz", "record")
 """Launch arguments that only `ros2 launch` can do something with; they keep their defaults here."""
-
-WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
-PANDA_LAW = "cartesian_backstepping:profile=topics"
-"""Law that the wrong estimates are for."""
 
 
 @click.command()
@@ -99,37 +90,6 @@ def complete(name: str, words: Sequence[str]) -> dict[str, str]:
         if table[key].choices and value not in table[key].choices:
             raise LaunchArgumentError(f"{key}:={value}", where=name, valid=", ".join(table[key].choices))
     return {key: given.get(key, argument.default) for key, argument in table.items()}
-
-
-def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Values that the arguments determine, by node: those that run, and the generator's, which builds before them."""
-    model, urdf = (file or given["robot"] for file in ROBOTS[name])
-    law, payload, starts = given["law"].partition(":")[0], float(given["payload"]), given["autostart"] != "false"
-    estimates, ee_link = given["estimates_file"], given.get("ee_link", "")
-    if estimates == "default":
-        estimates = WRONG_LAST_LINK if given["law"] == PANDA_LAW else ""
-    build: dict[str, Any] = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
-    links = [link for link in given["adapted_links"].split("+") if link]
-    output = str(resolve(given["output"])) if given["output"] else ""
-    build |= {"robot": str(resolve_file(model)), "laws": [given["law"]], "adapted_links": links, "output": output}
-    plant = {"urdf": urdf, "ee_link": ee_link, "mode": given["mode"], "gravity_compensation": False}
-    plant |= {"payload.attached": True, "payload.mass": payload} if payload > 0.0 else {"payload.attached": False}
-    figure = starts and given["reference"] == "auto"
-    control = {"law": law, "gravity_compensated_by_robot": False, "bringup": starts, "autostart": figure}
-    control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
-    nodes: dict[str, dict[str, Any]] = {names.GENERATOR: build, names.SIMULATION: plant, names.CONTROLLER: control}
-    if given["reference"] not in ("auto", "none"):
-        kind = given["reference"].replace("stream", "auto")
-        nodes[names.REFERENCE] = {"type": kind, "law": law, "autostart": starts}
-    if given["model"] == "true":
-        nodes[names.MODEL] = {}
-    return nodes
-
-
-def files_of(name: str, given: Mapping[str, str]) -> list[Path]:
-    """ROS parameter files of a system, later ones stronger."""
-    own = [share("config/ros/panda.yaml")] if name == "panda_adaptive" else []
-    return [*own, *([resolve_file(given["gains"])] if given["gains"] else [])]
 
 
 def _run(

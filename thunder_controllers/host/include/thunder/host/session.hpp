@@ -151,6 +151,7 @@ class ControlSession {
   double elapsed_ = 0.0;  ///< [s] sum of the periods since activation
   TripleBuffer<Snapshot> steps_;
   Snapshot taken_;  ///< of the other threads
+  std::vector<double> first_state_;  ///< Of the last activation, until its first update.
 
   std::uint64_t activation_ = 0;
   std::vector<double> streamed_;
