@@ -122,7 +122,7 @@ def _turning_less(pi: SX, width: SX, nominal: NDArray[np.float64]) -> SX:
 
 def _inertia_of_mass(pi: SX) -> SX:
     """Of a point mass at the CoM about the origin, m S(c)ᵀS(c), (6,)."""
-    return ca.vertcat(*parallel_axis(reciprocal(pi[0] + LEAST_MASS), pi[1:4]))
+    return SX(ca.vertcat(*parallel_axis(reciprocal(pi[0] + LEAST_MASS), pi[1:4])))
 
 
 Metric = tuple[list[SX], SX, float]
