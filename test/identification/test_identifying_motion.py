@@ -32,7 +32,7 @@ TIMES = np.linspace(0.0, 10.0, 2001)
 
 @pytest.fixture(scope="module", params=START)
 def library(request: pytest.FixtureRequest, build_cache: object) -> Library:
-    folder = build(load_robot(request.param), laws=["cartesian_backstepping"])
+    folder = build(load_robot(request.param), python=False)
     return Library(folder / f"lib{request.param}.so")
 
 
