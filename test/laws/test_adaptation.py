@@ -9,9 +9,12 @@ import casadi as ca
 import numpy as np
 import pytest
 from evaluation import load_robot
+from hypothesis import given
+from hypothesis import strategies as st
 from laws import packed, step, unpacked
 from robots import random_inertia, random_robot
 
+from thunder_controllers.laws.adaptation import pseudo_inertia as graph
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.errors import LawError
@@ -103,6 +106,26 @@ RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
 EAGER = ("gamma", "prediction_weight", "prediction_bandwidth", "forgetting")
 PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-3]))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_forces_on_pseudo_inertias_are_those_on_parameters(seed: int) -> None:
+    """tr(P(π) 𝓛(b)) = πᵀb; and as P(π) = R X Rᵀ, that is the product of the coordinates of X and of b in the metric."""
+    rng, first = np.random.default_rng(seed), [3, 0, 1, 2]
+    pi, b, x = rng.normal(size=(3, 10))
+    R = np.tril(rng.normal(size=(4, 4))) + 5.0 * np.eye(4)
+
+    def number(function: Callable[..., ca.SX], *arguments: FloatArray) -> FloatArray:
+        return np.array(ca.DM(function(*(ca.SX(ca.DM(one)) for one in arguments)))).squeeze()
+
+    P, L, X = number(graph.pseudo_inertia, pi), number(graph.force_matrix, b), number(graph.from_metric, x)
+    np.testing.assert_allclose(P, pseudo_inertia(pi)[np.ix_(first, first)], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(number(graph.reg_from_pseudo_inertia, P), pi, rtol=1e-12, atol=1e-13)
+    assert np.trace(P @ L) == pytest.approx(pi @ b, abs=1e-12)
+    np.testing.assert_allclose(number(graph.force_of_matrix, L), b, rtol=1e-12, atol=1e-13)
+    assert np.linalg.norm(X) == pytest.approx(np.linalg.norm(x))
+    moved = number(graph.reg_from_pseudo_inertia, R @ X @ R.T)
+    assert number(graph.in_metric, R, b) @ x == pytest.approx(moved @ b, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", CONSISTENT)

@@ -108,7 +108,7 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
 
     def definite(s: _State) -> float:
         eigenvalues = np.linalg.eigvalsh(s["M"])
-        return max(0.0, float(POSITIVE - eigenvalues[0] / eigenvalues[-1]))
+        return float(np.maximum(0.0, POSITIVE - eigenvalues[0] / eigenvalues[-1]))
 
     identities: list[tuple[str, float, Value, Value]] = [
         (f"Yr·π{plus} = M·q̈_r + C·q̇_r + G", EXACT, lambda s: s["Yr"] @ pi + rotors * s.qdd_r, lambda s: s.effort),
@@ -131,7 +131,7 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
         (f"Y·π = Y_b·K·π, {len(kept)} base parameters", EXACT, lambda s: s["Y"][:, kept] @ pi_b, own),
     ]
     found = [compare(what, limit, left, right, states) for what, limit, left, right in identities]
-    found.insert(-1, Finding("M ≻ 0", max(map(definite, states)), 0.0))
+    found.insert(-1, Finding("M ≻ 0", float(np.max([definite(s) for s in states])), 0.0))
     return found
 
 
@@ -177,9 +177,9 @@ def random_states(library: Library, seed: int) -> list[_State]:
 def compare(what: str, limit: float, left: Value, right: Value, states: Sequence[_State]) -> Finding:
     """Largest |left − right| over the largest |right|, of all states."""
     sides = [(left(state), right(state)) for state in states]
-    error = max(float(np.abs(a - b).max()) for a, b in sides)
-    size = max(float(np.abs(b).max()) for _, b in sides)
-    return Finding(what, error / max(size, SCALE), limit)
+    error = np.max([np.abs(a - b).max() for a, b in sides])  # unlike Python's, that of no number is none
+    size = np.max([np.abs(b).max() for _, b in sides])
+    return Finding(what, float(error / max(size, SCALE)), limit)
 
 
 def _beside(s: _State) -> FloatArray:
