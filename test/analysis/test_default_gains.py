@@ -47,7 +47,7 @@ def assert_stable(model: RobotModel, law: str, delay: float, **options: str) -> 
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("arm", ["panda", "ur5", 0.5, 1.5, 2.5])
+@pytest.mark.parametrize("arm", ["panda", "ur5", 0.5, 2.5])
 def test_the_default_gains_are_stable_with_two_milliseconds_of_delay(
     arm: str | float, law: str, tmp_path: Path
 ) -> None:
