@@ -21,8 +21,8 @@ class KinematicLoop(Protocol):
     V_e a function of the error that falls where q̇ = q̇_r, `effort` is what cancels the share of s in V̇_e; zero will do
     where none is known, as s goes to zero by itself.
 
-    An entry point is a class of loops, `(robot, signals, options, fastest)`: signals with a Cartesian reference; options
-    of the law, those in its attribute OPTIONS among them; and the largest eigenvalue of M⁻¹K_d of the law's profile
+    An entry point is a class of loops, `(robot, signals, options, fastest)`: signals with a Cartesian reference, all
+    options of the law, those in its attribute OPTIONS among them, and the largest eigenvalue of M⁻¹K_d of the profile
     [1/s], below which defaults of bandwidths stay.
 
     Attributes:
