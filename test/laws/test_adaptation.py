@@ -9,9 +9,12 @@ import casadi as ca
 import numpy as np
 import pytest
 from evaluation import load_robot
+from hypothesis import given
+from hypothesis import strategies as st
 from laws import packed, step, unpacked
 from robots import random_inertia, random_robot
 
+from thunder_controllers.laws.adaptation import pseudo_inertia as graph
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.build import law_builders
 from thunder_dynamics.errors import LawError
@@ -103,6 +106,26 @@ RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
 EAGER = ("gamma", "prediction_weight", "prediction_bandwidth", "forgetting")
 PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-3]))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_forces_on_pseudo_inertias_are_those_on_parameters(seed: int) -> None:
+    """tr(P(π) 𝓛(b)) = πᵀb; and as P(π) = R X Rᵀ, that is the product of the coordinates of X and of b in the metric."""
+    rng, first = np.random.default_rng(seed), [3, 0, 1, 2]
+    pi, b, x = rng.normal(size=(3, 10))
+    R = np.tril(rng.normal(size=(4, 4))) + 5.0 * np.eye(4)
+
+    def number(function: Callable[..., ca.SX], *arguments: FloatArray) -> FloatArray:
+        return np.array(ca.DM(function(*(ca.SX(ca.DM(one)) for one in arguments)))).squeeze()
+
+    P, L, X = number(graph.pseudo_inertia, pi), number(graph.force_matrix, b), number(graph.from_metric, x)
+    np.testing.assert_allclose(P, pseudo_inertia(pi)[np.ix_(first, first)], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(number(graph.reg_from_pseudo_inertia, P), pi, rtol=1e-12, atol=1e-13)
+    assert np.trace(P @ L) == pytest.approx(pi @ b, abs=1e-12)
+    np.testing.assert_allclose(number(graph.force_of_matrix, L), b, rtol=1e-12, atol=1e-13)
+    assert np.linalg.norm(X) == pytest.approx(np.linalg.norm(x))
+    moved = number(graph.reg_from_pseudo_inertia, R @ X @ R.T)
+    assert number(graph.in_metric, R, b) @ x == pytest.approx(moved @ b, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", CONSISTENT)
@@ -219,22 +242,6 @@ def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, f
     assert V[-1] < 0.95 * V[0]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "mass", "com"),
-    [
-        ("consistent", 2e-3, 1e-3),
-        ("composite", 2e-3, 5e-4),
-        ("consistent_composite", 2e-3, 5e-4),
-        ("natural_composite", 10e-3, 5e-3),
-    ],
-)
-def test_a_payload_is_found(panda: RobotModel, scheme: str, mass: float, com: float) -> None:
-    true = with_payload(panda, PAYLOAD)
-    found = Inertia.from_pi(run(build_law(panda, scheme), true, 12.0, FEEDBACK)["pi_hat"])
-    assert abs(found.mass - true.links[-1].inertia.mass) < mass
-    assert np.abs(found.com - true.links[-1].inertia.com).max() < com
-
-
 def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_border(panda: RobotModel) -> None:
     """Of estimates that are on the border in fifty steps at least, and go on."""
     true, found, borders = with_payload(panda, PAYLOAD), [], 0
@@ -257,21 +264,24 @@ def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_borde
 @pytest.mark.parametrize(
     ("scheme", "mass", "com", "share"),
     [
+        ("consistent", 2e-3, 1e-3, None),
         ("composite", 5e-3, 1e-3, 0.1),
         ("consistent_composite", 2e-3, 5e-4, 0.25),
         ("natural_composite", 15e-3, 2e-3, 1.0),
     ],
 )
-def test_prediction_recovers_a_payload_and_friction(
-    panda: RobotModel, scheme: str, mass: float, com: float, share: float
+def test_a_payload_is_found_and_by_prediction_friction_too(
+    panda: RobotModel, scheme: str, mass: float, com: float, share: float | None
 ) -> None:
     """Which the robot file has none of."""
-    true, law = with_payload(panda, PAYLOAD), build_law(panda, scheme, friction="adapted")
-    state = run(law, true, 12.0, FEEDBACK, friction=(0.5, 0.3))
+    true, rubs = with_payload(panda, PAYLOAD), share is not None
+    law = build_law(panda, scheme, friction="adapted" if rubs else "none")
+    state = run(law, true, 12.0, FEEDBACK, friction=(0.5, 0.3) if rubs else (0.0, 0.0))
     found = Inertia.from_pi(state["pi_hat"])
     assert abs(found.mass - true.links[-1].inertia.mass) < mass
     assert np.abs(found.com - true.links[-1].inertia.com).max() < com
-    np.testing.assert_allclose(state["friction_hat"], np.repeat([0.5, 0.3], 7), rtol=share)
+    if rubs:
+        np.testing.assert_allclose(state["friction_hat"], np.repeat([0.5, 0.3], 7), rtol=share)
 
 
 def test_friction_alone_adapts_with_known_links(panda: RobotModel) -> None:

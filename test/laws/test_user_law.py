@@ -132,11 +132,3 @@ def test_the_kinematic_loop_takes_a_planar_arm_along_its_path(site: Path, tmp_pa
     error = np.abs(trace.telemetry[:, trace.telemetry_names == "pose_error"])
     assert error[0].max() > 0.1
     assert error[-2000:].max() < 3e-3  # held for a period, the effort is half a period late
-
-
-def test_the_page_shows_the_law_as_it_is() -> None:
-    text = (ROOT / "docs/writing-a-law.md").read_text(encoding="utf-8")
-    source = (EXAMPLE / "my_laws/spring_and_damper.py").read_text(encoding="utf-8")
-    builder = source[source.index("def spring_and_damper") :].strip()
-    assert builder in text
-    assert len(builder.splitlines()) <= 30

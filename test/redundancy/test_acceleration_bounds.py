@@ -1,8 +1,7 @@
-"""Accelerations within bounds, against linear programs, intervals, facets and optimality conditions written apart."""
+"""Accelerations within bounds, against linear programs and optimality conditions written apart."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,7 @@ def _assert_does(problem: Problem, u: FloatArray, factor: float = 1.0) -> None:
 
 
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_can_be_done_is_done_and_nothing_else_is_claimed(problem: Problem) -> None:
     factor = _largest_factor(*problem)
     assume(abs(factor - 1.0) > EDGE)
@@ -77,7 +76,7 @@ def test_what_can_be_done_is_done_and_nothing_else_is_claimed(problem: Problem) 
 
 
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_answer_has_the_least_norm(problem: Problem) -> None:
     """u = Jᵀλ − μ with μ_i ≥ 0 at upper bounds, ≤ 0 at lower ones, and zero in between, is necessary and sufficient."""
     J, _, U = problem
@@ -92,7 +91,7 @@ def test_the_answer_has_the_least_norm(problem: Problem) -> None:
 
 
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_without_saturation_it_is_the_pseudo_inverse(problem: Problem) -> None:
     J, r, U = problem
     plain = np.linalg.pinv(J) @ r
@@ -102,42 +101,16 @@ def test_without_saturation_it_is_the_pseudo_inverse(problem: Problem) -> None:
     assert scale_to_bounds(J, r, wide).factor == 1.0
 
 
-@given(problems(spare=(1, 1)))
-@settings(max_examples=100, deadline=None)
-def test_one_redundant_degree_is_an_interval(problem: Problem) -> None:
-    """J⁺ r + z ν is within the bounds for z between the largest lower and the smallest upper end."""
-    J, r, U = problem
-    plain, direction = np.linalg.pinv(J) @ r, np.linalg.svd(J)[2][-1]
-    ends = np.sort([(-U - plain) / direction, (U - plain) / direction], axis=0)
-    lower, upper = ends[0].max(), ends[1].min()
-    assume(abs(upper - lower) > EDGE * U.max())
-    u = solve_within_bounds(*problem)
-    assert (u is not None) == (lower < upper)
-    if u is not None:
-        np.testing.assert_allclose(u, plain + np.clip(0.0, lower, upper) * direction, atol=TOL * U.max())
-
-
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_scale_is_the_largest_that_the_bounds_allow(problem: Problem) -> None:
     u, factor = scale_to_bounds(*problem)
     assert factor == pytest.approx(min(1.0, _largest_factor(*problem)), rel=TOL)
     _assert_does(problem, u, factor)
 
 
-@given(problems(rows=(2, 3)))
-@settings(max_examples=100, deadline=None)
-def test_the_scale_is_that_of_the_nearest_facet(problem: Problem) -> None:
-    """What J u can be is a polytope whose facets are spanned by m − 1 columns of J; dᵀJ u is at most Σ |dᵀJ_i| U_i."""
-    J, r, U = problem
-    m, n = J.shape
-    normals = [np.linalg.svd(J[:, list(columns)].T)[2][-1] for columns in combinations(range(n), m - 1)]
-    factors = [np.abs(d @ J) @ U / abs(d @ r) for d in normals]
-    assert scale_to_bounds(J, r, U).factor == pytest.approx(min(1.0, *factors), rel=TOL)
-
-
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_greedy_saturation_does_the_task_where_it_finds_an_answer(problem: Problem) -> None:
     u = saturate_in_null_space(*problem)
     if u is not None:
@@ -185,7 +158,7 @@ def test_nothing_to_do_takes_no_acceleration() -> None:
     st.lists(st.tuples(st.floats(-5, 5), st.floats(1, 50)), min_size=1, max_size=7),
     st.floats(5e-3, 5e-2),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_fastest_stop_ends_in_the_least_time_and_does_not_chatter(
     joints: list[tuple[float, float]], dt: float
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +49,43 @@ class Finding:
         return self.error <= self.limit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _State:
-    """Everything that the functions take, (n,) each."""
+    """A robot at some state: `s["M"]` is its function M there, of what that function takes.
 
+    Attributes:
+        library: Compiled; run-time parameters have the robot file's values.
+        q: (n,), as are the others.
+    """
+
+    library: Library
     q: FloatArray
     qd: FloatArray
     qd_r: FloatArray
     qdd_r: FloatArray
+
+    def __getitem__(self, name: str) -> FloatArray:
+        have = {"q": self.q, "dq": self.qd, "dq_r": self.qd_r, "ddq_r": self.qdd_r, "ddq": self.qdd_r}
+        inputs = [entry.name for entry in self.library.function(name).inputs]
+        return np.asarray(self.library.evaluate(name, *(have[one] for one in inputs if one in have)))
+
+    @property
+    def effort(self) -> FloatArray:
+        """M q̈_r + C q̇_r + G."""
+        return np.asarray(self["M"] @ self.qdd_r + self["C"] @ self.qd_r + self["G"].ravel())
+
+    def of_links(self, name: str) -> list[FloatArray]:
+        """A function of every link, by the name before its number."""
+        return [self[f"{name}{i + 1}"] for i in range(len(self.q))]
+
+    def along(self, value: Value, direction: FloatArray) -> FloatArray:
+        """Derivative of a value in a direction of q, by central differences of fourth order."""
+        steps = zip((1.0, -8.0, 8.0, -1.0), (-2.0, -1.0, 1.0, 2.0), strict=True)
+        ends = [weight * value(replace(self, q=self.q + k * STEP * direction)) for weight, k in steps]
+        return np.asarray(sum(ends) / (12.0 * STEP))
+
+
+Value = Callable[[_State], Any]
 
 
 def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) -> list[Finding]:
@@ -66,40 +96,43 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
         gravity: In the world frame [m/s²].
         seed: Of the states.
     """
-    states = random_states(library, seed)
-    get, rotors = library.evaluate, np.nan_to_num(library.rotor_inertia)
-    plus = " + rotors" if rotors.any() else ""
-    exact = [
+    states, rotors = random_states(library, seed), np.nan_to_num(library.rotor_inertia)
+    plus, pi = " + rotors" if rotors.any() else "", np.asarray(library.pi)
+    base = find_base_parameters(
+        lambda *state: library.evaluate("Y", *state), parameter_names(library.link_names), library.n_joints
+    )
+    kept, pi_b = list(base.kept), base.K @ pi
+
+    def own(s: _State) -> FloatArray:
+        return replace(s, qd_r=s.qd).effort - rotors * s.qdd_r
+
+    def definite(s: _State) -> float:
+        eigenvalues = np.linalg.eigvalsh(s["M"])
+        return float(np.maximum(0.0, POSITIVE - eigenvalues[0] / eigenvalues[-1]))
+
+    identities: list[tuple[str, float, Value, Value]] = [
+        (f"Yr·π{plus} = M·q̈_r + C·q̇_r + G", EXACT, lambda s: s["Yr"] @ pi + rotors * s.qdd_r, lambda s: s.effort),
+        (f"Y·π{plus} = M·q̈ + C·q̇ + G", EXACT, lambda s: s["Y"] @ pi, own),
+        ("Yr = reg_M + reg_C + reg_G", EXACT, lambda s: s["Yr"], lambda s: s["reg_M"] + s["reg_C"] + s["reg_G"]),
+        ("Yr is zero where a joint does not move a link", EXACT, _beside, lambda s: 0.0),
+        ("M = Mᵀ", EXACT, lambda s: s["M"], lambda s: s["M"].T),
+        (f"M = Σ JᵢᵀIᵢJᵢ{plus}", EXACT, lambda s: s["M"], lambda s: _mass_matrix(s) + np.diag(rotors)),
+        ("C = Christoffel symbols of M", DIFFERENCED, lambda s: s["C"], _christoffel),
+        ("M_dot = d/dt M", DIFFERENCED, lambda s: s["M_dot"], lambda s: s.along(lambda at: at["M"], s.qd)),
+        ("G = ∂U/∂q", DIFFERENCED, lambda s: s["G"].ravel(), lambda s: _gravity(s, np.asarray(gravity))),
+        ("J_ee·q̇ = d/dt T_0_ee", DIFFERENCED, lambda s: s["J_ee"] @ s.qd, lambda s: _twist(s, "T_0_ee")),
         (
-            f"Yr·π{plus} = M·q̈_r + C·q̇_r + G",
-            lambda s: _regressor(library, s) @ library.pi + rotors * s.qdd_r,
-            lambda s: _effort(library, s),
+            "Jᵢ·q̇ = d/dt T_0_i",
+            DIFFERENCED,
+            lambda s: np.array(s.of_links("J_")) @ s.qd,
+            lambda s: np.array([_twist(s, f"T_0_{i + 1}") for i in range(len(s.q))]),
         ),
-        (
-            f"Y·π{plus} = M·q̈ + C·q̇ + G",
-            lambda s: get("Y", s.q, s.qd, s.qdd_r) @ library.pi + rotors * s.qdd_r,
-            lambda s: _own(library, s),
-        ),
-        ("Yr = reg_M + reg_C + reg_G", lambda s: _regressor(library, s), lambda s: _parts(library, s)),
-        ("Yr is zero where a joint does not move a link", lambda s: _beside(library, s), lambda s: 0.0),
-        ("M = Mᵀ", lambda s: get("M", s.q), lambda s: get("M", s.q).T),
-        (
-            f"M = Σ JᵢᵀIᵢJᵢ{plus}",
-            lambda s: get("M", s.q),
-            lambda s: _mass_matrix(library, s.q) + np.diag(rotors),
-        ),
+        ("J_ee_dot = d/dt J_ee", DIFFERENCED, lambda s: s["J_ee_dot"], lambda s: s.along(lambda at: at["J_ee"], s.qd)),
+        (f"Y·π = Y_b·K·π, {len(kept)} base parameters", EXACT, lambda s: s["Y"][:, kept] @ pi_b, own),
     ]
-    differenced = [
-        ("C = Christoffel symbols of M", lambda s: get("C", s.q, s.qd), lambda s: _christoffel(library, s)),
-        ("M_dot = d/dt M", lambda s: get("M_dot", s.q, s.qd), lambda s: along(lambda q: get("M", q), s.q, s.qd)),
-        ("G = ∂U/∂q", lambda s: get("G", s.q).ravel(), lambda s: _gravity(library, s.q, np.asarray(gravity))),
-        ("J_ee·q̇ = d/dt T_0_ee", lambda s: get("J_ee", s.q) @ s.qd, lambda s: _twist(library, "T_0_ee", s)),
-        ("Jᵢ·q̇ = d/dt T_0_i", lambda s: _twists(library, s), lambda s: _differenced_twists(library, s)),
-        ("J_ee_dot = d/dt J_ee", lambda s: get("J_ee_dot", s.q, s.qd), lambda s: _jacobian_dot(library, s)),
-    ]
-    found = [compare(what, EXACT, left, right, states) for what, left, right in exact]
-    found += [compare(what, DIFFERENCED, left, right, states) for what, left, right in differenced]
-    return [*found, _positive(library, states), _base(library, states)]
+    found = [compare(what, limit, left, right, states) for what, limit, left, right in identities]
+    found.insert(-1, Finding("M ≻ 0", float(np.max([definite(s) for s in states])), 0.0))
+    return found
 
 
 def check_agreement(library: Library, other: Library, limit: float, seed: int = 0) -> list[Finding]:
@@ -121,9 +154,8 @@ def check_agreement(library: Library, other: Library, limit: float, seed: int = 
     states = random_states(library, seed)
     functions = ("T_0_ee", "J_ee", "M", "C", "G", *({"dl"} & {*library.functions} & {*other.functions}))
 
-    def value(one: Library, name: str) -> Callable[[_State], FloatArray]:
-        arguments = [entry.name for entry in one.function(name).inputs if not entry.name.startswith("par_")]
-        return lambda s: np.asarray(one.evaluate(name, *(s.q if a == "q" else s.qd for a in arguments)))
+    def value(one: Library, name: str) -> Value:
+        return lambda s: replace(s, library=one)[name]
 
     found = [compare(name, limit, value(library, name), value(other, name), states) for name in functions]
     for name in ("position_lower", "position_upper", "velocity_limit", "acceleration_limit", "effort_limit"):
@@ -139,121 +171,56 @@ def random_states(library: Library, seed: int) -> list[_State]:
     rng = np.random.default_rng(seed)
     lower, upper = np.fmax(library.position_lower, -np.pi), np.fmin(library.position_upper, np.pi)
     draws = rng.uniform(-2.0, 2.0, (STATES, 3, library.n_joints))
-    return [_State(rng.uniform(lower, upper), *rest) for rest in draws]
+    return [_State(library, rng.uniform(lower, upper), *rest) for rest in draws]
 
 
-def compare(
-    what: str,
-    limit: float,
-    left: Callable[[_State], FloatArray],
-    right: Callable[[_State], FloatArray | float],
-    states: Sequence[_State],
-) -> Finding:
+def compare(what: str, limit: float, left: Value, right: Value, states: Sequence[_State]) -> Finding:
     """Largest |left − right| over the largest |right|, of all states."""
     sides = [(left(state), right(state)) for state in states]
-    error = max(float(np.abs(a - b).max()) for a, b in sides)
-    size = max(float(np.abs(b).max()) for _, b in sides)
-    return Finding(what, error / max(size, SCALE), limit)
+    error = np.max([np.abs(a - b).max() for a, b in sides])  # unlike Python's, that of no number is none
+    size = np.max([np.abs(b).max() for _, b in sides])
+    return Finding(what, float(error / max(size, SCALE)), limit)
 
 
-def along(value: Callable[[FloatArray], FloatArray], q: FloatArray, direction: FloatArray) -> FloatArray:
-    """Derivative of a value of q in a direction, by central differences of fourth order."""
-    steps = zip((1.0, -8.0, 8.0, -1.0), (-2.0, -1.0, 1.0, 2.0), strict=True)
-    return np.asarray(sum(weight * value(q + k * STEP * direction) for weight, k in steps) / (12.0 * STEP))
-
-
-def _regressor(library: Library, s: _State) -> FloatArray:
-    return np.asarray(library.evaluate("Yr", s.q, s.qd, s.qd_r, s.qdd_r))
-
-
-def _effort(library: Library, s: _State) -> FloatArray:
-    get = library.evaluate
-    return np.asarray(get("M", s.q) @ s.qdd_r + get("C", s.q, s.qd) @ s.qd_r + get("G", s.q).ravel())
-
-
-def _own(library: Library, s: _State) -> FloatArray:
-    return _effort(library, _State(s.q, s.qd, s.qd, s.qdd_r))
-
-
-def _parts(library: Library, s: _State) -> FloatArray:
-    get = library.evaluate
-    return np.asarray(get("reg_M", s.q, s.qdd_r) + get("reg_C", s.q, s.qd, s.qd_r) + get("reg_G", s.q))
-
-
-def _beside(library: Library, s: _State) -> FloatArray:
+def _beside(s: _State) -> FloatArray:
     """What Yr has where column j of J_i is zero: joint j does not move link i."""
-    Y = _regressor(library, s).reshape(library.n_joints, -1, N_PARAMETERS)
-    moves = np.array([np.abs(library.evaluate(f"J_{i + 1}", s.q)).max(axis=0) > 0.0 for i in range(Y.shape[1])])
+    Y = s["Yr"].reshape(len(s.q), -1, N_PARAMETERS)
+    moves = np.array([np.abs(J).max(axis=0) > 0.0 for J in s.of_links("J_")])
     return np.where(moves.T[:, :, None], 0.0, Y)
 
 
-def _pseudo_inertias(library: Library, q: FloatArray) -> list[FloatArray]:
-    """∫ x xᵀ dm of every link in the world, x = [p; 1]."""
-    poses = [library.evaluate(f"T_0_{i + 1}", q) for i in range(library.n_joints)]
-    bodies = [pseudo_inertia(pi) for pi in np.reshape(library.pi, (-1, N_PARAMETERS))]
-    return [T @ P @ T.T for T, P in zip(poses, bodies, strict=True)]
+def _pseudo_inertias(s: _State) -> FloatArray:
+    """∫ x xᵀ dm of every link in the world, x = [p; 1], (n, 4, 4)."""
+    T = np.array(s.of_links("T_0_"))
+    return T @ pseudo_inertia(np.reshape(s.library.pi, (-1, N_PARAMETERS))) @ T.transpose(0, 2, 1)
 
 
-def _mass_matrix(library: Library, q: FloatArray) -> FloatArray:
+def _mass_matrix(s: _State) -> FloatArray:
     """Σ JᵀIJ in world axes about the world's origin, by J_i and T_0_i."""
-    M = np.zeros((library.n_joints,) * 2)
-    for i, P in enumerate(_pseudo_inertias(library, q)):
+    M = np.zeros((len(s.q),) * 2)
+    for P, J, T in zip(_pseudo_inertias(s), s.of_links("J_"), s.of_links("T_0_"), strict=True):
         pi = pi_from_pseudo_inertia(P)
-        J, p = library.evaluate(f"J_{i + 1}", q), library.evaluate(f"T_0_{i + 1}", q)[:3, 3]
-        linear = J[:3] + np.cross(p, J[3:], axis=0)  # of the point of the link at the world's origin
+        linear = J[:3] + np.cross(T[:3, 3], J[3:], axis=0)  # of the point of the link at the world's origin
         cross = np.cross(pi[1:4], linear, axis=0)
         M += pi[0] * linear.T @ linear + J[3:].T @ cross + cross.T @ J[3:]
         M += J[3:].T @ np.array(symmetric_from_six(pi[4:])) @ J[3:]
     return M
 
 
-def _gravity(library: Library, q: FloatArray, gravity: FloatArray) -> FloatArray:
-    def potential(q: FloatArray) -> FloatArray:
-        return np.asarray(-sum(P[:3, 3] @ gravity for P in _pseudo_inertias(library, q)))
+def _gravity(s: _State, gravity: FloatArray) -> FloatArray:
+    def potential(at: _State) -> float:
+        return -float(_pseudo_inertias(at)[:, :3, 3].sum(axis=0) @ gravity)
 
-    return np.array([along(potential, q, axis) for axis in np.eye(len(q))])
+    return np.array([s.along(potential, axis) for axis in np.eye(len(s.q))])
 
 
-def _christoffel(library: Library, s: _State) -> FloatArray:
+def _christoffel(s: _State) -> FloatArray:
     """½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k."""
-    D = np.array([along(lambda q: library.evaluate("M", q), s.q, axis) for axis in np.eye(len(s.q))])  # k, i, j
-    return np.asarray(
-        0.5 * (np.einsum("kij,k->ij", D, s.qd) + np.einsum("jik,k->ij", D, s.qd) - np.einsum("ijk,k->ij", D, s.qd))
-    )
+    D = np.array([s.along(lambda at: at["M"], axis) for axis in np.eye(len(s.q))])  # k, i, j
+    along, across = np.einsum("kij,k->ij", D, s.qd), np.einsum("jik,k->ij", D, s.qd)
+    return np.asarray(0.5 * (along + across - across.T))
 
 
-def _twists(library: Library, s: _State) -> FloatArray:
-    return np.array([library.evaluate(f"J_{i + 1}", s.q) @ s.qd for i in range(library.n_joints)])
-
-
-def _differenced_twists(library: Library, s: _State) -> FloatArray:
-    return np.array([_twist(library, f"T_0_{i + 1}", s) for i in range(library.n_joints)])
-
-
-def _twist(library: Library, frame: str, s: _State) -> FloatArray:
-    T = library.evaluate(frame, s.q)
-    rate = along(lambda q: library.evaluate(frame, q), s.q, s.qd)
-    return np.array([*rate[:3, 3], *vee(rate[:3, :3] @ T[:3, :3].T)])
-
-
-def _jacobian_dot(library: Library, s: _State) -> FloatArray:
-    return along(lambda q: library.evaluate("J_ee", q), s.q, s.qd)
-
-
-def _positive(library: Library, states: Sequence[_State]) -> Finding:
-    """How far the least eigenvalue of M is below what is positive."""
-    values = [np.linalg.eigvalsh(library.evaluate("M", s.q)) for s in states]
-    return Finding("M ≻ 0", max(0.0, *(float(POSITIVE - v[0] / v[-1]) for v in values)), 0.0)
-
-
-def _base(library: Library, states: Sequence[_State]) -> Finding:
-    names = parameter_names(library.link_names)
-    base = find_base_parameters(lambda *state: library.evaluate("Y", *state), names, library.n_joints)
-    pi_b, kept = base.K @ library.pi, list(base.kept)
-    return compare(
-        f"Y·π = Y_b·K·π, {len(kept)} base parameters",
-        EXACT,
-        lambda s: library.evaluate("Y", s.q, s.qd, s.qdd_r)[:, kept] @ pi_b,
-        lambda s: _own(library, s) - np.nan_to_num(library.rotor_inertia) * s.qdd_r,
-        states,
-    )
+def _twist(s: _State, frame: str) -> FloatArray:
+    rate = s.along(lambda at: at[frame], s.qd)
+    return np.array([*rate[:3, 3], *vee(rate[:3, :3] @ s[frame][:3, :3].T)])

@@ -122,7 +122,7 @@ class _Search:
             for limit in self._limits.of_motion
         ]
         A = self._rows(regressor(self._library, *states))
-        _, R = explain(A, joint_terms(states[1], np.tanh(states[1] / SOFT_SIGN), states[2]))
+        _, R = _explained(A, *states[1:])
         _, values, rows = np.linalg.svd(R.reshape(-1, A.shape[2]), full_matrices=False)
         if values[0] == 0.0:
             raise ScenarioError("no motion shows anything of the link", where=WHERE, valid="a link that joints move")
@@ -149,7 +149,7 @@ class _Search:
         """Log det Σ RᵀR."""
         q, qd, qdd = self._states(free, self._basis)
         A = self._rows(regressor(self._library, q, qd, qdd)) @ self._shown
-        _, R = explain(A, joint_terms(qd, np.tanh(qd / SOFT_SIGN), qdd))
+        _, R = _explained(A, qd, qdd)
         return float(np.linalg.slogdet(np.einsum("tjk,tjl->kl", R, R))[1])
 
     def _states(self, free: FloatArray, basis: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -193,7 +193,7 @@ class _Search:
     def _lost(A: FloatArray, states: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """−log det Σ RᵀR, R = A − B B⁺A, with its derivatives by A (N, n, r) and, through B, the states (3, N, n)."""
         _, qd, qdd = states
-        found, R = explain(A, joint_terms(qd, np.tanh(qd / SOFT_SIGN), qdd))
+        found, R = _explained(A, qd, qdd)
         information = np.einsum("tjk,tjl->kl", R, R)
         G = R @ np.linalg.pinv(information, hermitian=True)
         dB = 2.0 * np.einsum("tjk,jbk->tjb", G, found)
@@ -201,3 +201,8 @@ class _Search:
         slopes[1] = dB[:, :, 0] + dB[:, :, 1] * (1.0 - np.tanh(qd / SOFT_SIGN) ** 2) / SOFT_SIGN
         slopes[2] = dB[:, :, 2]
         return -float(np.linalg.slogdet(information)[1]), -2.0 * G, slopes
+
+
+def _explained(A: FloatArray, qd: FloatArray, qdd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`explain` by friction and rotors, with a sign that has a slope."""
+    return explain(A, joint_terms(qd, np.tanh(qd / SOFT_SIGN), qdd))

@@ -10,9 +10,9 @@ import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import (
     PI_LOWER,
-    PI_UNITS,
     PI_UPPER,
     AdaptationLimit,
+    declare_estimates,
     gamma_of_links,
     weight_of,
 )
@@ -59,9 +59,8 @@ def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
     dynamics = ErrorDynamics(robot, signals, M, C, G, FrictionTerms(robot, qd, options["friction"]))
     scan = Scan(signals)
-    inverse = factor_ldl(M)
     Y_theta = masses.regressor(q, scan.qd, scan.qdd)
-    W = dynamics.beta * ca.horzcat(*(inverse.solve(column) for column in ca.horzsplit(Y_theta)))
+    W = dynamics.beta * factor_ldl(M).solve(Y_theta)
     return signals.law(
         "variable_inertia_adaptive",
         "Computed torque with an inertia that follows the arm, and masses that adapt.",
@@ -148,52 +147,35 @@ class Masses:
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
-        self._robot, self._links, self._dt, k = robot, links, signals.dt, len(links)
-        adapted = [robot.model.links[i] for i in links]
-        nominal = np.concatenate([link.inertia.pi for link in adapted])
-        mass = nominal[::N_PARAMETERS]
-        if (mass < LEAST_MASS).any():
-            raise LawError(
-                f"{adapted[int(mass.argmin())].name} has a mass of {mass.min():g} kg", valid="adapted links with mass"
-            )
-        lower = np.minimum(np.tile([LEAST_MASS, *PI_LOWER[1:]], k), nominal)
-        self._pi = signals.state(
-            "pi_hat",
-            size=N_PARAMETERS * k,
-            default=nominal,
-            bounds=(lower, np.maximum(np.tile(PI_UPPER, k), nominal)),
-            unit=PI_UNITS,
-            doc=f"Estimated inertial parameters, REG order, of {', '.join(link.name for link in adapted)}.",
-            adapted=True,
-        )
+        self._robot, self._links, self._dt = robot, links, signals.dt
+        for link in (robot.model.links[i] for i in links):
+            if link.inertia.mass < LEAST_MASS:
+                what = f"{link.name} has a mass of {link.inertia.mass:g} kg"
+                raise LawError(what, valid="adapted links with mass")
+        least = np.array([LEAST_MASS, *PI_LOWER[1:]])
+        self._pi, nominal, _ = declare_estimates(robot, signals, links, least, PI_UPPER)
         self._mass = self._pi[::N_PARAMETERS]
         self._elapsed = signals.state("elapsed", default=0.0, unit="s", doc="Time since activation.")
-        self._declare_gains(signals, mass)
+        self._declare_gains(signals, nominal[::N_PARAMETERS])
         parts = ca.vertsplit(robot.pi, N_PARAMETERS)
         for index, own in zip(links, ca.vertsplit(self._pi, N_PARAMETERS), strict=True):
             parts[index] = own
         self.all_parameters = ca.vertcat(*parts)
 
     def _declare_gains(self, signals: Signals, mass: np.ndarray[Any, Any]) -> None:
-        k = len(mass)
-        bounds = [
-            signals.gain(f"mass_{what}", size=k, default=share * mass, bounds=(LEAST_MASS, 1e3), unit="kg", doc=doc)
-            for what, share, doc in (
-                ("lower", MASS_RANGE[0], "Least mass of each adapted link."),
-                ("upper", MASS_RANGE[1], "Largest mass of each adapted link."),
-            )
-        ]
-        self._lower, self._upper = bounds
+        k, span = len(mass), (LEAST_MASS, 1e3)
+        lower, upper = (share * mass for share in MASS_RANGE)
+        doc = "Least mass of each adapted link."
+        self._lower = signals.gain("mass_lower", size=k, default=lower, bounds=span, unit="kg", doc=doc)
+        doc = "Largest mass of each adapted link."
+        self._upper = signals.gain("mass_upper", size=k, default=upper, bounds=span, unit="kg", doc=doc)
         self._alpha = signals.gain("alpha", default=5.0, bounds=(0.0, 1e3), unit="1/s", doc="Weight of e beside ė.")
         gamma = gamma_of_links(signals, k, 50.0) * weight_of(signals, "mass")
-        last, fall, power = (
-            signals.gain(name, default=value, bounds=span, unit=unit, doc=doc)
-            for name, value, span, unit, doc in (
-                ("sigma_0", 1e-3, (1e-6, 1e3), "1", "What σ tends to: Γ σ is the slowness of the adaptation."),
-                ("sigma_1", 1.0, (0.0, 1e6), "1/s^ν", "σ = σ_0 + 1/(1 + σ_1 t^ν), t since activation."),
-                ("nu", 3.0, (0.1, 10.0), "1", "Power of the time in σ."),
-            )
-        )
+        doc = "What σ tends to: Γ σ is the slowness of the adaptation."
+        last = signals.gain("sigma_0", default=1e-3, bounds=(1e-6, 1e3), unit="1", doc=doc)
+        doc = "σ = σ_0 + 1/(1 + σ_1 t^ν), t since activation."
+        fall = signals.gain("sigma_1", default=1.0, bounds=(0.0, 1e6), unit="1/s^ν", doc=doc)
+        power = signals.gain("nu", default=3.0, bounds=(0.1, 10.0), unit="1", doc="Power of the time in σ.")
         sigma = last + reciprocal(1.0 + fall * self._elapsed**power)
         self._rates = reciprocal(sigma * gamma)
         self._limit = AdaptationLimit(signals, LARGEST_ADAPTATION)
@@ -214,12 +196,8 @@ class Masses:
         """
         period = scan.period
         speed = dot(self._limit.per_damping(dynamics.R_1, W.shape[0]), (W * W) @ self._rates) * period / self._dt
-        rate = (
-            self._motion
-            * self._limit.share_kept(speed)
-            * self._rates
-            * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
-        )
+        share = self._motion * self._limit.share_kept(speed)
+        rate = share * self._rates * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
         moved = ca.fmin(ca.fmax(self._mass + period * rate, self._lower), self._upper)
         mass = ca.if_else(scan.is_due, moved, self._mass)
         ratio = ca.if_else(scan.is_due, moved * reciprocal(self._mass), 1.0)

@@ -35,7 +35,7 @@ def error_at(R: np.ndarray, R_d: np.ndarray) -> tuple[np.ndarray, np.ndarray, fl
     return np.asarray(e).ravel(), np.asarray(L)
 
 
-@given(seeds, st.floats(0.0, 1.04))
+@given(seeds, st.floats(0.0, float(SAFE) - 1e-9))
 def test_error_and_its_map_are_their_definitions_by_frame_axes(seed: int, angle: float) -> None:
     R, R_d, axis = pair(seed, angle)
     e, L = error_at(R, R_d)
@@ -68,13 +68,6 @@ def test_beyond_the_safe_angle_the_error_is_that_of_the_safe_angle_about_the_sam
     # e is divided by sin θ ≥ 1e-3, which enlarges its rounding errors
     np.testing.assert_allclose(e, at_limit[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(L, at_limit[1], rtol=0, atol=1e-11)
-
-
-@given(seeds)
-def test_clipping_is_continuous(seed: int) -> None:
-    below, above = (error_at(*pair(seed, SAFE + d)[:2]) for d in (-1e-9, 1e-9))
-    for a, b in zip(below, above, strict=True):
-        np.testing.assert_allclose(a, b, rtol=0, atol=1e-8)  # slopes of order one over a step of 2e-9
 
 
 @given(seeds, st.floats(0.0, np.pi))

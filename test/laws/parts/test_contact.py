@@ -113,8 +113,7 @@ HARD = (8.0, 0.0, -12.0)
 CAREFUL = {"contact_threshold": [2.0, 1.5, 0.6]}
 
 
-@pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0])
-@pytest.mark.parametrize("bandwidth", [0.1, 5.0, 50.0, 1000.0])
+@pytest.mark.parametrize(("rate", "bandwidth"), [(250.0, 50.0), (500.0, 0.1), (500.0, 1000.0), (1000.0, 5.0)])
 def test_the_residual_is_the_true_torque_through_its_filter(rate: float, bandwidth: float) -> None:
     """With an exact model, friction included, whatever K_o and period.
 
@@ -126,16 +125,6 @@ def test_the_residual_is_the_true_torque_through_its_filter(rate: float, bandwid
     wrong = np.abs(seen.telemetry["external_torque"] - seen.lagging(bandwidth))
     assert np.abs(seen.outside).max() > 9.0
     assert wrong.max() < 0.15 * 250.0 / rate
-
-
-@pytest.mark.parametrize("rate", [250.0, 1000.0])
-def test_five_time_constants_after_a_push_the_residual_is_its_torque(rate: float) -> None:
-    """But for e⁻⁵ and what the torque itself changes within 1/K_o: 3 %."""
-    chosen, K_o = law(contact="observe", adaptation="none"), 50.0
-    seen = run(chosen, 0.8, rate, {"observer_bandwidth": K_o}, (push(0.4, None, HARD, 1e-9),))
-    later = seen.t >= 0.4 + 5.0 / K_o
-    wrong = np.abs(seen.telemetry["external_torque"] - seen.outside)[later]
-    assert wrong.max() < 0.03 * np.abs(seen.outside).max()
 
 
 def test_estimates_are_kept_during_a_contact_and_adapt_before_and_after() -> None:
@@ -182,16 +171,6 @@ def test_an_estimate_that_shakes_the_arm_is_held_for_a_while_only() -> None:
     assert abs(seen.pi_hat[-1, 0] - 1.0) < 0.5
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"contact": "stop"}, "law slotine_li: contact 'stop'; valid: none, observe, freeze"),
-        (
-            {"contact": "freeze", "adaptation": "none"},
-            "law slotine_li: contact=freeze where nothing adapts; valid: contact=observe",
-        ),
-    ],
-)
-def test_bad_options_are_refused(options: dict[str, str], message: str) -> None:
-    with pytest.raises(LawError, match=message):
-        law(**options)
+def test_to_freeze_something_must_adapt() -> None:
+    with pytest.raises(LawError, match="law slotine_li: contact=freeze where nothing adapts; valid: contact=observe"):
+        law(contact="freeze", adaptation="none")

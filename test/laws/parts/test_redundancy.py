@@ -51,25 +51,25 @@ def coefficients(seed: int, depth: float) -> list[np.ndarray]:
 def test_ldl_factors_agree_with_numpy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     B = rng.normal(size=(4, 6))
-    A, b = B @ B.T + 0.1 * np.eye(4), rng.normal(size=4)
+    A, b = B @ B.T + 0.1 * np.eye(4), rng.normal(size=(4, 2))
     symbol = ca.SX.sym("A", 4, 4)
     factors = factor_ldl(symbol)
-    L = numeric([symbol], ca.vertcat(*(ca.horzcat(*row) for row in factors.lower)), A) + np.eye(4)
-    d = numeric([symbol], ca.vertcat(*factors.pivots), A).ravel()
+    L, d = numeric([symbol], factors.lower, A), numeric([symbol], factors.pivots, A).ravel()
     np.testing.assert_allclose(L @ np.diag(d) @ L.T, A, rtol=0, atol=1e-12)  # entries of order ten
     cholesky = np.linalg.cholesky(A)
     np.testing.assert_allclose(d, np.diag(cholesky) ** 2, rtol=1e-9)
     np.testing.assert_allclose(L, cholesky / np.diag(cholesky), rtol=0, atol=1e-9)
-    solution = numeric([symbol], factors.solve(ca.SX(ca.DM(b))), A).ravel()
+    np.testing.assert_allclose(numeric([symbol], factors.root, A), cholesky, rtol=0, atol=1e-9)
+    solution = numeric([symbol], factors.solve(ca.SX(ca.DM(b))), A)
     np.testing.assert_allclose(A @ solution, b, rtol=0, atol=1e-11)
-    transposed = numeric([symbol], factors.solve_transposed([ca.SX(v) for v in b]), A).ravel()
-    np.testing.assert_allclose(L.T @ transposed, b, rtol=0, atol=1e-11)
+    trace = numeric([symbol], factors.inverse_trace(), A).item()
+    assert trace == pytest.approx(np.trace(np.linalg.inv(A)), rel=1e-9)
 
 
 def test_pivots_of_a_singular_matrix_are_kept_positive() -> None:
     symbol = ca.SX.sym("A", 2, 2)
     factors = factor_ldl(symbol)
-    pivots = numeric([symbol], ca.vertcat(*factors.pivots), np.ones((2, 2))).ravel()
+    pivots = numeric([symbol], factors.pivots, np.ones((2, 2))).ravel()
     assert pivots.tolist() == [1.0, SMALLEST_PIVOT]
     assert np.isfinite(numeric([symbol], factors.solve(ca.SX([1.0, 2.0])), np.zeros((2, 2)))).all()
 

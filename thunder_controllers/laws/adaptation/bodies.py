@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates, gamma_of_links, weight_of
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
-    factor,
     force_of_matrix,
     from_metric,
     pseudo_inertia,
     reg_from_pseudo_inertia,
     smallest_pivot,
-    solve_lower,
 )
+from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
@@ -108,7 +107,7 @@ def _turning_less(pi: SX, width: SX, nominal: NDArray[np.float64]) -> SX:
     Each goes towards its nominal value as far as it must; what the mass adds at the nominal CoM stays.
     """
     mass, com = pi[0], nominal[1:4] / (nominal[0] + LEAST_MASS)
-    unit = np.array(ca.DM(_inertia_of_mass(SX(np.append(1.0, com))))).ravel()
+    unit = np.array(parallel_axis(1.0, com))
     own = nominal[4:] - nominal[0] * unit
     before = _inertia_of_mass(pi)
     away = (mass - nominal[0]) * unit
@@ -123,10 +122,7 @@ def _turning_less(pi: SX, width: SX, nominal: NDArray[np.float64]) -> SX:
 
 def _inertia_of_mass(pi: SX) -> SX:
     """Of a point mass at the CoM about the origin, m S(c)ᵀS(c), (6,)."""
-    h = pi[1:4]
-    square = dot(h, h)
-    products = [(square if p == q else 0.0) - h[p] * h[q] for p in range(3) for q in range(p, 3)]
-    return SX(ca.vertcat(*products) * reciprocal(pi[0] + LEAST_MASS))
+    return SX(ca.vertcat(*parallel_axis(reciprocal(pi[0] + LEAST_MASS), pi[1:4])))
 
 
 Metric = tuple[list[SX], SX, float]
@@ -158,7 +154,7 @@ def of_nominal_bodies(robot: RobotExpressions, signals: Signals, links: Sequence
                 where=f"robot {robot.model.name}",
                 valid="a mass and an inertia about its centre in all three directions",
             )
-        factors.append(factor(P))
+        factors.append(factor_ldl(P).root)
     least = signals.gain(
         "least_body",
         default=1e-3,

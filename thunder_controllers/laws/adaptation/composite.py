@@ -10,9 +10,9 @@ import casadi as ca
 from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest, of_nominal_bodies
 from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
-from thunder_controllers.laws.adaptation.pseudo_inertia import factor, solve_lower, solve_upper
 from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower, solve_upper
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -90,7 +90,7 @@ class CompositeAdaptation(Adaptation):
         dt, D, prediction = self._signals.dt, self._root, self._prediction
         regressor = ca.horzcat(regressor, self._friction.regressor) if self._friction else regressor
         J, weight = self._updated_information()
-        R = factor(J)
+        R = factor_ldl(J).root
         Z = solve_lower(R, D.T @ regressor.T)
         kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, regressor.shape[0])))
         predicted = solve_lower(R, D.T @ (prediction.W.T @ prediction.error))

@@ -16,6 +16,7 @@ from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
+FloatArray = NDArray[np.float64]
 
 PI_LOWER = np.array([0.0, -10.0, -10.0, -10.0, 0.0, -5.0, -5.0, 0.0, -5.0, 0.0])
 PI_UPPER = np.array([20.0, 10.0, 10.0, 10.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0])
@@ -104,19 +105,9 @@ class Estimates:
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
         self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)
-        self.nominal: NDArray[np.float64] = np.concatenate([robot.model.links[i].inertia.pi for i in links])
         self.telemetry: Mapping[str, SX] = {}
-        widest = (np.tile(PI_LOWER, len(links)), np.tile(PI_UPPER, len(links))) if bounded else (-np.inf, np.inf)
-        limits = np.minimum(widest[0], self.nominal), np.maximum(widest[1], self.nominal)
-        self.value = signals.state(
-            "pi_hat",
-            size=self.size,
-            default=self.nominal,
-            bounds=limits,
-            unit=PI_UNITS,
-            doc=f"Estimated inertial parameters, REG order, of {', '.join(robot.model.links[i].name for i in links)}.",
-            adapted=True,
-        )
+        widest = (PI_LOWER, PI_UPPER) if bounded else (np.full(N_PARAMETERS, -np.inf), np.full(N_PARAMETERS, np.inf))
+        self.value, self.nominal, limits = declare_estimates(robot, signals, links, *widest)
         self._least_inertia = signals.gain(
             "least_inertia",
             size=3 * len(links),
@@ -173,6 +164,25 @@ class Estimates:
         for a in ca.vertsplit(root, 3):
             widths += [ca.repmat(SX(ca.inf), 4), *(a[p] * a[q] for p in range(3) for q in range(p, 3))]
         return ca.vertcat(*widths)
+
+
+def declare_estimates(
+    robot: RobotExpressions, signals: Signals, links: Sequence[int], lower: FloatArray, upper: FloatArray
+) -> tuple[SX, FloatArray, tuple[FloatArray, FloatArray]]:
+    """State `pi_hat` of some links, (10 k,), its nominal values, and its bounds, which are widened to these."""
+    adapted = [robot.model.links[i] for i in links]
+    nominal = np.concatenate([link.inertia.pi for link in adapted])
+    bounds = np.minimum(np.tile(lower, len(links)), nominal), np.maximum(np.tile(upper, len(links)), nominal)
+    value = signals.state(
+        "pi_hat",
+        size=nominal.size,
+        default=nominal,
+        bounds=bounds,
+        unit=PI_UNITS,
+        doc=f"Estimated inertial parameters, REG order, of {', '.join(link.name for link in adapted)}.",
+        adapted=True,
+    )
+    return value, nominal, bounds
 
 
 def gamma_of_links(signals: Signals, links: int, default: float = 1.0) -> SX:

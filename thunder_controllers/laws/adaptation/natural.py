@@ -10,15 +10,10 @@ import casadi as ca
 from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
 from thunder_controllers.laws.adaptation.limit import TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
-from thunder_controllers.laws.adaptation.pseudo_inertia import (
-    factor,
-    from_metric,
-    in_metric,
-    reg_from_pseudo_inertia,
-    solve_lower,
-)
+from thunder_controllers.laws.adaptation.pseudo_inertia import from_metric, in_metric, reg_from_pseudo_inertia
 from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
@@ -58,7 +53,7 @@ class NaturalAdaptation(Adaptation):
     ) -> None:
         estimates = BodyEstimates(robot, signals, links)
         super().__init__(signals, estimates)
-        self._factors = [factor(P) for P in estimates.pseudo_inertias]
+        self._factors = [factor_ldl(P).root for P in estimates.pseudo_inertias]
         self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
         self._friction, self._prediction = friction, None
         if predicts:
@@ -94,7 +89,7 @@ class NaturalAdaptation(Adaptation):
         for R, (rate, row) in zip(self._factors, self._in_metric(force.T), strict=True):
             row = self._signals.dt * rate * row.T
             share = ca.fmin(1.0, LARGEST_CHANGE * reciprocal(ca.sqrt(ca.sumsqr(row)) + TINY))
-            U = factor(SX.eye(4) - share * from_metric(row))
+            U = factor_ldl(SX.eye(4) - share * from_metric(row)).root
             S_transposed = solve_lower(U, R.T)
             moved.append(reg_from_pseudo_inertia(S_transposed.T @ S_transposed))
         return SX(ca.vertcat(*moved))

@@ -1,43 +1,48 @@
-"""Pseudo-inertia of a link as a graph, mass first: P = [[m, hᵀ], [h, Σ]], Σ = ½ tr(I) 1₃ − I, I about the origin."""
+"""Pseudo-inertia of a link as a graph, mass first: P = [[m, hᵀ], [h, Σ]] (theory.md §1).
+
+All here is linear. The lower triangle of P, column by column, is U π, with U of `thunder_dynamics.inertia`.
+"""
 
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from thunder_controllers.laws.parts.redundancy import factor_ldl
-from thunder_dynamics.inertia import symmetric_from_six
-from thunder_dynamics.spatial import reciprocal
+from thunder_dynamics import inertia
 
 SX = ca.SX
 
-ROOT_TWO = 2.0**0.5
+TRIANGLE = ca.Sparsity.lower(4)
+
+COUNT = ca.project(2.0 * ca.DM.ones(4, 4) - ca.DM.eye(4), TRIANGLE).nz[:]
+"""How often an entry of the triangle is in the matrix: tr(P 𝓛) = Σ COUNT · triangle(P) · triangle(𝓛)."""
+
+_BODIES = inertia.pseudo_inertia(np.eye(inertia.N_PARAMETERS))[:, [3, 0, 1, 2]][:, :, [3, 0, 1, 2]]
+_COLUMNS, _ROWS = np.triu_indices(4)
+U = ca.sparsify(_BODIES[:, _ROWS, _COLUMNS].T)
+U_INVERSE = ca.sparsify(np.linalg.inv(np.array(U)))
+FORCE = ca.diag(1.0 / COUNT) @ U_INVERSE.T
 
 
 def pseudo_inertia(pi: SX) -> SX:
     """P of π (10,), shape (4, 4). Its pivots are m and those of the second moments about the centre of mass."""
-    xx, xy, xz, yy, yz, zz = (pi[k] for k in range(4, 10))
-    half = 0.5 * (xx + yy + zz)
-    return _bordered(pi[0], pi[1:4], [half - xx, -xy, -xz, half - yy, -yz, half - zz])
+    return _symmetric(U @ pi)
 
 
 def reg_from_pseudo_inertia(P: SX) -> SX:
     """π of P, shape (10,)."""
-    xx, yy, zz = P[1, 1], P[2, 2], P[3, 3]
-    inertia = (yy + zz, -P[1, 2], -P[1, 3], xx + zz, -P[2, 3], xx + yy)
-    return ca.vertcat(P[0, 0], P[1:4, 0], *inertia)
+    return U_INVERSE @ _triangle(P)
 
 
 def force_matrix(b: SX) -> SX:
     """𝓛, symmetric, with tr(P(δπ) 𝓛) = δπᵀb for every δπ; shape (4, 4)."""
-    xx, xy, xz, yy, yz, zz = (b[k] for k in range(4, 10))
-    return _bordered(b[0], 0.5 * b[1:4], [yy + zz, -0.5 * xy, -0.5 * xz, xx + zz, -0.5 * yz, xx + yy])
+    return _symmetric(FORCE @ b)
 
 
 def force_of_matrix(L: SX) -> SX:
     """b of a symmetric 𝓛, shape (10,): the inverse of `force_matrix`."""
-    xx, yy, zz = L[1, 1], L[2, 2], L[3, 3]
-    inertia = (yy + zz - xx, -4.0 * L[1, 2], -4.0 * L[1, 3], xx + zz - yy, -4.0 * L[2, 3], xx + yy - zz)
-    return ca.vertcat(L[0, 0], 2.0 * L[1:4, 0], *(0.5 * value for value in inertia))
+    return U.T @ (COUNT * _triangle(L))
 
 
 def in_metric(R: SX, b: SX) -> SX:
@@ -45,46 +50,22 @@ def in_metric(R: SX, b: SX) -> SX:
 
     That is Rᵀ𝓛(b)R, as δπᵀb = tr(P(δπ) 𝓛) = tr(X Rᵀ𝓛R).
     """
-    A = R.T @ force_matrix(b) @ R
-    return ca.vertcat(*(A[i, j] * (1.0 if i == j else ROOT_TWO) for i in range(4) for j in range(i, 4)))
+    return ca.sqrt(COUNT) * _triangle(R.T @ (force_matrix(b) @ R))
 
 
 def from_metric(x: SX) -> SX:
     """X of its coordinates x (10,), symmetric (4, 4)."""
-    entries = iter(ca.vertsplit(x))
-    X = SX(4, 4)
-    for i in range(4):
-        for j in range(i, 4):
-            X[i, j] = X[j, i] = next(entries) * (1.0 if i == j else 1.0 / ROOT_TWO)
-    return X
-
-
-def factor(P: SX) -> SX:
-    """R, lower triangular with P = R Rᵀ."""
-    factors = factor_ldl(P)
-    unit = SX.eye(P.shape[0]) + ca.blockcat(factors.lower)  # whose diagonal is implied
-    return SX(unit @ ca.diag(ca.sqrt(ca.vertcat(*factors.pivots))))
-
-
-def solve_lower(R: SX, B: SX) -> SX:
-    """R⁻¹ B of a lower triangular R, by forward substitution."""
-    rows: list[SX] = []
-    for i in range(R.shape[0]):
-        known = sum((R[i, k] * rows[k] for k in range(i)), SX.zeros(1, B.shape[1]))
-        rows.append((B[i, :] - known) * reciprocal(R[i, i]))
-    return ca.vertcat(*rows)
-
-
-def solve_upper(R: SX, b: SX) -> SX:
-    """R⁻ᵀ b of a lower triangular R and a column, by backward substitution."""
-    return SX(solve_lower(R[::-1, ::-1].T, b[::-1])[::-1])
+    return _symmetric((1.0 / ca.sqrt(COUNT)) * x)
 
 
 def smallest_pivot(P: SX) -> SX:
     """Smallest pivot of LDLᵀ, kept above zero by its factors: where it is at their floor P may be indefinite."""
-    return SX(ca.mmin(ca.vertcat(*factor_ldl(P).pivots)))
+    return SX(ca.mmin(factor_ldl(P).pivots))
 
 
-def _bordered(corner: SX, border: SX, six: list[SX]) -> SX:
-    block = ca.blockcat(symmetric_from_six(six))
-    return ca.blockcat([[corner, border.T], [border, block]])
+def _symmetric(triangle: SX) -> SX:
+    return ca.tril2symm(SX(TRIANGLE, ca.densify(SX(triangle))))
+
+
+def _triangle(P: SX) -> SX:
+    return ca.project(P, TRIANGLE).nz[:]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, Estimates
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
-from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
 SX = ca.SX
@@ -16,6 +14,8 @@ SX = ca.SX
 
 class Adaptation:
     """Estimated inertial parameters of some links and their update; a scheme says what `step` does.
+
+    An entry point is a scheme, `(robot, signals, links, friction)`: indices of links; what adapts friction, or None.
 
     Args:
         signals: Where what the estimates have is declared, and the gain of AdaptationLimit.
@@ -49,7 +49,3 @@ class Adaptation:
     def feedforward(self, qd_r: SX, qdd_r: SX) -> SX | float:
         """Effort (n,) that the law adds to Y π̂: of a scheme that estimates more than π."""
         return 0.0
-
-
-Scheme = Callable[[RobotExpressions, Signals, Sequence[int], FrictionAdaptation | None], Adaptation]
-"""Declares state, gains and telemetry of the adaptation of links, given by their indices, beside that of friction."""

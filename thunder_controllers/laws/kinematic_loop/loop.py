@@ -7,8 +7,7 @@ from typing import Protocol
 
 import casadi as ca
 
-from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Option, Options, Signals
+from thunder_dynamics.law import Option
 
 SX = ca.SX
 
@@ -21,6 +20,10 @@ class KinematicLoop(Protocol):
     A law closes the dynamic loop around it, on s = q̇_r − q̇: τ = M̂ q̈_r + Ĉ q̇_r + Ĝ + K_d s + `effort`. With
     V_e a function of the error that falls where q̇ = q̇_r, `effort` is what cancels the share of s in V̇_e; zero will do
     where none is known, as s goes to zero by itself.
+
+    An entry point is a class of loops, `(robot, signals, options, fastest)`: signals with a Cartesian reference, all
+    options of the law, those in its attribute OPTIONS among them, and the largest eigenvalue of M⁻¹K_d of the profile
+    [1/s], below which defaults of bandwidths stay.
 
     Attributes:
         Lambda: Bandwidths of the error, of any size [1/s]; they bound what estimates of inertia may become.
@@ -38,22 +41,3 @@ class KinematicLoop(Protocol):
     effort: SX
     next_state: Mapping[str, SX]
     telemetry: Mapping[str, SX]
-
-
-class KinematicLoopBuilder(Protocol):
-    """Declares state, gains and telemetry of a loop, and makes it: a class of loops, for instance.
-
-    Attributes:
-        OPTIONS: What it has beside those of the law.
-    """
-
-    OPTIONS: tuple[Option, ...]
-
-    def __call__(self, robot: RobotExpressions, signals: Signals, options: Options, fastest: float) -> KinematicLoop:
-        """Make a loop.
-
-        Args:
-            signals: With a Cartesian reference.
-            options: All options of the law.
-            fastest: Largest eigenvalue of M⁻¹K_d, of the law's profile [1/s]: defaults of bandwidths stay below it.
-        """

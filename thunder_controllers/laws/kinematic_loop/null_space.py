@@ -70,9 +70,5 @@ def _away_from_limits(robot: RobotExpressions, signals: Signals, options: Option
         unit="rad/s|m/s",
         doc="Of a joint away from its limit, at the limit, as far as the null space has it.",
     )
-    per_margin = reciprocal(margin)
-    pushes = SX.zeros(robot.n)
-    for i in range(robot.n):
-        for distance, sign in ((signals.q[i] - lower[i], 1.0), (upper[i] - signals.q[i], -1.0)):
-            pushes[i] += sign * smooth_step(1.0 - distance * per_margin[i])
-    return SX(speed * pushes)
+    low, high = (1.0 - distance * reciprocal(margin) for distance in (signals.q - lower, upper - signals.q))
+    return SX(speed * (smooth_step(low) - smooth_step(high)))

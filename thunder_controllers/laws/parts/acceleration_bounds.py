@@ -60,12 +60,9 @@ def accelerate_within(inverse: PseudoInverse, r: SX, preferred: SX, U: SX) -> Bo
     wanted, N = inverse.apply(r, SX.zeros(n - 1))[0], _null_vector(inverse)
     size, v = ca.fabs(N), ca.sign(N) * wanted
     v = ca.if_else(size > TINY, v, wanted)
-    pairs = [(i, j) for i in range(n) for j in range(i)]
-    room = [U[j] * size[i] + U[i] * size[j] for i, j in pairs]
-    need = [ca.fabs(v[j] * size[i] - v[i] * size[j]) for i, j in pairs]
-    share = SX(1.0)
-    for most, asked in zip(room, need, strict=True):
-        share = ca.if_else(asked > most, ca.fmin(share, most / asked), share)
+    i, j = (places.tolist() for places in np.tril_indices(n, -1))
+    room, need = U[j] * size[i] + U[i] * size[j], ca.fabs(v[j] * size[i] - v[i] * size[j])
+    share = ca.mmin(ca.if_else(need > room, room / need, 1.0))
     free = size > TINY
     width = ca.if_else(free, size, 1.0)
     least = ca.mmax(ca.if_else(free, (-U - share * v) / width, -ca.inf))

@@ -7,13 +7,12 @@ it costs no tracking elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import casadi as ca
 
 from thunder_dynamics.law import Signals
-from thunder_dynamics.spatial import reciprocal
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -26,55 +25,51 @@ SMALLEST_PIVOT = 1e-12
 
 @dataclass(frozen=True)
 class LdlFactors:
-    """A = L D Lᵀ of a symmetric positive definite matrix: unit lower L, pivots d and their reciprocals."""
+    """A = L D Lᵀ of a symmetric positive definite matrix: unit lower L (n, n), and the pivots d (n,)."""
 
-    lower: list[list[SX]]
-    pivots: list[SX]
-    reciprocals: list[SX]
+    lower: SX
+    pivots: SX
 
-    def solve(self, b: SX) -> SX:
-        """A⁻¹ b."""
-        n = len(self.pivots)
-        y: list[SX] = []
-        for i in range(n):
-            y.append(b[i] - _sum(self.lower[i][k] * y[k] for k in range(i)))
-        return self.solve_transposed([value * r for value, r in zip(y, self.reciprocals, strict=True)])
+    @property
+    def root(self) -> SX:
+        """R, lower triangular with A = R Rᵀ."""
+        return SX(self.lower @ ca.diag(ca.sqrt(self.pivots)))
 
-    def solve_transposed(self, b: list[SX]) -> SX:
-        """Solve Lᵀ x = b."""
-        n = len(self.pivots)
-        x: list[SX] = [SX(0)] * n
-        for i in reversed(range(n)):
-            x[i] = b[i] - _sum(self.lower[k][i] * x[k] for k in range(i + 1, n))
-        return ca.vertcat(*x)
+    def solve(self, B: SX) -> SX:
+        """A⁻¹ B."""
+        return solve_upper(self.lower, ca.diag(reciprocal(self.pivots)) @ solve_lower(self.lower, B))
 
     def inverse_trace(self) -> SX:
         """tr A⁻¹ = Σᵢ ‖rowᵢ of L⁻¹‖²/dᵢ."""
-        n = len(self.pivots)
-        N: list[list[SX]] = [[SX(0)] * n for _ in range(n)]
-        for i in range(n):
-            N[i][i] = SX(1)
-            for j in range(i):
-                N[i][j] = -_sum(self.lower[i][k] * N[k][j] for k in range(j, i))
-        return _sum(self.reciprocals[i] * _sum(N[i][j] ** 2 for j in range(i + 1)) for i in range(n))
+        inverse = solve_lower(self.lower, SX.eye(self.pivots.numel()))
+        return SX(dot(reciprocal(self.pivots), ca.sum2(inverse * inverse)))
 
 
 def factor_ldl(A: SX) -> LdlFactors:
     """Factor a symmetric positive semi-definite matrix; pivots are kept above `SMALLEST_PIVOT`."""
     n = A.shape[0]
-    lower: list[list[SX]] = [[SX(0)] * n for _ in range(n)]
-    pivots: list[SX] = []
-    reciprocals: list[SX] = []
-    for i in range(n):
-        scaled: list[SX] = []  # L_ik d_k
-        for k in range(i):
-            value = A[i, k] - _sum(scaled[m] * lower[k][m] for m in range(k))
-            scaled.append(value)
-            lower[i][k] = value * reciprocals[k]
-        pivot = ca.fmax(A[i, i] - _sum(scaled[k] * lower[i][k] for k in range(i)), SMALLEST_PIVOT)
-        pivots.append(pivot)
-        reciprocals.append(reciprocal(pivot))
-    return LdlFactors(lower, pivots, reciprocals)
+    lower, pivots = SX.eye(n), SX.zeros(n)
+    pivots[0] = ca.fmax(A[0, 0], SMALLEST_PIVOT)
+    for i in range(1, n):
+        scaled = solve_lower(lower[:i, :i], A[i, :i].T)  # L_ik d_k
+        row = scaled * reciprocal(pivots[:i])
+        lower[i, :i] = row.T
+        pivots[i] = ca.fmax(A[i, i] - dot(scaled, row), SMALLEST_PIVOT)
+    return LdlFactors(lower, pivots)
+
+
+def solve_lower(R: SX, B: SX) -> SX:
+    """R⁻¹ B of a lower triangular R, by forward substitution."""
+    rows: list[SX] = []
+    for i in range(R.shape[0]):
+        known = sum((R[i, k] * rows[k] for k in range(i)), SX.zeros(1, B.shape[1]))
+        rows.append((B[i, :] - known) * reciprocal(R[i, i]))
+    return ca.vertcat(*rows)
+
+
+def solve_upper(R: SX, B: SX) -> SX:
+    """R⁻ᵀ B of a lower triangular R, by backward substitution."""
+    return SX(solve_lower(R[::-1, ::-1].T, B[::-1, :])[::-1, :])
 
 
 class SingularityDamping:
@@ -108,7 +103,7 @@ class SingularityDamping:
         maximum = signals.gain(
             "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
         )
-        distance = reciprocal(factor_ldl(ca.mtimes(J, J.T)).inverse_trace())
+        distance = reciprocal(factor_ldl(J @ J.T).inverse_trace())
         depth = ca.fmax(1.0 - distance * reciprocal(threshold), 0.0)
         wanted = maximum * depth**2
         self.value = signals.state(
@@ -137,7 +132,7 @@ class PseudoInverse:
 
     def __init__(self, J: SX, J_dot: SX, damping: SX, damping_rate: SX) -> None:
         self.J, self.J_dot, self._damping_rate = J, J_dot, damping_rate
-        self._factors = factor_ldl(ca.mtimes(J, J.T) + damping * SX.eye(J.shape[0]))
+        self._factors = factor_ldl(J @ J.T + damping * SX.eye(J.shape[0]))
 
     def apply(self, c: SX, c_dot: SX) -> tuple[SX, SX]:
         """x = J⁺c and ẋ: with A y = c, x = Jᵀy, ẋ = J̇ᵀy + JᵀA⁻¹(ċ − J̇x − J(J̇ᵀy) − d(λ²)/dt y)."""
@@ -146,7 +141,3 @@ class PseudoInverse:
         drift = self.J_dot.T @ y
         y_dot = self._factors.solve(c_dot - self.J_dot @ x - self.J @ drift - self._damping_rate * y)
         return x, drift + self.J.T @ y_dot
-
-
-def _sum(terms: Iterable[SX]) -> SX:
-    return SX(sum(terms, start=SX(0)))
