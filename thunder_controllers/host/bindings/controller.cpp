@@ -83,11 +83,7 @@ void bind_status(py::module_& module) {
 
 /// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
 GuardBits update(Controller& controller, double t, const Vector& q, const Vector& qd, double dt, Vector& effort) {
-  const int n = controller.library()->n_joints();
-  check_size(q, n, "update: q");
-  check_size(qd, n, "update: qd");
-  check_size(effort, n, "update: effort");
-  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+  check_step(q, qd, effort, controller.library()->n_joints());
   return controller.update(t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 

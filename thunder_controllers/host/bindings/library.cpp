@@ -81,7 +81,7 @@ py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   return results;
 }
 
-Names names_of(const char* const* names, int count) {
+Names names_from(const char* const* names, int count) {
   return tuple_of(std::vector<std::string>(names, names + count));
 }
 
@@ -217,10 +217,10 @@ void bind_library(py::module_& module) {
                              "Of its contents, lower-case hexadecimal.")
       .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; }, "n of all shapes.")
       .def_property_readonly("joint_names",
-                             [](const PyLibrary& l) { return names_of(l.data().joint_names, l.data().n_joints); },
+                             [](const PyLibrary& l) { return names_from(l.data().joint_names, l.data().n_joints); },
                              "From the base on; all vectors of joints have this order.")
       .def_property_readonly("link_names",
-                             [](const PyLibrary& l) { return names_of(l.data().link_names, l.data().n_joints); },
+                             [](const PyLibrary& l) { return names_from(l.data().link_names, l.data().n_joints); },
                              "Each is moved by the joint of its place.")
       .def_property_readonly("laws", [](const PyLibrary& l) { return tuple_of(l.get()->law_names()); },
                              "Names that `law` takes.")
