@@ -35,12 +35,6 @@ def update(controller: Controller, t: float, q: np.ndarray = START) -> tuple[Gua
     return Guard(controller.update(t, q, REST, STEP, effort)), effort
 
 
-def test_guard_names_agree_with_the_binding() -> None:
-    names = list(Controller().status.counters)  # in the order of their bits
-    assert [str(guard.name).lower() for guard in Guard] == names
-    assert [guard.value for guard in Guard] == [1 << i for i in range(len(names))]
-
-
 def test_lifecycle_goes_from_unconfigured_to_active_and_back(library: Library) -> None:
     controller = Controller()
     assert controller.lifecycle == "unconfigured"
@@ -316,6 +310,6 @@ def test_duration_of_updates_is_measured(joint: Controller) -> None:
     status = joint.status
     edges, counts = status.step_histogram
     assert status.updates == counts.sum() == 100
-    assert 0 < status.last_step_ns <= status.max_step_ns
+    assert 0 < joint.last_step_ns <= status.max_step_ns
     assert edges[np.flatnonzero(counts)[-1]] <= status.max_step_ns < edges[np.flatnonzero(counts)[-1] + 1]
     assert (np.diff(edges.astype(float)) > 0).all()

@@ -33,10 +33,6 @@ Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_
   return tuple;
 }
 
-Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_signal& signal) {
-  return entries_of(library, signal.entries, signal.n_entries);
-}
-
 /// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
 void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs,
                 std::vector<std::vector<double>>& storage) {
@@ -93,6 +89,12 @@ Entries parameter_groups(const PyLibrary& library) {
   return groups;
 }
 
+auto entries_getter(thunder_signal thunder_law::*signal) {
+  return [signal](const PyLaw& law) {
+    return entries_of(law.library, (law.data->*signal).entries, (law.data->*signal).n_entries);
+  };
+}
+
 ReferenceKind reference_kind(const PyLaw& law) {
   return py::str(law.data->reference_kind == THUNDER_REFERENCE_JOINT ? "joint" : "cartesian");
 }
@@ -132,11 +134,9 @@ void bind_metadata(py::module_& module) {
       .def_property_readonly("name", [](const PyLaw& l) { return l.data->name; }, "As `Library.law` takes it.")
       .def_property_readonly("description", [](const PyLaw& l) { return l.data->description; }, "What it does.")
       .def_property_readonly("reference_kind", &reference_kind, "What it follows.")
-      .def_property_readonly("measurements",
-                             [](const PyLaw& l) { return entries_of(l.library, l.data->measurements); },
+      .def_property_readonly("measurements", entries_getter(&thunder_law::measurements),
                              "Entries of the flat further measurements.")
-      .def_property_readonly("reference", [](const PyLaw& l) { return entries_of(l.library, l.data->reference); },
-                             "Entries of the flat reference.")
+      .def_property_readonly("reference", entries_getter(&thunder_law::reference), "Entries of the flat reference.")
       .def(
           "check_feeds",
           [](const PyLaw& l, const std::vector<std::string>& measurements, const std::vector<std::string>& references,
@@ -146,12 +146,9 @@ void bind_metadata(py::module_& module) {
           py::kw_only(), py::arg("measurements"), py::arg("references"), py::arg("where"),
           "Raises LawError unless all further measurements and references of the law are among these names.\n\n"
           "`where` says what knows how to feed them.")
-      .def_property_readonly("state", [](const PyLaw& l) { return entries_of(l.library, l.data->state); },
-                             "Entries of the flat state, estimates included.")
-      .def_property_readonly("gains", [](const PyLaw& l) { return entries_of(l.library, l.data->gains); },
-                             "Entries of the flat gains.")
-      .def_property_readonly("telemetry", [](const PyLaw& l) { return entries_of(l.library, l.data->telemetry); },
-                             "Entries of what a step tells.");
+      .def_property_readonly("state", entries_getter(&thunder_law::state), "Entries of the flat state, estimates included.")
+      .def_property_readonly("gains", entries_getter(&thunder_law::gains), "Entries of the flat gains.")
+      .def_property_readonly("telemetry", entries_getter(&thunder_law::telemetry), "Entries of what a step tells.");
   py::class_<Function>(module, "Function", "What a library says about one of its functions.")
       .def_property_readonly("name", [](const Function& f) { return f.data->name; }, "As `Library.evaluate` takes it.")
       .def_property_readonly("description", [](const Function& f) { return f.data->description; }, "What it computes.")
