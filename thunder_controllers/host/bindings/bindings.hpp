@@ -151,10 +151,13 @@ class PyLibrary {
   std::unordered_map<std::string, Evaluator> evaluators_;
 };
 
-struct PyLaw {
+/// What a library says about something; keeps it loaded.
+template <class Data>
+struct Metadata {
   std::shared_ptr<const Library> library;
-  const thunder_law* data;
+  const Data* data;
 };
+using PyLaw = Metadata<thunder_law>;
 
 /// What is to run, with the Python `Library` that it came from.
 struct PyConfiguration : Configuration {

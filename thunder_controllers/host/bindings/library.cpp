@@ -6,11 +6,7 @@
 namespace thunder::python {
 namespace {
 
-/// One entry of the metadata; keeps its library loaded.
-struct Entry {
-  std::shared_ptr<const Library> library;
-  const thunder_entry* data;
-
+struct Entry : Metadata<thunder_entry> {
   bool has(int flag) const { return (data->flags & flag) != 0; }
   py::array_t<double> values(const double* source) const { return constant_of(*data, source); }
 };
@@ -22,10 +18,7 @@ struct ReferenceKindText {
 };
 using ReferenceKind = Described<ReferenceKindText>;
 
-struct Function {
-  std::shared_ptr<const Library> library;
-  const thunder_function* data;
-};
+using Function = Metadata<thunder_function>;
 
 Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_entry* entries, int count) {
   Entries tuple(static_cast<std::size_t>(count));
