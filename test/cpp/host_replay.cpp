@@ -66,19 +66,19 @@ Configuration read_configuration(const char* path) {
   return configuration;
 }
 
-thunder::Options make_options(std::map<std::string, Values> given) {
+void assign(bool& option, const Values& given) { option = given.at(0) != 0.0; }
+void assign(double& option, const Values& given) { option = given.at(0); }
+void assign(Values& option, const Values& given) { option = given; }
+
+/// What is not given keeps its default.
+thunder::Options make_options(const std::map<std::string, Values>& given) {
   thunder::Options options;
-  options.gravity_compensated_by_robot = given.at("gravity_compensated_by_robot").at(0) != 0.0;
-  options.saturation_freezes_adaptation = given.at("saturation_freezes_adaptation").at(0) != 0.0;
-  options.measurement_timeout = given.at("measurement_timeout").at(0);
   options.nominal_dt = given.at("nominal_dt").at(0);
-  options.max_dt_ratio = given.at("max_dt_ratio").at(0);
-  options.reference_timeout = given.at("reference_timeout").at(0);
-  options.velocity_stop_ratio = given.at("velocity_stop_ratio").at(0);
-  options.effort_limit = given["effort_limit"];
-  options.effort_rate_limit = given["effort_rate_limit"];
-  options.velocity_limit = given["velocity_limit"];
-  options.stop_damping = given["stop_damping"];
+  for (const thunder::OptionInfo& option : thunder::option_list()) {
+    const auto found = given.find(option.name);
+    if (found == given.end()) continue;
+    std::visit([&](auto member) { assign(options.*member, found->second); }, option.member);
+  }
   return options;
 }
 

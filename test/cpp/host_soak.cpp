@@ -37,40 +37,10 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0
+static thread_local long g_calls = 0;
 #else
 #define COUNTS_ALLOCATIONS 1
-#endif
-
-namespace {
-thread_local bool t_counts = false;
-thread_local long t_calls = 0;
-}  // namespace
-
-#if COUNTS_ALLOCATIONS
-// Interposed for the whole process, shared libraries included; operator new and delete end here as well.
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void __libc_free(void*);
-
-void* malloc(std::size_t size) {
-  t_calls += t_counts;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  t_calls += t_counts;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* pointer, std::size_t size) {
-  t_calls += t_counts;
-  return __libc_realloc(pointer, size);
-}
-void free(void* pointer) {
-  t_calls += t_counts;
-  __libc_free(pointer);
-}
-}
+#include "allocations.hpp"
 #endif
 
 namespace {
@@ -249,11 +219,9 @@ std::int64_t step(Subject& subject, std::size_t k) {
   const double t = 1e-9 * static_cast<double>(kPeriod) * static_cast<double>(k + 1);
   subject.move(t);
   const std::int64_t cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
-  t_counts = true;
-  const long calls = t_calls;
+  const long calls = g_calls;
   subject.controller.update(t, subject.q.data(), subject.qd.data(), 1e-9 * kPeriod, subject.effort.data());
-  subject.allocations += t_calls - calls;
-  t_counts = false;
+  subject.allocations += g_calls - calls;
   subject.wall[k] = clipped(now(CLOCK_MONOTONIC) - wall);
   subject.cpu[k] = clipped(now(CLOCK_THREAD_CPUTIME_ID) - cpu);
   subject.unsound += !subject.is_sound();

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -115,9 +114,8 @@ def test_a_changed_file_is_refused(generated: Generated, damage: Callable[[bytes
     assert count >= least[damage]
 
 
-def test_another_robot_s_library_is_refused(generated: Generated, tmp_path: Path) -> None:
-    other = compile_pendulum2(tmp_path)
-    shutil.copy(other, generated.file)
+def test_another_robot_s_library_is_refused(generated: Generated, pendulum2_file: Path) -> None:
+    shutil.copy(pendulum2_file, generated.file)
     refused(generated.file, CHANGED)
     write_checksums(generated.folder)
     assert Library(generated.folder).robot == "pendulum2", "whoever may write both files says what runs"
@@ -253,7 +251,7 @@ def test_links_lead_to_a_folder_that_is_checked_itself(generated: Generated, tmp
     refused(tmp_path / "file.so", WRITABLE)
 
 
-def test_files_that_are_listed_but_no_library_are_refused_by_the_loader(generated: Generated, tmp_path: Path) -> None:
+def test_files_that_are_listed_but_no_library_are_refused_by_the_loader(generated: Generated) -> None:
     good = generated.library
     wrong_machine = good[:18] + b"\xf3\0" + good[20:]
     for content, reason in (
@@ -268,11 +266,6 @@ def test_files_that_are_listed_but_no_library_are_refused_by_the_loader(generate
         generated.file.write_bytes(content)
         write_checksums(generated.folder)
         refused(generated.file, reason)
-    source = tmp_path / "empty.c"
-    source.write_text("int nothing;")
-    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(generated.file)], check=True)
-    write_checksums(generated.folder)
-    refused(generated.file, "has no symbol thunder_library_get")
 
 
 def test_what_was_loaded_outlives_its_file(generated: Generated) -> None:
@@ -283,12 +276,11 @@ def test_what_was_loaded_outlives_its_file(generated: Generated) -> None:
     np.testing.assert_array_equal(library.evaluate("M", np.full(7, 0.1)), before)
 
 
-def test_libraries_in_turn_are_not_taken_for_one_another(generated: Generated, tmp_path: Path) -> None:
-    other = compile_pendulum2(tmp_path)
+def test_libraries_in_turn_are_not_taken_for_one_another(generated: Generated, pendulum2_file: Path) -> None:
     for _ in range(3):  # a descriptor that was closed is used again
         assert Library(generated.file).robot == "panda"
-        assert Library(other).robot == "pendulum2"
-    both = Library(generated.file), Library(other)
+        assert Library(pendulum2_file).robot == "pendulum2"
+    both = Library(generated.file), Library(pendulum2_file)
     assert [library.robot for library in both] == ["panda", "pendulum2"]
 
 

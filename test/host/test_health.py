@@ -2,56 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pendulum2 import compile_pendulum2
+from session_loop import HOME, START, STEP
+from session_loop import SessionLoop as Run
 
-from thunder_controllers.host import (
-    Configuration,
-    ControlSession,
-    Excitation,
-    HealthReporter,
-    Library,
-    Options,
-    TrackingError,
-)
+from thunder_controllers.host import Configuration, Excitation, HealthReporter, Library, TrackingError
 
 OK, WARN, ERROR, STALE = range(4)
-STEP = 1e-3
-START, REST = np.array([0.1, 0.2]), np.zeros(2)
-HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-@pytest.fixture(scope="module")
-def panda(panda_folder: Path) -> Configuration:
-    return Configuration(Library(panda_folder / "libpanda.so"))
-
-
-class Run:
-    """A session with its clock."""
-
-    def __init__(self, configuration: Configuration, start: NDArray[np.float64] = START) -> None:
-        self.configuration = configuration
-        self.session = ControlSession(configuration, Options(reference_timeout=0.05))
-        self.start, self.rest, self.effort = start, np.zeros(len(start)), np.zeros(len(start))
-        self.t = 0.0
-
-    def activate(self) -> None:
-        self.session.activate(self.start, self.rest)
-
-    def update(self, count: int = 1, q: NDArray[np.float64] | None = None, advance: float = STEP) -> None:
-        for _ in range(count):
-            self.t += advance
-            position = self.start if q is None else q
-            self.session.update(0, self.t, position, self.rest, STEP, self.effort)
 
 
 @pytest.fixture
@@ -129,13 +88,11 @@ def test_the_end_of_a_stream_is_told_for_as_long_as_nothing_else_is_followed(run
 
 
 def test_efforts_that_are_cut_to_their_rate_are_a_warning_but_those_of_an_activation(library: Library) -> None:
-    configuration, reporter, effort = Configuration(library, law="joint_adaptive"), HealthReporter(), np.zeros(2)
-    session = ControlSession(configuration, Options(effort_rate_limit=[1.0, 1.0]))
-    session.activate(START, REST, held_effort=np.zeros(2))  # at 1 N·m/s it takes seconds to the arm's weight
+    run, reporter = Run(Configuration(library, law="joint_adaptive"), effort_rate_limit=[1.0, 1.0]), HealthReporter()
+    run.session.activate(START, run.rest, held_effort=run.rest)  # at 1 N·m/s it takes seconds to the arm's weight
     for k, level in ((1, OK), (2, WARN), (3, WARN)):
-        for i in range(10):
-            session.update(0, STEP * (10 * k + i), START, REST, STEP, effort)
-        report = reporter.report("active", snapshot=session.snapshot())
+        run.update(10)
+        report = reporter.report("active", snapshot=run.session.snapshot())
         assert int(report.values["guard effort_rate_limited"]) == 10 * k
         assert (report.level, "effort_rate_limited" in report.message) == (level, level == WARN)
 

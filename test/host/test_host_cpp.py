@@ -7,28 +7,22 @@ from pathlib import Path
 
 import pytest
 from host_programs import ADDRESS, THREAD, compile_program, run, run_with_thread_sanitizer
-from pendulum2 import compile_pendulum2
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_pendulum2(tmp_path_factory.mktemp("pendulum2"))
-
-
-def test_updates_neither_allocate_nor_free(pendulum2: Path, build_cache: Path) -> None:
-    result = run(compile_program("host_allocations", build_cache, "-O1"), pendulum2)
+def test_updates_neither_allocate_nor_free(pendulum2_file: Path, build_cache: Path) -> None:
+    result = run(compile_program("host_allocations", build_cache, "-O1"), pendulum2_file)
     assert result.returncode == 0, result.stderr
 
 
-def test_configuring_and_updating_threads_do_not_race(pendulum2: Path, build_cache: Path) -> None:
-    result = run_with_thread_sanitizer(compile_program("host_threads", build_cache, *THREAD), pendulum2)
+def test_configuring_and_updating_threads_do_not_race(pendulum2_file: Path, build_cache: Path) -> None:
+    result = run_with_thread_sanitizer(compile_program("host_threads", build_cache, *THREAD), pendulum2_file)
     assert result.returncode == 0, result.stderr
 
 
-def test_any_bit_pattern_is_handled_without_undefined_behaviour(pendulum2: Path, build_cache: Path) -> None:
-    result = run(compile_program("host_guards", build_cache, *ADDRESS), pendulum2)
+def test_any_bit_pattern_is_handled_without_undefined_behaviour(pendulum2_file: Path, build_cache: Path) -> None:
+    result = run(compile_program("host_guards", build_cache, *ADDRESS), pendulum2_file)
     assert result.returncode == 0, result.stderr
 
 
@@ -45,10 +39,10 @@ def test_soak_does_every_step_finite_and_without_allocation(panda_folder: Path, 
 
 
 @pytest.mark.parametrize("flags", [ADDRESS, THREAD], ids=["address", "thread"])
-def test_soak_is_clean_under_sanitizers(pendulum2: Path, build_cache: Path, flags: tuple[str, ...]) -> None:
+def test_soak_is_clean_under_sanitizers(pendulum2_file: Path, build_cache: Path, flags: tuple[str, ...]) -> None:
     """A step may well take longer than a period here: the exit status says so, and does not count."""
     program = compile_program("host_soak", build_cache, *flags)
-    result = (run_with_thread_sanitizer if flags == THREAD else run)(program, "2", pendulum2)
+    result = (run_with_thread_sanitizer if flags == THREAD else run)(program, "2", pendulum2_file)
     assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr
     soak = json.loads(result.stdout)
     assert soak["steps"] == 2000

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from evaluation import load_robot
 from hypothesis import given
 from hypothesis import strategies as st
-from pendulum2 import compile_pendulum2
 
 import thunder_dynamics
 from thunder_controllers.host import (
     SMALLEST_MASS,
+    Configuration,
     Library,
     about_com,
     estimate_topics,
@@ -24,18 +23,6 @@ from thunder_controllers.host import (
 from thunder_dynamics.errors import DimensionError, LawError, NameNotFoundError
 from thunder_dynamics.inertia import reg_from_dyn
 from thunder_dynamics.model import ENTITY_NAME
-
-HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
-
-
-@pytest.fixture(scope="module")
-def pendulum2(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-@pytest.fixture(scope="module")
-def panda(panda_folder: Path) -> Library:
-    return Library(panda_folder / "libpanda.so")
 
 
 @given(
@@ -93,16 +80,16 @@ def test_the_argument_is_left_alone_and_its_size_checked() -> None:
         about_com(pi[:9])
 
 
-def test_links_are_those_that_the_law_was_made_for(panda: Library) -> None:
-    assert estimated_links(panda, "cartesian_backstepping") == (panda.link_names[-1],)
+def test_links_are_those_that_the_law_was_made_for(panda: Configuration) -> None:
+    assert panda.links == (panda.library.link_names[-1],)
     model = load_robot("planar3r")
     names = [link.name for link in model.links]
     laws = [("slotine_li", {"adapted_links": (names[0], names[2])})]
-    library = Library(thunder_dynamics.build(model, laws, python=False) / f"lib{model.name}.so")
+    library = Library(thunder_dynamics.build(model, laws, python=False))
     assert estimated_links(library, "slotine_li") == (names[0], names[2])
 
 
-def test_a_law_without_inertias_among_its_estimates_has_no_links(pendulum2: Library) -> None:
-    assert estimated_links(pendulum2, "joint_adaptive") == ()  # its pi_hat holds two masses
+def test_a_law_without_inertias_among_its_estimates_has_no_links(library: Library) -> None:
+    assert estimated_links(library, "joint_adaptive") == ()  # its pi_hat holds two masses
     with pytest.raises(NameNotFoundError):
-        estimated_links(pendulum2, "another")
+        estimated_links(library, "another")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pendulum2 import compile_pendulum2, gravity
+from pendulum2 import gravity
 from scipy.spatial.transform import Rotation
+from session_loop import HOME, REST, START, STEP, TIMEOUT, SessionLoop
 
 from thunder_controllers.host import (
     Configuration,
@@ -24,42 +25,15 @@ from thunder_controllers.host import (
 )
 from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNotFoundError
 
-STEP = 1e-3
-START = np.array([0.1, 0.2])
-REST = np.zeros(2)
-HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
-TIMEOUT = 0.05
 SAMPLE = np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
 AWAY = np.array([0.15, 0.25, 0.0, 0.0, 0.0, 0.0])
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-class Loop:
-    """A session with the clock of its updates, at START."""
+class Loop(SessionLoop):
+    """Of a law of the pendulum."""
 
     def __init__(self, library: Library, law: str = "joint_adaptive", **options: object) -> None:
-        options = {"reference_timeout": TIMEOUT, "rehearses_motions": False, **options}
-        self.session = ControlSession(Configuration(library, law=law), Options(**options))
-        self.t = 0.0
-        self.effort = np.zeros(2)
-
-    def activate(self) -> None:
-        self.session.activate(START, REST)
-
-    def update(self, count: int = 1, advance: float = STEP) -> Guard:
-        guards = 0
-        for _ in range(count):
-            self.t += advance
-            guards = self.session.update(round(self.t * 1e9), self.t, START, REST, STEP, self.effort)
-        return Guard(guards)
-
-    @property
-    def source(self) -> str:
-        return self.session.snapshot().reference_source
+        super().__init__(Configuration(library, law=law), **options)
 
 
 @pytest.fixture
@@ -88,10 +62,9 @@ def test_estimates_are_saved_in_the_state_folder_of_ros(library: Library, monkey
         assert path == Path(root, "left/adaptive_controller/pendulum2_joint_adaptive_estimates.yaml")
 
 
-def test_the_only_law_need_not_be_named(panda_folder: Path) -> None:
-    configuration = Configuration(Library(panda_folder / "libpanda.so"))
-    assert configuration.law.name == "cartesian_backstepping"
-    assert configuration.links == ("panda_link7",)
+def test_the_only_law_need_not_be_named(panda: Configuration) -> None:
+    assert panda.law.name == "cartesian_backstepping"
+    assert panda.links == ("panda_link7",)
 
 
 def test_what_the_library_does_not_have_is_refused(library: Library) -> None:
@@ -201,11 +174,11 @@ def test_a_stream_too_far_away_keeps_the_session_inactive(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize(("way", "angle"), [(0.0, 0.3), (0.0, 2.0), (0.0, math.pi), (0.2, 0.3), (0.3, 0.2), (5.0, 2.0)])
-def test_a_pose_is_as_far_away_as_its_way_or_its_angle(panda_folder: Path, way: float, angle: float) -> None:
-    library, distance = Library(panda_folder / "libpanda.so"), max(way, angle)
-    pose = np.asarray(library.evaluate("T_0_ee", HOME))
+def test_a_pose_is_as_far_away_as_its_way_or_its_angle(panda: Configuration, way: float, angle: float) -> None:
+    distance = max(way, angle)
+    pose = np.asarray(panda.library.evaluate("T_0_ee", HOME))
     turned = pose[:3, :3] @ Rotation.from_rotvec(angle * np.array([0.0, 0.6, 0.8])).as_matrix()
-    session = ControlSession(Configuration(library), Options(rehearses_motions=False, reference_timeout=60.0))
+    session = ControlSession(panda, Options(rehearses_motions=False, reference_timeout=60.0))
     moved = pose[:3, 3] + way * np.array([0.0, 0.6, 0.8])
     session.stream(np.concatenate([moved, turned.ravel(order="F"), np.zeros(12)]))
     # The angle's resolution near π is the square root of the rounding of a matrix.
@@ -392,21 +365,17 @@ def test_gains_are_changed_whole_and_together_or_not_at_all(loop: Loop, library:
 
 
 def test_estimates_can_be_given_kept_and_reset(library: Library) -> None:
-    configuration = Configuration(library, law="joint_adaptive")
-    session = ControlSession(configuration, Options(), estimates={"pi_hat": [2.0, 3.0]})
-    effort = np.zeros(2)
+    loop = Loop(library)
+    session = loop.session = ControlSession(loop.configuration, Options(), estimates={"pi_hat": [2.0, 3.0]})
     session.freeze_adaptation(True)
     session.stream(AWAY)
-    session.measure(0, 0.0, START, REST)
-    session.activate(START, REST)
+    loop.activate()
     np.testing.assert_array_equal(session.snapshot().state("pi_hat"), [2.0, 3.0])  # no update has come yet
-    for k in range(1, 100):
-        session.update(0, k * STEP, START, REST, STEP, effort)
+    loop.update(100)
     assert session.snapshot().is_frozen
     np.testing.assert_array_equal(session.snapshot().state("pi_hat"), [2.0, 3.0])
     session.freeze_adaptation(False)
-    for k in range(100, 200):
-        session.update(0, k * STEP, START, REST, STEP, effort)
+    loop.update(100)
     adapted = session.snapshot().state("pi_hat")
     assert not np.array_equal(adapted, [2.0, 3.0])
     session.deactivate()

@@ -697,16 +697,6 @@ class Status:
         Of the last update, bits of `Guard`.
         """
     @property
-    def last_step_ns(self) -> int:
-        """
-        [ns] Duration of the last update.
-        """
-    @property
-    def lifecycle(self) -> typing.Literal['unconfigured', 'inactive', 'active']:
-        """
-        See `Controller`.
-        """
-    @property
     def max_step_ns(self) -> int:
         """
         [ns] Of the longest update since activation.

@@ -12,6 +12,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -76,6 +77,9 @@ using Values = py::typing::Dict<py::str, py::object>;
 py::array_t<double> vector_of(const double* values, int count);
 py::array_t<double> vector_of(const std::vector<double>& values);
 
+/// The same; None for no values.
+std::optional<py::array_t<double>> vector_or_none(const std::vector<double>& values);
+
 /// A copy with the entry's shape: (rows,) for one column, else (rows, cols); `values` are column-major.
 py::array_t<double> array_of(const thunder_entry& entry, const double* values);
 
@@ -96,6 +100,9 @@ NamedValues named_values_from(const py::dict& values, const thunder_signal& sign
 /// Throws HostError(dimension) unless the vector has that many elements.
 void check_size(const Vector& vector, int expected, const char* where);
 
+/// Throws HostError unless an update's arrays have a value per joint, and `effort` may be written.
+void check_step(const Vector& q, const Vector& qd, const Vector& effort, int n_joints);
+
 /// From anything numeric, checked for one value per joint. Throws HostError(law) for what is not numeric.
 Vector joint_vector(const py::handle& object, int n_joints, const char* where);
 
@@ -114,6 +121,9 @@ std::array<double, N> array_from(const py::handle& object, const char* where) {
   std::copy(values.begin(), values.end(), result.begin());
   return result;
 }
+
+/// All of them, flat.
+std::vector<double> values_of(const Numbers& numbers);
 
 /// As Python has them: strings with a code.
 Notes notes_of(const std::vector<Note>& notes);
@@ -141,10 +151,13 @@ class PyLibrary {
   std::unordered_map<std::string, Evaluator> evaluators_;
 };
 
-struct PyLaw {
+/// What a library says about something; keeps it loaded.
+template <class Data>
+struct Metadata {
   std::shared_ptr<const Library> library;
-  const thunder_law* data;
+  const Data* data;
 };
+using PyLaw = Metadata<thunder_law>;
 
 /// What is to run, with the Python `Library` that it came from.
 struct PyConfiguration : Configuration {

@@ -10,7 +10,6 @@ namespace {
 
 /// A snapshot, so that it stays what it was when it was taken.
 struct Status {
-  Lifecycle lifecycle;
   GuardBits guards;
   GuardCounters counters;
   StepTimes times;
@@ -39,8 +38,6 @@ struct LifecycleText {
 };
 using LifecycleName = Described<LifecycleText>;
 
-LifecycleName name_of(Lifecycle lifecycle) { return py::str(to_string(lifecycle)); }
-
 void bind_limits(py::module_& module) {
   const auto values = [](std::vector<double> Limits::*member) {
     return [member](const Limits& limits) { return vector_of(limits.*member); };
@@ -63,7 +60,6 @@ void bind_limits(py::module_& module) {
 
 void bind_status(py::module_& module) {
   py::class_<Status>(module, "Status", "What a controller was doing when it was asked.")
-      .def_property_readonly("lifecycle", [](const Status& s) { return name_of(s.lifecycle); }, "See `Controller`.")
       .def_readonly("guards", &Status::guards, "Of the last update, bits of `Guard`.")
       .def_property_readonly("guard_names", [](const Status& s) { return guard_names(s.guards); },
                              "Names of these bits.")
@@ -71,8 +67,6 @@ void bind_status(py::module_& module) {
                              "Updates in which each guard acted, since activation.")
       .def_readonly("adaptation_frozen", &Status::adaptation_frozen, "By request, see `Controller.freeze_adaptation`.")
       .def_property_readonly("updates", [](const Status& s) { return s.times.count(); }, "Number since activation.")
-      .def_property_readonly("last_step_ns", [](const Status& s) { return s.times.last_ns(); },
-                             "[ns] Duration of the last update.")
       .def_property_readonly("max_step_ns", [](const Status& s) { return s.times.max_ns(); },
                              "[ns] Of the longest update since activation.")
       .def_property_readonly("mean_step_ns", [](const Status& s) { return s.times.mean_ns(); },
@@ -83,11 +77,7 @@ void bind_status(py::module_& module) {
 
 /// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
 GuardBits update(Controller& controller, double t, const Vector& q, const Vector& qd, double dt, Vector& effort) {
-  const int n = controller.library()->n_joints();
-  check_size(q, n, "update: q");
-  check_size(qd, n, "update: qd");
-  check_size(effort, n, "update: effort");
-  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+  check_step(q, qd, effort, controller.library()->n_joints());
   return controller.update(t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 
@@ -225,13 +215,15 @@ void bind_lifecycle(py::class_<Controller>& bound) {
       .def_property_readonly("notes", [](const Controller& c) { return notes_of(c.notes()); },
                              "What configure has noticed, a sentence each: those of `Limits`, and where gains, rate\n"
                              "and bounds of the estimates leave no margin, see `RestingLaw`.")
-      .def_property_readonly("lifecycle", [](const Controller& c) { return name_of(c.lifecycle()); }, "See the class.")
+      .def_property_readonly(
+          "lifecycle", [](const Controller& c) -> LifecycleName { return py::str(to_string(c.lifecycle())); },
+          "See the class.")
       .def_property_readonly("last_step_ns", [](const Controller& c) { return c.step_times().last_ns(); },
                              "[ns] Duration of the last update inside C++.")
       .def_property_readonly(
           "status",
           [](const Controller& c) {
-            return Status{c.lifecycle(), c.guards(), c.counters(), c.step_times(), c.is_frozen()};
+            return Status{c.guards(), c.counters(), c.step_times(), c.is_frozen()};
           },
           "Copied now.");
 }

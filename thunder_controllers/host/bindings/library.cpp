@@ -6,11 +6,7 @@
 namespace thunder::python {
 namespace {
 
-/// One entry of the metadata; keeps its library loaded.
-struct Entry {
-  std::shared_ptr<const Library> library;
-  const thunder_entry* data;
-
+struct Entry : Metadata<thunder_entry> {
   bool has(int flag) const { return (data->flags & flag) != 0; }
   py::array_t<double> values(const double* source) const { return constant_of(*data, source); }
 };
@@ -22,19 +18,12 @@ struct ReferenceKindText {
 };
 using ReferenceKind = Described<ReferenceKindText>;
 
-struct Function {
-  std::shared_ptr<const Library> library;
-  const thunder_function* data;
-};
+using Function = Metadata<thunder_function>;
 
 Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_entry* entries, int count) {
   Entries tuple(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) tuple[static_cast<std::size_t>(i)] = Entry{library, entries + i};
   return tuple;
-}
-
-Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_signal& signal) {
-  return entries_of(library, signal.entries, signal.n_entries);
 }
 
 /// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
@@ -81,7 +70,7 @@ py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   return results;
 }
 
-Names names_of(const char* const* names, int count) {
+Names names_from(const char* const* names, int count) {
   return tuple_of(std::vector<std::string>(names, names + count));
 }
 
@@ -91,6 +80,12 @@ Entries parameter_groups(const PyLibrary& library) {
     groups[i] = Entry{library.get(), &library.data().parameter_groups[i].entry};
   }
   return groups;
+}
+
+auto entries_getter(thunder_signal thunder_law::*signal) {
+  return [signal](const PyLaw& law) {
+    return entries_of(law.library, (law.data->*signal).entries, (law.data->*signal).n_entries);
+  };
 }
 
 ReferenceKind reference_kind(const PyLaw& law) {
@@ -132,11 +127,9 @@ void bind_metadata(py::module_& module) {
       .def_property_readonly("name", [](const PyLaw& l) { return l.data->name; }, "As `Library.law` takes it.")
       .def_property_readonly("description", [](const PyLaw& l) { return l.data->description; }, "What it does.")
       .def_property_readonly("reference_kind", &reference_kind, "What it follows.")
-      .def_property_readonly("measurements",
-                             [](const PyLaw& l) { return entries_of(l.library, l.data->measurements); },
+      .def_property_readonly("measurements", entries_getter(&thunder_law::measurements),
                              "Entries of the flat further measurements.")
-      .def_property_readonly("reference", [](const PyLaw& l) { return entries_of(l.library, l.data->reference); },
-                             "Entries of the flat reference.")
+      .def_property_readonly("reference", entries_getter(&thunder_law::reference), "Entries of the flat reference.")
       .def(
           "check_feeds",
           [](const PyLaw& l, const std::vector<std::string>& measurements, const std::vector<std::string>& references,
@@ -146,12 +139,9 @@ void bind_metadata(py::module_& module) {
           py::kw_only(), py::arg("measurements"), py::arg("references"), py::arg("where"),
           "Raises LawError unless all further measurements and references of the law are among these names.\n\n"
           "`where` says what knows how to feed them.")
-      .def_property_readonly("state", [](const PyLaw& l) { return entries_of(l.library, l.data->state); },
-                             "Entries of the flat state, estimates included.")
-      .def_property_readonly("gains", [](const PyLaw& l) { return entries_of(l.library, l.data->gains); },
-                             "Entries of the flat gains.")
-      .def_property_readonly("telemetry", [](const PyLaw& l) { return entries_of(l.library, l.data->telemetry); },
-                             "Entries of what a step tells.");
+      .def_property_readonly("state", entries_getter(&thunder_law::state), "Entries of the flat state, estimates included.")
+      .def_property_readonly("gains", entries_getter(&thunder_law::gains), "Entries of the flat gains.")
+      .def_property_readonly("telemetry", entries_getter(&thunder_law::telemetry), "Entries of what a step tells.");
   py::class_<Function>(module, "Function", "What a library says about one of its functions.")
       .def_property_readonly("name", [](const Function& f) { return f.data->name; }, "As `Library.evaluate` takes it.")
       .def_property_readonly("description", [](const Function& f) { return f.data->description; }, "What it computes.")
@@ -217,10 +207,10 @@ void bind_library(py::module_& module) {
                              "Of its contents, lower-case hexadecimal.")
       .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; }, "n of all shapes.")
       .def_property_readonly("joint_names",
-                             [](const PyLibrary& l) { return names_of(l.data().joint_names, l.data().n_joints); },
+                             [](const PyLibrary& l) { return names_from(l.data().joint_names, l.data().n_joints); },
                              "From the base on; all vectors of joints have this order.")
       .def_property_readonly("link_names",
-                             [](const PyLibrary& l) { return names_of(l.data().link_names, l.data().n_joints); },
+                             [](const PyLibrary& l) { return names_from(l.data().link_names, l.data().n_joints); },
                              "Each is moved by the joint of its place.")
       .def_property_readonly("laws", [](const PyLibrary& l) { return tuple_of(l.get()->law_names()); },
                              "Names that `law` takes.")

@@ -55,6 +55,11 @@ py::array_t<double> vector_of(const std::vector<double>& values) {
   return vector_of(values.data(), static_cast<int>(values.size()));
 }
 
+std::optional<py::array_t<double>> vector_or_none(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return vector_of(values);
+}
+
 py::array_t<double> array_of(const thunder_entry& entry, const double* values) {
   if (entry.cols == 1) return py::array_t<double>(entry.rows, values);
   py::array_t<double, py::array::f_style> matrix({entry.rows, entry.cols});
@@ -103,6 +108,13 @@ void check_size(const Vector& vector, int expected, const char* where) {
   throw HostError(ErrorKind::dimension, "has the shape " + shape, where, "(" + std::to_string(expected) + ",)");
 }
 
+void check_step(const Vector& q, const Vector& qd, const Vector& effort, int n_joints) {
+  check_size(q, n_joints, "update: q");
+  check_size(qd, n_joints, "update: qd");
+  check_size(effort, n_joints, "update: effort");
+  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+}
+
 Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
   const Numbers numbers = Numbers::ensure(object);
   if (!numbers) throw HostError(ErrorKind::law, "is not numeric", where, std::to_string(n_joints) + " numbers");
@@ -110,6 +122,8 @@ Vector joint_vector(const py::handle& object, int n_joints, const char* where) {
   check_size(vector, n_joints, where);
   return vector;
 }
+
+std::vector<double> values_of(const Numbers& numbers) { return {numbers.data(), numbers.data() + numbers.size()}; }
 
 Notes notes_of(const std::vector<Note>& notes) {
   const py::object note = py::module_::import("thunder_controllers.host.note").attr("Note");
@@ -129,7 +143,7 @@ std::vector<double> numbers_from(const py::handle& object, const char* where) {
   if (!array || array.ndim() != 1) {
     throw HostError(ErrorKind::law, "is no vector of numbers", where, "a flat sequence of numbers");
   }
-  return {array.data(), array.data() + array.size()};
+  return values_of(array);
 }
 
 Names tuple_of(const std::vector<std::string>& names) {

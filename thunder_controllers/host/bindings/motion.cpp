@@ -30,11 +30,6 @@ std::optional<py::array_t<double>> array_or_none(const std::optional<std::array<
   return vector_of(values->data(), 6);
 }
 
-std::optional<py::array_t<double>> vector_or_none(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  return vector_of(values);
-}
-
 MotionLimits make_limits(double linear_velocity, double linear_acceleration, double linear_jerk,
                          double angular_velocity, double angular_acceleration, double angular_jerk,
                          double joint_acceleration) {

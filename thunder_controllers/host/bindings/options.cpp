@@ -4,7 +4,6 @@
 #include <cctype>
 #include <optional>
 #include <tuple>
-#include <type_traits>
 
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
@@ -13,34 +12,26 @@
 namespace thunder::python {
 namespace {
 
-/// The numbers of an optional limit given as a Python object: one per joint, none for None.
-std::vector<double> limit_from(const OptionalArray& object, const char* name) {
-  if (object.is_none()) return {};
-  const Numbers vector = Numbers::ensure(object);
-  if (!vector || vector.ndim() != 1 || vector.size() == 0) {
-    throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
-                    "positive values, one per joint, or None");
-  }
-  return {vector.data(), vector.data() + vector.size()};
-}
-
-/// A value of Python as one of an option.
-template <typename Value>
-Value value_from(const Value& value, const char*) { return value; }
-std::vector<double> value_from(const OptionalArray& values, const char* name) { return limit_from(values, name); }
-
-/// What Python gives and gets for a value: itself, or an array or None for one per joint.
+/// What Python gives and gets for a value of an option: itself, or an array or None for one per joint.
 template <typename Value>
 struct InPython {
   using type = Value;
-  static py::object get(const Value& value) { return py::cast(value); }
+  static Value take(const Value& value, const char*) { return value; }
+  static Value give(const Value& value) { return value; }
 };
 template <>
 struct InPython<std::vector<double>> {
   using type = OptionalArray;
-  static py::object get(const std::vector<double>& values) {
-    return values.empty() ? py::object(py::none()) : py::object(vector_of(values));
+  static std::vector<double> take(const OptionalArray& object, const char* name) {
+    if (object.is_none()) return {};
+    const Numbers vector = Numbers::ensure(object);
+    if (!vector || vector.ndim() != 1 || vector.size() == 0) {
+      throw HostError(ErrorKind::law, "is no vector of numbers", std::string("options.") + name,
+                      "positive values, one per joint, or None");
+    }
+    return values_of(vector);
   }
+  static auto give(const std::vector<double>& values) { return vector_or_none(values); }
 };
 
 /// Make options of a value for each row of the list; the first argument stands before its commas.
@@ -51,7 +42,7 @@ auto options_maker(std::tuple<std::tuple<>, Values Options::*...> members) {
     options.nominal_dt = nominal_dt;
     std::size_t row = 0;
     std::apply([&](std::tuple<>, auto... member) {
-      ((options.*member = value_from(values, option_list()[row++].name)), ...);
+      ((options.*member = InPython<Values>::take(values, option_list()[row++].name)), ...);
     }, members);
     check_options(options);
     return options;
@@ -60,14 +51,8 @@ auto options_maker(std::tuple<std::tuple<>, Values Options::*...> members) {
 
 template <typename Value>
 void bind_option(py::class_<Options>& options, const char* name, Value Options::*member, const std::string& text) {
-  if constexpr (std::is_same_v<Value, std::vector<double>>) {
-    options.def_property_readonly(name, [member](const Options& o) -> std::optional<py::array_t<double>> {
-      if ((o.*member).empty()) return std::nullopt;
-      return vector_of(o.*member);
-    }, text.c_str());
-  } else {
-    options.def_readonly(name, member, text.c_str());
-  }
+  options.def_property_readonly(name, [member](const Options& o) { return InPython<Value>::give(o.*member); },
+                                text.c_str());
 }
 
 struct DefaultText {
@@ -114,7 +99,7 @@ void bind_options(py::module_& module) {
   py::class_<Options> options(module, "Options", "How a controller guards its input and output; immutable.\n\n"
                               "The defaults suit a 1 kHz effort interface. Limits that are None are the library's.");
 #define THUNDER_POINTER(type, name, value, bounds, unit, text) , &Options::name
-#define THUNDER_ARGUMENT(type, name, value, bounds, unit, text) , py::arg(#name) = InPython<type>::get(Options().name)
+#define THUNDER_ARGUMENT(type, name, value, bounds, unit, text) , py::arg(#name) = InPython<type>::give(Options().name)
   options.def(py::init(options_maker(std::make_tuple(std::tuple<>() THUNDER_OPTIONS(THUNDER_POINTER)))), py::kw_only(),
               py::arg("nominal_dt") = Options().nominal_dt THUNDER_OPTIONS(THUNDER_ARGUMENT),
               "Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.");

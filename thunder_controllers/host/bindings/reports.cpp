@@ -7,8 +7,6 @@
 namespace thunder::python {
 namespace {
 
-std::vector<double> values_of(const Numbers& numbers) { return {numbers.data(), numbers.data() + numbers.size()}; }
-
 /// Items in their order, which std::map would lose.
 template <class Value>
 std::vector<std::pair<std::string, Value>> pairs_of(const py::dict& items) {

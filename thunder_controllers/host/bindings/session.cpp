@@ -82,12 +82,15 @@ void bind_snapshot(py::module_& module) {
                              "Number since activation.");
 }
 
+NamedValues gains_from(const Configuration& configuration, const Values& gains) {
+  return named_values_from(gains, configuration.law_data().gains, configuration.law + ".gains");
+}
+
 std::unique_ptr<ControlSession> session_from(const PyConfiguration& configuration, const Options& options,
                                              const Values& gains, const Values& estimates) {
-  const thunder_law& law = configuration.law_data();
   return std::make_unique<ControlSession>(
-      configuration, options, named_values_from(gains, law.gains, configuration.law + ".gains"),
-      named_values_from(estimates, law.state, configuration.law + ".initial_state"));
+      configuration, options, gains_from(configuration, gains),
+      named_values_from(estimates, configuration.law_data().state, configuration.law + ".initial_state"));
 }
 
 int joints_of(const ControlSession& session) { return session.configuration().library->n_joints(); }
@@ -95,21 +98,13 @@ int joints_of(const ControlSession& session) { return session.configuration().li
 /// The updates' hot path: arrays are taken as they are, nothing is converted or allocated.
 GuardBits update(ControlSession& session, std::int64_t stamp, double t, const Vector& q, const Vector& qd, double dt,
                  Vector& effort) {
-  const int n = joints_of(session);
-  check_size(q, n, "update: q");
-  check_size(qd, n, "update: qd");
-  check_size(effort, n, "update: effort");
-  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update: effort", "a writeable array");
+  check_step(q, qd, effort, joints_of(session));
   return session.update(stamp, t, q.data(), qd.data(), dt, effort.mutable_data());
 }
 
 GuardBits update_periodically(ControlSession& session, std::int64_t stamp, const Vector& q, const Vector& qd, double dt,
                               Vector& effort, std::optional<double> clock) {
-  const int n = joints_of(session);
-  check_size(q, n, "update_periodically: q");
-  check_size(qd, n, "update_periodically: qd");
-  check_size(effort, n, "update_periodically: effort");
-  if (!effort.writeable()) throw HostError(ErrorKind::law, "is read-only", "update_periodically: effort", "a writeable array");
+  check_step(q, qd, effort, joints_of(session));
   return session.update(stamp, q.data(), qd.data(), dt, effort.mutable_data(), clock ? &*clock : nullptr);
 }
 
@@ -139,8 +134,7 @@ PySnapshot snapshot_of(ControlSession& session) {
 }
 
 NamedValues gains_from(const ControlSession& session, const Values& gains) {
-  const Configuration& configuration = session.configuration();
-  return named_values_from(gains, configuration.law_data().gains, configuration.law + ".gains");
+  return gains_from(session.configuration(), gains);
 }
 
 void bind_updates(py::class_<ControlSession>& bound) {
@@ -188,9 +182,7 @@ void bind_references(py::class_<ControlSession>& bound) {
   bound
       .def(
           "stream",
-          [](ControlSession& s, const Numbers& sample, std::int64_t stamp) {
-            s.stream({sample.data(), sample.data() + sample.size()}, stamp);
-          },
+          [](ControlSession& s, const Numbers& sample, std::int64_t stamp) { s.stream(values_of(sample), stamp); },
           py::arg("sample"), py::arg("stamp") = 0,
           "Follow a flat sample from the next update on, or from activation on; passed over while stopping.\n\n"
           "It is due at its stamp [ns], on the clock of the updates' stamps; 0, and while nothing is commanded: when it\n"
@@ -201,7 +193,7 @@ void bind_references(py::class_<ControlSession>& bound) {
       .def(
           "set_further_reference",
           [](ControlSession& s, const std::string& name, const Numbers& values) {
-            s.set_further_reference(name, {values.data(), values.data() + values.size()});
+            s.set_further_reference(name, values_of(values));
           },
           py::arg("name"), py::arg("values"),
           "Write an entry of the reference beside the standard ones; what is followed otherwise goes on.\n\n"
@@ -209,7 +201,7 @@ void bind_references(py::class_<ControlSession>& bound) {
       .def(
           "set_measurement",
           [](ControlSession& s, const std::string& name, const Numbers& values) {
-            s.set_measurement(name, {values.data(), values.data() + values.size()});
+            s.set_measurement(name, values_of(values));
           },
           py::arg("name"), py::arg("values"), "See `Controller.set_measurement`.")
       .def_property_readonly("is_streamed", &ControlSession::is_streamed,

@@ -237,36 +237,9 @@ void Controller::set_motion_limits(const MotionLimits& limits) {
   parts("set_motion_limits").writer.set_limits(limits);
 }
 
-MotionPlan Controller::plan_move_to_pose(const double position[3], const double orientation_xyzw[4]) {
-  require(Lifecycle::active, "move_to_pose");
-  return parts_->writer.plan(position, orientation_xyzw);
-}
-
-MotionPlan Controller::plan_follow(const std::vector<TimedPose>& points) {
-  require(Lifecycle::active, "follow");
-  return parts_->writer.plan(points);
-}
-
-MotionPlan Controller::plan_follow(const std::vector<TimedJoints>& points) {
-  require(Lifecycle::active, "follow");
-  return parts_->writer.plan(points);
-}
-
-MotionPlan Controller::plan_trace(const Figure& figure) {
-  require(Lifecycle::active, "trace");
-  return parts_->writer.plan(figure);
-}
-
-void Controller::rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
-
 void Controller::begin(MotionPlan plan) {
   require(Lifecycle::active, "motion");
   parts_->writer.begin(std::move(plan));
-}
-
-void Controller::start(MotionPlan plan) {
-  rehearse(plan);
-  begin(std::move(plan));
 }
 
 void Controller::stop_motion() {

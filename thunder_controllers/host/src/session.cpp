@@ -68,11 +68,8 @@ GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, 
   const double late = std::abs(dt - host_.options().nominal_dt) * kNanoseconds;
   if (late < kLongestJitter) step_.jitter.record(static_cast<std::uint64_t>(late));
   const GuardBits guards = host_.update(t, q, qd, dt, effort);
-  step_.stamp = stamp;
-  step_.time = t;
+  show(stamp, t, q, qd);
   step_.guards = guards;
-  std::copy_n(q, step_.q.size(), step_.q.begin());
-  std::copy_n(qd, step_.qd.size(), step_.qd.begin());
   std::copy_n(effort, step_.effort.size(), step_.effort.begin());
   observe_reference(guards);
   publish();
@@ -86,11 +83,15 @@ GuardBits ControlSession::update(std::int64_t stamp, const double* q, const doub
   return update(stamp, is_fresh ? elapsed_ : step_.time, q, qd, dt, effort);
 }
 
-void ControlSession::measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept {
+void ControlSession::show(std::int64_t stamp, double t, const double* q, const double* qd) noexcept {
   step_.stamp = stamp;
   step_.time = t;
   std::copy_n(q, step_.q.size(), step_.q.begin());
   std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+}
+
+void ControlSession::measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept {
+  show(stamp, t, q, qd);
   steps_.slot() = step_;
   steps_.publish();
 }
@@ -142,11 +143,10 @@ void ControlSession::activate(const double* q, const double* qd, const double* h
   }
   const std::vector<double> held = within_limits(held_effort);
   host_.activate(q, qd, held.empty() ? nullptr : held.data());
-  std::copy_n(q, step_.q.size(), step_.q.begin());
-  std::copy_n(qd, step_.qd.size(), step_.qd.begin());
+  elapsed_ = 0.0;
+  show(step_.stamp, elapsed_, q, qd);
   first_state_ = host_.state();
   step_.activation = ++activation_;
-  step_.time = elapsed_ = 0.0;
   freshness_.restart();
   step_.guards = 0;
   step_.is_reference_lost = false;
@@ -263,38 +263,6 @@ void ControlSession::require_motion() const {
   require_active("motion");
   if (!follows_stream()) return;
   throw HostError(ErrorKind::law, "a reference is being streamed", "motion", "stop the stream first");
-}
-
-template <class Plan>
-void ControlSession::move(Plan plan) {
-  const Lock alone(motions_);
-  const auto planned = [&] {
-    const Lock lock(mutex_);
-    require_motion();
-    return plan();
-  };
-  MotionPlan motion = planned();
-  host_.rehearse(motion);
-  const Lock lock(mutex_);
-  require_motion();
-  host_.begin(std::move(motion));
-  has_stream_ = false;
-}
-
-void ControlSession::move_to_pose(const double position[3], const double orientation_xyzw[4]) {
-  move([&] { return host_.plan_move_to_pose(position, orientation_xyzw); });
-}
-
-void ControlSession::follow(const std::vector<TimedPose>& points) {
-  move([&] { return host_.plan_follow(points); });
-}
-
-void ControlSession::follow(const std::vector<TimedJoints>& points) {
-  move([&] { return host_.plan_follow(points); });
-}
-
-void ControlSession::trace(const Figure& figure) {
-  move([&] { return host_.plan_trace(figure); });
 }
 
 void ControlSession::stop_motion() {

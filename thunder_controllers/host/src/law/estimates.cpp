@@ -31,11 +31,6 @@ std::vector<std::string> names_at_end(const std::string& description) {
   return names;
 }
 
-bool is_link(const thunder_library& library, const std::string& name) {
-  const char* const* end = library.link_names + library.n_joints;
-  return std::any_of(library.link_names, end, [&](const char* link) { return name == link; });
-}
-
 std::string estimate_topic(const std::string& link) {
   std::string topic = "estimates/";
   for (std::size_t i = 0; i < link.size(); ++i) {
@@ -52,13 +47,18 @@ std::string estimate_topic(const std::string& link) {
 
 }  // namespace
 
+int find_link(const thunder_library& library, const std::string& name) noexcept {
+  const char* const* first = library.link_names;
+  return static_cast<int>(std::find(first, first + library.n_joints, name) - first);
+}
+
 std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law) {
   const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
   if (!entry || entry_size(*entry) % kInertialParameters != 0) return {};
   const auto count = static_cast<std::size_t>(entry_size(*entry) / kInertialParameters);
   std::vector<std::string> names = names_at_end(entry->description);
   const bool known = names.size() == count && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-                       return is_link(library, name);
+                       return find_link(library, name) < library.n_joints;
                      });
   if (known) return names;
   names.clear();

@@ -17,17 +17,13 @@ const thunder_entry* upper_of(const thunder_signal& gains, const thunder_entry& 
   const std::string name = lower.name;
   const std::size_t end = name.size() - std::min(name.size(), std::strlen(kLower));
   if (name.substr(end) != kLower) return nullptr;
-  for (int i = 0; i < gains.n_entries; ++i) {
-    const thunder_entry& upper = gains.entries[i];
-    if (name.substr(0, end) + kUpper == upper.name && entry_size(upper) == entry_size(lower)) return &upper;
-  }
-  return nullptr;
+  const thunder_entry* upper = entry_if_any(gains, name.substr(0, end) + kUpper);
+  return upper && entry_size(*upper) == entry_size(lower) ? upper : nullptr;
 }
 
 /// Where gains bound the same quantity from below and above, they must not cross.
 void check_ranges(const thunder_law& law, const std::vector<double>& gains) {
-  for (int i = 0; i < law.gains.n_entries; ++i) {
-    const thunder_entry& lower = law.gains.entries[i];
+  for (const thunder_entry& lower : Entries{law.gains}) {
     const thunder_entry* upper = upper_of(law.gains, lower);
     for (int k = 0; upper && k < entry_size(lower); ++k) {
       const double from = gains[static_cast<std::size_t>(lower.offset + k)];

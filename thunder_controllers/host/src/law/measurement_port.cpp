@@ -11,8 +11,7 @@ namespace {
 
 void check_fed(const thunder_signal& signal, int first, const char* what, const std::vector<std::string>& fed,
                const std::string& law, const std::string& where) {
-  for (int i = 0; i < signal.n_entries; ++i) {
-    const thunder_entry& entry = signal.entries[i];
+  for (const thunder_entry& entry : Entries{signal}) {
     if (entry.offset < first || std::find(fed.begin(), fed.end(), entry.name) != fed.end()) continue;
     throw HostError(ErrorKind::law, "the law " + law + " needs the " + what + " '" + entry.name + "'", where,
                     join(fed));

@@ -25,17 +25,14 @@ std::vector<bool> measured_entries(const thunder_law& law, const NamedValues& gi
   return starts;
 }
 
-bool has_adapted_entry(const thunder_signal& state) noexcept {
-  return std::any_of(state.entries, state.entries + state.n_entries,
-                     [](const thunder_entry& entry) { return (entry.flags & THUNDER_ENTRY_ADAPTED) != 0; });
-}
+bool is_adapted(const thunder_entry& entry) noexcept { return (entry.flags & THUNDER_ENTRY_ADAPTED) != 0; }
 
 }  // namespace
 
 LawRunner::LawRunner(std::shared_ptr<const Library> library, const thunder_law& law, const NamedValues& initial_state)
     : library_(std::move(library)),
       law_(&law),
-      adapts_(has_adapted_entry(law.state)),
+      adapts_(std::any_of(Entries{law.state}.begin(), Entries{law.state}.end(), is_adapted)),
       starts_measured_(measured_entries(law, initial_state)),
       initial_state_(initial_values(law, initial_state)),
       state_(initial_state_),
@@ -82,31 +79,24 @@ void LawRunner::reset(bool keep_adapted) noexcept {
 }
 
 void LawRunner::take_over(const std::vector<double>& source, bool keep_adapted) noexcept {
-  for (int i = 0; i < law_->state.n_entries; ++i) {
-    const thunder_entry& entry = law_->state.entries[i];
-    if (keep_adapted && (entry.flags & THUNDER_ENTRY_ADAPTED) != 0) continue;
+  for (const thunder_entry& entry : Entries{law_->state}) {
+    if (keep_adapted && is_adapted(entry)) continue;
     std::copy_n(source.begin() + entry.offset, entry_size(entry), state_.begin() + entry.offset);
   }
 }
 
-bool LawRunner::may_activate() const noexcept {
-  for (int i = 0; i < law_->telemetry.n_entries; ++i) {
-    const thunder_entry& entry = law_->telemetry.entries[i];
-    if ((entry.flags & THUNDER_ENTRY_ACTIVATION) == 0) continue;
-    const double* values = next_telemetry_.data() + entry.offset;
-    for (int k = 0; k < entry_size(entry); ++k) {
-      if (!(entry.lower[k] <= values[k] && values[k] <= entry.upper[k])) return false;
-    }
+const thunder_entry* LawRunner::forbidding() const noexcept {
+  for (const thunder_entry& entry : Entries{law_->telemetry}) {
+    const bool guards = (entry.flags & THUNDER_ENTRY_ACTIVATION) != 0;
+    if (guards && !is_valid(entry, next_telemetry_.data() + entry.offset)) return &entry;
   }
-  return true;
+  return nullptr;
 }
 
 void LawRunner::check_activation() const {
-  for (int i = 0; i < law_->telemetry.n_entries; ++i) {
-    const thunder_entry& entry = law_->telemetry.entries[i];
-    if ((entry.flags & THUNDER_ENTRY_ACTIVATION) == 0) continue;
-    check_values(entry, next_telemetry_.data() + entry.offset, "activate: " + std::string(law_->name) + ".telemetry");
-  }
+  const thunder_entry* entry = forbidding();
+  if (!entry) return;
+  check_values(*entry, next_telemetry_.data() + entry->offset, "activate: " + std::string(law_->name) + ".telemetry");
 }
 
 }  // namespace thunder

@@ -40,12 +40,8 @@ Evaluator::Evaluator(std::shared_ptr<const Library> library, const std::string& 
 }
 
 int Evaluator::input(const std::string& name) const {
-  std::vector<std::string> names;
-  for (int i = 0; i < function_->n_in; ++i) {
-    if (name == function_->in[i].name) return i;
-    names.emplace_back(function_->in[i].name);
-  }
-  throw HostError(ErrorKind::name_not_found, "there is no input '" + name + "'", function_->name, join(names));
+  const thunder_entry& found = find_named(function_->in, function_->n_in, name, "input", function_->name);
+  return static_cast<int>(&found - function_->in);
 }
 
 void Evaluator::set_default(int index) noexcept { set_input(index, function_->in[index].defaults); }

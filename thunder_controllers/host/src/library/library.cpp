@@ -14,23 +14,6 @@ namespace {
 /// What dlopen calls an object that it loads from a descriptor.
 std::string name_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-template <class Item>
-std::vector<std::string> names_of(const Item* items, int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.emplace_back(items[i].name);
-  return names;
-}
-
-template <class Item>
-const Item& find(const Item* items, int count, const std::string& name, const std::string& noun,
-                 const std::string& where) {
-  for (int i = 0; i < count; ++i) {
-    if (name == items[i].name) return items[i];
-  }
-  throw HostError(ErrorKind::name_not_found, "there is no " + noun + " '" + name + "'", where,
-                  join(names_of(items, count)));
-}
-
 }  // namespace
 
 std::shared_ptr<const Library> Library::load(const std::string& path, const std::string& hash) {
@@ -67,11 +50,11 @@ void Library::Unloader::operator()(void* handle) const noexcept {
 }
 
 const thunder_law& Library::law(const std::string& name) const {
-  return find(data_->laws, data_->n_laws, name, "law", path_);
+  return find_named(data_->laws, data_->n_laws, name, "law", path_);
 }
 
 const thunder_function& Library::function(const std::string& name) const {
-  return find(data_->functions, data_->n_functions, name, "function", path_);
+  return find_named(data_->functions, data_->n_functions, name, "function", path_);
 }
 
 std::vector<std::string> Library::law_names() const { return names_of(data_->laws, data_->n_laws); }

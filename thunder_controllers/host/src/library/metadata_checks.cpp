@@ -33,7 +33,20 @@ void check_name(const char* name, const std::string& where) {
 }
 
 void check_unique(std::set<std::string>& seen, const char* name, const std::string& where) {
+  check_name(name, where);
   if (!seen.insert(name).second) refuse(where, std::string("the name '") + name + "' appears twice");
+}
+
+/// As many items as counted, of different names, each of which passes its own check.
+template <class Item, class Check>
+void check_items(const Item* items, int count, const std::string& where, Check check) {
+  require(count >= 0, where, "the count is negative");
+  require(count == 0 || items, where, "the entries are missing");
+  std::set<std::string> names;
+  for (int i = 0; i < count; ++i) {
+    check_unique(names, items[i].name, where);
+    check(items[i]);
+  }
 }
 
 /// Bounds ordered and not NaN; defaults inside them, except for outputs, which have no meaningful default.
@@ -53,7 +66,6 @@ void check_bounds(const thunder_entry& entry, const std::string& where, bool che
 }
 
 void check_entry(const thunder_entry& entry, const std::string& where, bool check_defaults) {
-  check_name(entry.name, where);
   const std::string here = where + "." + entry.name;
   check_text(entry.unit, here, "unit");
   check_text(entry.description, here, "description");
@@ -62,19 +74,14 @@ void check_entry(const thunder_entry& entry, const std::string& where, bool chec
 }
 
 void check_signal(const thunder_signal& signal, const std::string& where, bool check_defaults) {
-  require(signal.size >= 0 && signal.n_entries >= 0, where, "a size is negative");
-  require(signal.n_entries == 0 || signal.entries, where, "the entries are missing");
-  std::set<std::string> names;
   int offset = 0;
-  for (int i = 0; i < signal.n_entries; ++i) {
-    const thunder_entry& entry = signal.entries[i];
+  check_items(signal.entries, signal.n_entries, where, [&](const thunder_entry& entry) {
     check_entry(entry, where, check_defaults);
-    check_unique(names, entry.name, where);
     if (entry.offset != offset) {
       refuse(where + "." + entry.name, "the offset is " + std::to_string(entry.offset), std::to_string(offset));
     }
     offset += entry_size(entry);
-  }
+  });
   if (offset != signal.size) {
     refuse(where, "the entries hold " + std::to_string(offset) + " values, the signal " + std::to_string(signal.size));
   }
@@ -108,8 +115,7 @@ void check_reference(const thunder_law& law, int n_joints, const std::string& wh
 }
 
 void check_initial(const thunder_law& law, const std::string& where) {
-  for (int i = 0; i < law.state.n_entries; ++i) {
-    const thunder_entry& entry = law.state.entries[i];
+  for (const thunder_entry& entry : Entries{law.state}) {
     if ((entry.flags & THUNDER_ENTRY_INITIAL) == 0) continue;
     const std::string here = where + ".state." + entry.name;
     require(law.initial != nullptr, here, "it starts from what is measured, but the function is missing");
@@ -130,22 +136,15 @@ void check_law(const thunder_law& law, int n_joints, const std::string& where) {
   check_initial(law, where);
 }
 
-void check_arguments(const thunder_entry* entries, int count, const std::string& where, bool check_defaults) {
-  require(entries != nullptr || count == 0, where, "the entries are missing");
-  std::set<std::string> names;
-  for (int i = 0; i < count; ++i) {
-    check_entry(entries[i], where, check_defaults);
-    check_unique(names, entries[i].name, where);
-  }
-}
-
 void check_function(const thunder_function& function, const std::string& where) {
   check_text(function.description, where, "description");
   require(function.eval != nullptr, where, "the function pointer is missing");
-  require(function.n_in >= 0 && function.n_out >= 1, where, "it has no output");
+  require(function.n_out >= 1, where, "it has no output");
   require(function.size_iw >= 0 && function.size_w >= 0, where, "a work size is negative");
-  check_arguments(function.in, function.n_in, where + ".in", true);
-  check_arguments(function.out, function.n_out, where + ".out", false);
+  check_items(function.in, function.n_in, where + ".in",
+              [&](const thunder_entry& entry) { check_entry(entry, where + ".in", true); });
+  check_items(function.out, function.n_out, where + ".out",
+              [&](const thunder_entry& entry) { check_entry(entry, where + ".out", false); });
 }
 
 void check_positive(const double* values, int count, const std::string& where) {
@@ -163,8 +162,6 @@ void check_joints(const thunder_library& library, const std::string& path) {
   std::set<std::string> joints;
   std::set<std::string> links;
   for (int i = 0; i < n; ++i) {
-    check_name(library.joint_names[i], path + ": joint_names");
-    check_name(library.link_names[i], path + ": link_names");
     check_unique(joints, library.joint_names[i], path + ": joint_names");
     check_unique(links, library.link_names[i], path + ": link_names");
     require(library.position_lower[i] < library.position_upper[i], path + ": position limits of " +
@@ -201,27 +198,16 @@ void check_metadata(const thunder_library& library, const std::string& path) {
   check_text(library.generator, path, "generator");
   check_hash(library.hash, path);
   check_joints(library, path);
-  require(library.n_functions >= 0 && library.n_laws >= 0 && library.n_parameter_groups >= 0, path,
-          "a count is negative");
-  require(library.n_functions == 0 || library.functions, path, "the functions are missing");
-  require(library.n_laws == 0 || library.laws, path, "the laws are missing");
-  require(library.n_parameter_groups == 0 || library.parameter_groups, path, "the parameter groups are missing");
-  std::set<std::string> functions;
-  for (int i = 0; i < library.n_functions; ++i) {
-    check_name(library.functions[i].name, path + ": functions");
-    check_unique(functions, library.functions[i].name, path + ": functions");
-    check_function(library.functions[i], path + ": " + library.functions[i].name);
-  }
-  std::set<std::string> laws;
-  for (int i = 0; i < library.n_laws; ++i) {
-    check_name(library.laws[i].name, path + ": laws");
-    check_unique(laws, library.laws[i].name, path + ": laws");
-    check_law(library.laws[i], library.n_joints, path + ": " + library.laws[i].name);
-  }
-  for (int i = 0; i < library.n_parameter_groups; ++i) {
-    check_name(library.parameter_groups[i].name, path + ": parameter_groups");
-    check_entry(library.parameter_groups[i].entry, path + ": parameter_groups", true);
-  }
+  check_items(library.functions, library.n_functions, path + ": functions", [&](const thunder_function& function) {
+    check_function(function, path + ": " + function.name);
+  });
+  check_items(library.laws, library.n_laws, path + ": laws",
+              [&](const thunder_law& law) { check_law(law, library.n_joints, path + ": " + law.name); });
+  const std::string groups = path + ": parameter_groups";
+  check_items(library.parameter_groups, library.n_parameter_groups, groups, [&](const thunder_parameter_group& group) {
+    check_name(group.entry.name, groups);
+    check_entry(group.entry, groups, true);
+  });
 }
 
 }  // namespace thunder

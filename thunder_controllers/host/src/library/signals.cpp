@@ -6,8 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "thunder/host/error.hpp"
-
 namespace thunder {
 
 std::string format(double value, int digits) {
@@ -40,37 +38,29 @@ bool all_finite(const double* values, int count) noexcept {
   return true;
 }
 
-const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where) {
-  if (const thunder_entry* entry = entry_if_any(signal, name)) return *entry;
-  std::vector<std::string> names;
-  for (int i = 0; i < signal.n_entries; ++i) names.emplace_back(signal.entries[i].name);
-  throw HostError(ErrorKind::name_not_found, "there is no entry '" + name + "'", where, join(names));
-}
-
-const thunder_entry* entry_if_any(const thunder_signal& signal, const std::string& name) noexcept {
-  const thunder_entry* end = signal.entries + signal.n_entries;
-  const thunder_entry* found =
-      std::find_if(signal.entries, end, [&](const thunder_entry& entry) { return name == entry.name; });
-  return found == end ? nullptr : found;
-}
-
 std::vector<double> default_values(const thunder_signal& signal) {
   std::vector<double> flat;
   flat.reserve(static_cast<std::size_t>(signal.size));
-  for (int i = 0; i < signal.n_entries; ++i) {
-    const thunder_entry& entry = signal.entries[i];
+  for (const thunder_entry& entry : Entries{signal}) {
     flat.insert(flat.end(), entry.defaults, entry.defaults + entry_size(entry));
   }
   return flat;
 }
 
-void check_values(const thunder_entry& entry, const double* values, const std::string& where) {
-  for (int i = 0; i < entry_size(entry); ++i) {
-    if (std::isfinite(values[i]) && entry.lower[i] <= values[i] && values[i] <= entry.upper[i]) continue;
-    throw HostError(ErrorKind::law, "element " + std::to_string(i) + " is " + format(values[i]),
-                    where + "." + entry.name,
-                    "finite, in [" + format(entry.lower[i]) + ", " + format(entry.upper[i]) + "] " + entry.unit);
+int find_invalid(const thunder_entry& entry, const double* values) noexcept {
+  int i = 0;
+  while (i < entry_size(entry) && std::isfinite(values[i]) && entry.lower[i] <= values[i] && values[i] <= entry.upper[i]) {
+    ++i;
   }
+  return i;
+}
+
+void check_values(const thunder_entry& entry, const double* values, const std::string& where) {
+  const int i = find_invalid(entry, values);
+  if (i == entry_size(entry)) return;
+  throw HostError(ErrorKind::law, "element " + std::to_string(i) + " is " + format(values[i]),
+                  where + "." + entry.name,
+                  "finite, in [" + format(entry.lower[i]) + ", " + format(entry.upper[i]) + "] " + entry.unit);
 }
 
 void write_entry(const thunder_entry& entry, const std::vector<double>& values, const std::string& where,

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <system_error>
 
 #include "thunder/host/error.hpp"
@@ -67,18 +66,18 @@ Descriptor open_checked(int folder, const std::string& name, const fs::path& pat
   return file;
 }
 
-/// Read a file to its end, or to one byte beyond `largest`, in pieces that `take` gets.
-template <class Take>
-void read_pieces(int file, const fs::path& path, off_t largest, Take&& take) {
+/// The content of a file, at most one piece beyond `largest`: it may grow while it is read.
+std::string read_whole(int file, const fs::path& path, off_t largest) {
   std::array<char, 1 << 16> piece;
-  for (off_t total = 0; total <= largest;) {
+  std::string content;
+  while (static_cast<off_t>(content.size()) <= largest) {
     const ssize_t count = read(file, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) refuse(std::string("cannot be read: ") + std::strerror(errno), path);
-    if (count == 0) return;
-    take(piece.data(), static_cast<std::size_t>(count));
-    total += count;
+    if (count == 0) break;
+    content.append(piece.data(), static_cast<std::size_t>(count));
   }
+  return content;
 }
 
 /// Digests by name, from lines `<64 digits>  <name>`.
@@ -101,9 +100,7 @@ std::map<std::string, std::string> parse_sums(const std::string& text, const fs:
 
 std::map<std::string, std::string> read_sums(int folder, const fs::path& path) {
   const Descriptor file = open_checked(folder, kSums, path, S_IFREG, kLargestSums);
-  std::string text;
-  read_pieces(file.get(), path, kLargestSums, [&](const char* data, std::size_t count) { text.append(data, count); });
-  return parse_sums(text, path);
+  return parse_sums(read_whole(file.get(), path, kLargestSums), path);
 }
 
 /// The only lib<robot>.so that is listed.
@@ -119,27 +116,11 @@ std::string library_among(const std::map<std::string, std::string>& sums, const 
   return found;
 }
 
-void append(int memory, const char* data, std::size_t count, const fs::path& path) {
-  while (count > 0) {
-    const ssize_t written = write(memory, data, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(std::string("cannot be copied to memory: ") + std::strerror(errno), path, "free memory");
-    data += written;
-    count -= static_cast<std::size_t>(written);
-  }
-}
-
-/// Copy a file to memory; returns the SHA-256 of the copy, in hexadecimal.
-std::string copy_and_digest(int file, int memory, const fs::path& path) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  bool is_good = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
-  read_pieces(file, path, kLargestLibrary, [&](const char* data, std::size_t count) {
-    is_good = is_good && EVP_DigestUpdate(context.get(), data, count) == 1;
-    append(memory, data, count, path);
-  });
+/// SHA-256 in hexadecimal.
+std::string digest_of(const std::string& content, const fs::path& path) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
-  if (!is_good || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
+  if (EVP_Digest(content.data(), content.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
     refuse("its SHA-256 cannot be computed", path, "a libcrypto that has SHA-256");
   }
   std::string text;
@@ -156,6 +137,15 @@ Descriptor::~Descriptor() {
   if (value_ >= 0) close(value_);
 }
 
+int Descriptor::write(std::string_view content) const noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(value_, content.data(), content.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 VerifiedFile verify_library(const std::string& path) {
   fs::path file = existing(path);
   const bool is_folder = fs::is_directory(file);
@@ -168,13 +158,15 @@ VerifiedFile verify_library(const std::string& path) {
   const auto listed = sums.find(name);
   if (listed == sums.end()) refuse("lists no " + name, sums_path);
   const Descriptor source = open_checked(opened.get(), name, file, S_IFREG, kLargestLibrary);
-  Descriptor memory(memfd_create(name.substr(0, 200).c_str(), MFD_CLOEXEC));
-  if (memory.get() < 0) refuse(std::string("cannot be copied to memory: ") + std::strerror(errno), file, "memfd_create");
-  const std::string digest = copy_and_digest(source.get(), memory.get(), file);
+  const std::string content = read_whole(source.get(), file, kLargestLibrary);
+  const std::string digest = digest_of(content, file);
   if (digest != listed->second) {
     refuse("is not the file that was generated: its SHA-256 is " + digest + ", " + kSums + " has " + listed->second,
            file);
   }
+  Descriptor memory(memfd_create(name.substr(0, 200).c_str(), MFD_CLOEXEC));
+  const int reason = memory.get() < 0 ? errno : memory.write(content);
+  if (reason != 0) refuse(std::string("cannot be copied to memory: ") + std::strerror(reason), file, "free memory");
   return {file.string(), std::move(memory)};
 }
 

@@ -16,28 +16,19 @@ constexpr double kRankTolerance = 1e-6;  // directions with less than this part 
 constexpr const char* kRegressor = "Yr";
 constexpr const char* kReferenceVelocity = "qd_r";
 
-bool has_function(const Library& library, const std::string& name) {
-  const std::vector<std::string> names = library.function_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 int find_offset(const thunder_signal& signal, const std::string& name, int size) {
-  for (int i = 0; i < signal.n_entries; ++i) {
-    const thunder_entry& entry = signal.entries[i];
-    if (entry.name == name && entry_size(entry) == size) return entry.offset;
-  }
-  return -1;
+  const thunder_entry* entry = entry_if_any(signal, name);
+  return entry && entry_size(*entry) == size ? entry->offset : -1;
 }
 
 /// The regressor's columns of the links that the library knows.
 std::vector<int> columns_of(const Configuration& configuration) {
   const thunder_library& data = configuration.library->data();
-  const char* const* end = data.link_names + data.n_joints;
   std::vector<int> columns;
   for (const std::string& link : configuration.links) {
-    const char* const* found = std::find_if(data.link_names, end, [&](const char* name) { return link == name; });
-    if (found == end) continue;
-    const int first = static_cast<int>(found - data.link_names) * kInertialParameters;
+    const int found = find_link(data, link);
+    if (found == data.n_joints) continue;
+    const int first = found * kInertialParameters;
     for (int k = 0; k < kInertialParameters; ++k) columns.push_back(first + k);
   }
   return columns;
@@ -50,7 +41,8 @@ Excitation::Excitation(const Configuration& configuration)
       n_joints_(configuration.library->n_joints()),
       qd_r_offset_(find_offset(configuration.law_data().telemetry, kReferenceVelocity, n_joints_)),
       information_(columns_.size() * columns_.size(), 0.0) {
-  if (!columns_.empty() && has_function(*configuration.library, kRegressor)) {
+  const thunder_library& data = configuration.library->data();
+  if (!columns_.empty() && find_if_any(data.functions, data.n_functions, kRegressor)) {
     regressor_.emplace(configuration.library, kRegressor);
   }
 }

@@ -52,23 +52,16 @@ double percentile(const StepTimes& now, const StepTimes& before, double part) {
   return static_cast<double>(now.max_ns());
 }
 
-/// The shell's counters, then the host's.
-Counters counters_of(const Condition& condition) {
-  Counters counters = condition.counters;
-  if (!condition.snapshot) return counters;
-  counters.emplace_back("reference lost", condition.snapshot->lost_references);
-  for (std::size_t i = 0; i < kGuards.size(); ++i) {
-    counters.emplace_back(std::string(kGuard) + kGuards[i].name, condition.snapshot->counters.counts()[i]);
-  }
-  return counters;
-}
+/// Whether a count has grown; one below the last was set back by an activation.
+bool has_grown(std::uint64_t count, std::uint64_t before) { return count > (count < before ? 0 : before); }
 
-/// Whether one of the names is that of a guard of the set.
-bool names_guard(const std::string& name, GuardBits guards) {
+/// Guards that have acted since the report before.
+GuardBits new_guards(const GuardCounters& now, const GuardCounters& before) {
+  GuardBits guards = 0;
   for (std::size_t i = 0; i < kGuards.size(); ++i) {
-    if ((guards >> i & 1u) != 0 && name == std::string(kGuard) + kGuards[i].name) return true;
+    if (has_grown(now.counts()[i], before.counts()[i])) guards |= 1u << i;
   }
-  return false;
+  return guards;
 }
 
 /// Whether both are of one activation: another session counts activations and steps from their beginning, too.
@@ -84,6 +77,12 @@ void add_intervals(const std::vector<double>& intervals, TextPairs& values) {
   for (const double interval : intervals) late.push_back(std::abs(interval - median));
   add(values, "loop rate [Hz]", sum > 0.0 ? static_cast<double>(intervals.size()) / sum : 0.0);
   add(values, "jitter p99 [ms]", kMillisecondsOfSecond * percentile(late, 0.99));
+}
+
+void add_guards(const GuardCounters& counters, TextPairs& values) {
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    values.emplace_back(std::string(kGuard) + kGuards[i].name, std::to_string(counters.counts()[i]));
+  }
 }
 
 void add_latencies(const std::vector<double>& latencies, TextPairs& values) {
@@ -112,7 +111,7 @@ bool is_too_far(const Condition& condition) {
   return condition.tracking_error && *condition.tracking_error > condition.tracking_error_limit;
 }
 
-/// `before`: of the report before.
+/// `before`: of the report before; `news`: counters that have grown since then, but those of guards.
 void judge(const Condition& condition, const Snapshot& before, const std::vector<std::string>& news,
            HealthReport& report) {
   if (!condition.snapshot || condition.state != kActive) {
@@ -140,13 +139,12 @@ void judge(const Condition& condition, const Snapshot& before, const std::vector
   }
   const bool is_transition = !goes_on(now, before) || (now.guards & kStopping) != 0;
   const GuardBits harmless = kSilent | (is_transition ? kSilentInTransitions : 0u);
-  bool is_blocked = false;
-  for (const std::string& name : news) {
-    if (names_guard(name, harmless)) continue;
-    shown.push_back(name);
-    is_blocked = is_blocked || names_guard(name, kBlockingGuards);
+  const GuardBits acted = new_guards(now.counters, before.counters) & ~harmless;
+  shown.insert(shown.end(), news.begin(), news.end());
+  for (std::size_t i = 0; i < kGuards.size(); ++i) {
+    if ((acted >> i & 1u) != 0) shown.push_back(std::string(kGuard) + kGuards[i].name);
   }
-  report.level = is_blocked ? HealthLevel::error : (shown.empty() ? HealthLevel::ok : HealthLevel::warn);
+  report.level = (acted & kBlockingGuards) != 0 ? HealthLevel::error : (shown.empty() ? HealthLevel::ok : HealthLevel::warn);
   report.message = shown.empty() ? kActive : joined(shown);
 }
 
@@ -156,10 +154,7 @@ std::vector<std::string> HealthReporter::news(const Counters& counters) {
   std::vector<std::string> names;
   std::map<std::string, std::uint64_t> seen;
   for (const auto& [name, count] : counters) {
-    const auto found = seen_.find(name);
-    const std::uint64_t before = found == seen_.end() ? 0 : found->second;
-    // A count below the last one was set back by an activation.
-    if (count > (count < before ? 0 : before)) names.push_back(name);
+    if (has_grown(count, seen_[name])) names.push_back(name);
     seen[name] = count;
   }
   seen_.swap(seen);
@@ -168,7 +163,8 @@ std::vector<std::string> HealthReporter::news(const Counters& counters) {
 
 HealthReport HealthReporter::report(const Condition& condition) {
   HealthReport report;
-  const Counters counters = counters_of(condition);
+  Counters counters = condition.counters;
+  if (condition.snapshot) counters.emplace_back("reference lost", condition.snapshot->lost_references);
   const std::vector<std::string> fresh = news(counters);
   report.values.emplace_back("state", condition.state);
   report.values.emplace_back("reference", condition.snapshot ? source_text(*condition.snapshot) : "none");
@@ -176,6 +172,7 @@ HealthReport HealthReporter::report(const Condition& condition) {
   add_adaptation(condition, report.values);
   if (condition.tracking_error) add(report.values, "tracking error max [rad or m]", *condition.tracking_error);
   for (const auto& [name, count] : counters) report.values.emplace_back(name, std::to_string(count));
+  if (condition.snapshot) add_guards(condition.snapshot->counters, report.values);
   report.values.insert(report.values.end(), condition.extra.begin(), condition.extra.end());
   judge(condition, before_, fresh, report);
   before_ = condition.snapshot.value_or(Snapshot());

@@ -92,20 +92,19 @@ class Controller {
   void set_motion_limits(const MotionLimits& limits);
   /// Motions of the reference from the sample in effect; the last request wins, also over set_reference and
   /// hold_reference. See ReferenceWriter. They throw HostError(law) unless active.
-  void move_to_pose(const double position[3], const double orientation_xyzw[4]) {
-    start(plan_move_to_pose(position, orientation_xyzw));
-  }
-  void follow(const std::vector<TimedPose>& points) { start(plan_follow(points)); }
-  void follow(const std::vector<TimedJoints>& points) { start(plan_follow(points)); }
-  void trace(const Figure& figure) { start(plan_trace(figure)); }
+  void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
+  void follow(const std::vector<TimedPose>& points) { move(points); }
+  void follow(const std::vector<TimedJoints>& points) { move(points); }
+  void trace(const Figure& figure) { move(figure); }
   void stop_motion();
   /// The same motions in steps: `rehearse` may take seconds, in which others may configure whatever they like, but not
   /// rehearse nor call `configure`; `begin` throws HostError(law) if they have asked for another reference.
-  MotionPlan plan_move_to_pose(const double position[3], const double orientation_xyzw[4]);
-  MotionPlan plan_follow(const std::vector<TimedPose>& points);
-  MotionPlan plan_follow(const std::vector<TimedJoints>& points);
-  MotionPlan plan_trace(const Figure& figure);
-  void rehearse(const MotionPlan& plan);
+  template <class... Request>
+  MotionPlan plan(const Request&... request) {
+    require(Lifecycle::active, "motion");
+    return parts_->writer.plan(request...);
+  }
+  void rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
   void begin(MotionPlan plan);
   /// All gains with these changed. Throws as changed_gains and, unless `accepts_unstable_gains`, as check_feedback, which
   /// takes some 20 ms.
@@ -181,7 +180,12 @@ class Controller {
     std::vector<double> wanted_effort;
   };
 
-  void start(MotionPlan plan);
+  template <class... Request>
+  void move(const Request&... request) {
+    const MotionPlan planned = plan(request...);
+    rehearse(planned);
+    begin(planned);
+  }
   Parts& parts(const char* what) const;
   void require(Lifecycle needed, const char* what) const;
   void check_start(const double* q, const double* qd, const double* held_effort) const;

@@ -17,7 +17,12 @@ enum class ErrorKind {
 /// Every error of the host: what is wrong, where, and what would be valid.
 class HostError : public std::runtime_error {
  public:
-  HostError(ErrorKind kind, const std::string& wrong, const std::string& where, const std::string& valid = {});
+  HostError(ErrorKind kind, const std::string& wrong, const std::string& where, const std::string& valid = {})
+      : std::runtime_error(where + ": " + wrong + (valid.empty() ? "" : "; valid: " + valid)),
+        kind_(kind),
+        wrong_(wrong),
+        where_(where),
+        valid_(valid) {}
 
   ErrorKind kind() const noexcept { return kind_; }
   const std::string& wrong() const noexcept { return wrong_; }

@@ -100,10 +100,10 @@ class ControlSession {
   void hold_reference();
   /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, while streamed, or if another
   /// reference was asked for while they were rehearsed.
-  void move_to_pose(const double position[3], const double orientation_xyzw[4]);
-  void follow(const std::vector<TimedPose>& points);
-  void follow(const std::vector<TimedJoints>& points);
-  void trace(const Figure& figure);
+  void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
+  void follow(const std::vector<TimedPose>& points) { move(points); }
+  void follow(const std::vector<TimedJoints>& points) { move(points); }
+  void trace(const Figure& figure) { move(figure); }
   /// Come to rest whatever is followed, and hold that place. Throws HostError(law) unless active.
   void stop_motion();
   /// Bound the motions that begin from now on, also coming to rest after a lost stream. Throws as check_limits does.
@@ -123,6 +123,7 @@ class ControlSession {
   using Clock = std::chrono::steady_clock;
   using Lock = std::lock_guard<PriorityMutex>;
 
+  void show(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
   void publish() noexcept;
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
@@ -131,8 +132,22 @@ class ControlSession {
   void require_active(const char* what) const;
   void require_motion() const;
   /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.
-  template <class Plan>
-  void move(Plan plan);
+  template <class... Request>
+  void move(const Request&... request) {
+    const Lock alone(motions_);
+    const MotionPlan motion = plan(request...);
+    host_.rehearse(motion);
+    const Lock lock(mutex_);
+    require_motion();
+    host_.begin(motion);
+    has_stream_ = false;
+  }
+  template <class... Request>
+  MotionPlan plan(const Request&... request) {
+    const Lock lock(mutex_);
+    require_motion();
+    return host_.plan(request...);
+  }
   std::vector<double> within_limits(const double* effort) const;
   void check_distance(const double* q, double max_error);
   void end();

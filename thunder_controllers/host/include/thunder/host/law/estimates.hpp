@@ -17,6 +17,9 @@ inline constexpr const char* kEstimateEntry = "pi_hat";
 /// [kg] Below this an estimate has no centre of mass.
 inline constexpr double kSmallestMass = 1e-6;
 
+/// The place of a link among those of the library; as many as there are joints if it is none of them.
+int find_link(const thunder_library& library, const std::string& name) noexcept;
+
 /// The links whose parameters the law estimates, in the order of its state; none if it estimates none.
 ///
 /// The state entry's description ends with their names, "… of link_a, link_b."; a law whose description does not gets

@@ -2,14 +2,14 @@
 //
 // The YAML file that estimates are saved to and started from:
 //
-//     robot: panda
-//     law: cartesian_backstepping
-//     links: [panda_link7]
+//     robot: "panda"
+//     law: "cartesian_backstepping"
+//     links: ["panda_link7"]
 //     pi_hat: [0.73, 0.007, …]
 //
 // Entries of the law's state that are estimates, flat and column-major, SI units; `links` says whose parameters pi_hat
-// holds. The host reads it itself, as neither a wheel nor a C++ program brings a YAML library along: keys with a text, or
-// with a list in brackets or of lines that begin with a dash; comments, and single or double quotes.
+// holds. The host reads it itself, as neither a wheel nor a C++ program brings a YAML library along: a line for each key,
+// which has a text or a list in brackets, texts plain or in double quotes; lines of comment.
 #pragma once
 
 #include <filesystem>

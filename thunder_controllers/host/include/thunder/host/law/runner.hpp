@@ -44,7 +44,7 @@ class LawRunner {
   void reset(bool keep_adapted) noexcept;
 
   /// Whether telemetry of the last step allows activation.
-  bool may_activate() const noexcept;
+  bool may_activate() const noexcept { return forbidding() == nullptr; }
   /// Throws HostError(law) if it does not.
   void check_activation() const;
 
@@ -57,6 +57,7 @@ class LawRunner {
   const std::vector<double>& telemetry() const noexcept { return telemetry_; }
 
  private:
+  const thunder_entry* forbidding() const noexcept;
   bool start(const LawInputs& inputs) noexcept;
   void take_over(const std::vector<double>& source, bool keep_adapted) noexcept;
 

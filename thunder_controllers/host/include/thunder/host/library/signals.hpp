@@ -3,10 +3,13 @@
 
 #include <thunder/thunder_abi.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "thunder/host/error.hpp"
 
 namespace thunder {
 
@@ -27,14 +30,55 @@ std::string join(const std::vector<std::string>& names);
 /// True if none of the values is infinite or NaN.
 bool all_finite(const double* values, int count) noexcept;
 
-/// The entry of that name. Throws HostError(name_not_found) that lists the names there are.
-const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where);
+template <class Item>
+std::vector<std::string> names_of(const Item* items, int count) {
+  std::vector<std::string> names;
+  for (const Item* item = items; item != items + count; ++item) names.emplace_back(item->name);
+  return names;
+}
+
+/// The item of that name, or null.
+template <class Item>
+const Item* find_if_any(const Item* items, int count, const std::string& name) noexcept {
+  const Item* found = std::find_if(items, items + count, [&](const Item& item) { return name == item.name; });
+  return found == items + count ? nullptr : found;
+}
+
+/// The item of that name. Throws HostError(name_not_found) that lists the names there are.
+template <class Item>
+const Item& find_named(const Item* items, int count, const std::string& name, const std::string& noun,
+                       const std::string& where) {
+  if (const Item* found = find_if_any(items, count, name)) return *found;
+  throw HostError(ErrorKind::name_not_found, "there is no " + noun + " '" + name + "'", where,
+                  join(names_of(items, count)));
+}
+
+/// The entries of a signal, to go through.
+struct Entries {
+  const thunder_signal& signal;
+  const thunder_entry* begin() const noexcept { return signal.entries; }
+  const thunder_entry* end() const noexcept { return signal.entries + signal.n_entries; }
+};
+
+/// The entry of that name. Throws as find_named does.
+inline const thunder_entry& find_entry(const thunder_signal& signal, const std::string& name, const std::string& where) {
+  return find_named(signal.entries, signal.n_entries, name, "entry", where);
+}
 
 /// The entry of that name, or null.
-const thunder_entry* entry_if_any(const thunder_signal& signal, const std::string& name) noexcept;
+inline const thunder_entry* entry_if_any(const thunder_signal& signal, const std::string& name) noexcept {
+  return find_if_any(signal.entries, signal.n_entries, name);
+}
 
 /// The flat vector that holds every entry's defaults.
 std::vector<double> default_values(const thunder_signal& signal);
+
+/// The index of the first value that is not finite or out of the entry's bounds; its size if there is none.
+int find_invalid(const thunder_entry& entry, const double* values) noexcept;
+
+inline bool is_valid(const thunder_entry& entry, const double* values) noexcept {
+  return find_invalid(entry, values) == entry_size(entry);
+}
 
 /// Throws HostError(law) if a value is not finite or out of the entry's bounds.
 void check_values(const thunder_entry& entry, const double* values, const std::string& where);

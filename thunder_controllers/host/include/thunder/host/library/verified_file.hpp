@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace thunder {
@@ -16,6 +17,8 @@ class Descriptor {
   /// Negative if there is none.
   int get() const noexcept { return value_; }
   int release() noexcept { return std::exchange(value_, -1); }
+  /// Write all of it. Returns 0, or the reason as errno has it.
+  int write(std::string_view content) const noexcept;
 
  private:
   int value_;
