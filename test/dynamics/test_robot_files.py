@@ -5,14 +5,11 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.xacro import expand_xacro
 
 ROOT = Path(__file__).resolve().parents[2]
 YAML_FILES = sorted((ROOT / "config" / "robots").glob("*.yaml"))
@@ -74,22 +71,6 @@ def test_panda_has_the_published_masses_and_limits(panda: RobotModel) -> None:
     assert {link.joint.limits.effort_rate for link in panda.links} == {1000.0}
     assert [link.joint.limits.acceleration for link in panda.links] == [15, 7.5, 10, 12.5, 15, 20, 20]
     assert panda.ee.tr == (0.0, 0.0, 0.107)
-
-
-def test_panda_equals_pinocchio_on_the_expanded_urdf(panda: RobotModel) -> None:
-    text = expand_xacro(XACRO)
-    reference = pin.buildModelFromXML(text)
-    assert list(reference.names)[1:] == list(panda.joint_names)
-    for index, link in enumerate(panda.links, start=1):
-        theirs = reference.inertias[index]
-        np.testing.assert_allclose(link.inertia.com, theirs.lever, rtol=0, atol=1e-15)
-        np.testing.assert_allclose(link.inertia.inertia_com, theirs.inertia, rtol=0, atol=1e-15)
-
-
-def test_the_panda_urdf_loads_in_mujoco(panda: RobotModel) -> None:
-    plant = mujoco.MjModel.from_xml_string(expand_xacro(XACRO))
-    assert plant.nv == 7
-    np.testing.assert_allclose(plant.body_mass[1:], [link.inertia.mass for link in panda.links], rtol=1e-12)
 
 
 def test_the_prefix_of_the_panda_is_an_argument() -> None:

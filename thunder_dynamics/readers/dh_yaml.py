@@ -16,7 +16,7 @@ from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
-from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry
+from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, LimitsEntry, RobotEntry
 from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
@@ -29,16 +29,6 @@ from thunder_dynamics.readers.source import (
 )
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
-
-LIMIT_KEYS = {
-    "position_lower": "lower",
-    "position_upper": "upper",
-    "velocity": "velocity",
-    "acceleration": "acceleration",
-    "effort": "effort",
-    "effort_rate": "effort_rate",
-}
-"""Keys of `thunder.limits` and the fields of `Limits` they fill."""
 
 
 def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -145,7 +135,7 @@ class _Builder:
             self._fail(("dynamics",), f"{len(entry.dynamics)} links for {n} joints{hint}", f"{n} links, one per joint")
         for key in ("coulomb", "joint_names", "link_names"):
             self._expect(("thunder", key), getattr(entry.thunder, key), n, "one per joint")
-        for key in LIMIT_KEYS:
+        for key in LimitsEntry.model_fields:
             self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
 
     def _names(self) -> list[tuple[str, str]]:
@@ -191,10 +181,9 @@ class _Builder:
 
     def _limits(self, i: int) -> Limits:
         given = {}
-        for key, field in LIMIT_KEYS.items():
-            values = getattr(self.entry.thunder.limits, key)
+        for key, values in self.entry.thunder.limits:
             if values is not None and values[i] is not None:
-                given[field] = values[i]
+                given[key.removeprefix("position_")] = values[i]
                 if not key.startswith("position") and not values[i] > 0.0:
                     self._fail(("thunder", "limits", key, i), f"the limit is {values[i]:g}", "greater than zero")
         try:
