@@ -173,7 +173,7 @@ BAD = {
     "duplicate key": ("Dl_order: 1", "Dl_order: 1\nnum_joints: 3", "num_joints", "duplicate key", "once"),
     "missing key": ("type_joints: ['R', 'P']", "# nothing", "type_joints", "missing key 'type_joints'", "a value"),
     "short DH": ("0.6, 0.7, 0.8", "0.6, 0.7", "kinematics.DH", "7 entries", "8 entries"),
-    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "[0, -9.81]", "at least 3 items"),
+    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value[2]", "only 2 values", "more values"),
     "rotor below 0": ("Dl: [0.6]}", f"{ROTOR}inertia: -1}}", "dynamics.link2.rotor.inertia", "-1", "0"),
     "rotor of what": (
         "Dl: [0.6]}",
