@@ -203,11 +203,8 @@ class RobotExpressions:
         known = {s.element_hash() for v in symbols for s in ca.symvar(v)}
         missing = sorted(s.name() for s in ca.symvar(expr) if s.element_hash() not in known)
         if missing:
-            raise ExpressionError(
-                f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide",
-                where=where,
-                valid=f"arguments among {', '.join(self.arguments)}",
-            )
+            what = f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide"
+            raise ExpressionError(what, where=where, valid=f"arguments among {', '.join(self.arguments)}")
         self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
 
     @staticmethod
