@@ -87,6 +87,14 @@ def general_robot(seed: int, n: int = 7) -> RobotModel:
     return replace(robot, links=tuple(links))
 
 
+def with_rotors(model: RobotModel, seed: int) -> RobotModel:
+    """Rotors from none to more than the links' own inertia at some of the joints with one velocity, one at least."""
+    rng = np.random.default_rng(seed)
+    single = [link.joint.name for link in model.links if link.joint.is_single]
+    chosen = {name: float(rng.choice([0.0, rng.uniform(0.0, 2.0)])) for name in single if rng.random() < 0.7}
+    return model.with_rotor_inertias({**chosen, single[0]: 0.3})
+
+
 def helical(pitch: float) -> JointKind:
     return JointKind("helical", lambda q, axis: (rot_axis(axis, q[0]), vector([pitch * q[0] * a for a in axis])))
 
@@ -135,7 +143,7 @@ def pinocchio_model(model: RobotModel) -> pin.Model:
     result = pin.Model()
     result.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
     base = pin.SE3(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))
-    ids = {-1: 0}
+    ids, armature = {-1: 0}, []
     for i, link in enumerate(model.links):
         joint = link.joint
         placement = pin.SE3(joint.placement.rotation, joint.placement.translation)
@@ -143,7 +151,9 @@ def pinocchio_model(model: RobotModel) -> pin.Model:
         ids[i] = result.addJoint(ids[link.parent], _PINOCCHIO[joint.kind](np.array(joint.axis)), placement, joint.name)
         body = pin.Inertia(link.inertia.mass, link.inertia.com, link.inertia.inertia_com)
         result.appendBodyToJoint(ids[i], body, pin.SE3.Identity())
+        armature += [joint.rotor_inertia or 0.0] * joint.kind.nv
     ee = pin.SE3(rotation_from_ypr(*model.ee.ypr), np.array(model.ee.tr))
+    result.armature = np.array(armature)
     result.addFrame(pin.Frame("ee", ids[model.ee_link], 0, ee, pin.FrameType.OP_FRAME))
     return result
 

@@ -257,9 +257,6 @@ class _Request:
         }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
-    def expressions(self) -> RobotExpressions:
-        return _expressions(self.model, self.user_functions)
-
     def built_laws(self, robot: RobotExpressions) -> list[thunder_dynamics.law.Law]:
         from thunder_dynamics.law import build_law
 
@@ -277,7 +274,7 @@ def _generate(
     from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.codegen.package_files import package_files
 
-    robot = request.expressions()
+    robot = _expressions(request.model, request.user_functions)
     laws = request.built_laws(robot)
     if check is not None:
         check(laws)

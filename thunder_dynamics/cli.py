@@ -27,9 +27,6 @@ from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, nam
 from thunder_dynamics.readers.command_options import named_values, reading_options
 from thunder_dynamics.version import __version__
 
-FORMER = {"output": "out"}
-"""Options that had another name."""
-
 LAW_FORM = "NAME[:option=value,…], lists as a+b"
 """How options give a law; see `parse_law`."""
 
@@ -105,7 +102,7 @@ robot_argument = click.argument(
 complete_law = completer(law_builders)
 
 
-@click.group(cls=_Commands, context_settings={"token_normalize_func": lambda word: FORMER.get(word, word)})
+@click.group(cls=_Commands)
 @click.version_option(__version__, prog_name="thunder")
 def thunder() -> None:
     """Compile robots and control laws, and run them."""

@@ -56,10 +56,6 @@ class Argument:
     default: tuple[float, ...] = (0.0,)
 
 
-VECTORS = frozenset({"G", "k", "d", "dm", "par_REG"}) | catalogue.VECTORS
-"""Functions of every robot that give a vector. All others give a matrix, also where it has one column."""
-
-
 GEOMETRY = frozenset({"par_DHtable", "par_world2L0", "par_gravity"})
 """Parameter groups that inverse dynamics depends on beside the inertial parameters."""
 
@@ -207,11 +203,8 @@ class RobotExpressions:
         known = {s.element_hash() for v in symbols for s in ca.symvar(v)}
         missing = sorted(s.name() for s in ca.symvar(expr) if s.element_hash() not in known)
         if missing:
-            raise ExpressionError(
-                f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide",
-                where=where,
-                valid=f"arguments among {', '.join(self.arguments)}",
-            )
+            what = f"the expression depends on {', '.join(missing)}, which f_args {list(f_args)} does not provide"
+            raise ExpressionError(what, where=where, valid=f"arguments among {', '.join(self.arguments)}")
         self._specs[f_name] = FunctionSpec(f_name, tuple(f_args), descr, lambda: expr)
 
     @staticmethod
@@ -239,7 +232,8 @@ class RobotExpressions:
         return Kinematics(self.model, self.symbol("q"), self.parameters)
 
     @cached_property
-    def _dynamics(self) -> Dynamics:
+    def dynamics(self) -> Dynamics:
+        """M, C and G, of the symbols of the robot."""
         return Dynamics(self._kinematics, self.pi)
 
     @cached_property
@@ -333,7 +327,7 @@ class RobotExpressions:
             self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
 
     def _declare(self, name: str, arguments: str, descr: str, build: Callable[[], SX]) -> None:
-        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build, name not in VECTORS)
+        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build, name not in catalogue.VECTORS)
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
@@ -342,29 +336,26 @@ class RobotExpressions:
         for effector in self.model.end_effectors:
             self._declare_end_effector(effector.name, effector.name, effector.link, effector.frame.parameters)
         if any(link.joint.kind.rate for link in self.model.links):
-            self._declare_rate()
-        self._declare_dynamics()
-        self._declare_regressors()
-        self._declare_catalogue(catalogue.Catalogue(self, self._kinematics, self._dynamics))
+            self._declare_catalogue(catalogue.Rates)
+        self._declare_catalogue(catalogue.Established)
+        self._declare_catalogue(catalogue.Catalogue)
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
-            self._declare_catalogue(catalogue.ReducedRegressor(self, self._kinematics))
+            self._declare_catalogue(catalogue.ReducedRegressor)
         if self.model.friction_order or any(link.coulomb for link in self.model.links):
-            self._declare_catalogue(catalogue.Friction(self, self._kinematics))
+            self._declare_catalogue(catalogue.Friction)
         if self.model.friction_order:
-            self._declare_catalogue(catalogue.ViscousFriction(self, self._kinematics))
+            self._declare_catalogue(catalogue.ViscousFriction)
         if self.model.rotor_joints:
-            self._declare_catalogue(catalogue.Rotors(self, self._kinematics))
+            self._declare_catalogue(catalogue.Rotors)
         if self.model.elastic_joints:
             self._declare_elastic()
         if "par_DYN" in self.parameters.symbols:
-            indices = [k for k, symbolic in enumerate(self.model.symbolic["par_DYN"]) if symbolic]
-            reg = SX.sym("par_REG", len(indices))
+            reg = SX.sym("par_REG", sum(self.model.symbolic["par_DYN"]))
             self.arguments["par_REG"] = Argument("par_REG", reg, "SI", "REG form of the symbolic entries of par_DYN.")
-            self._declare_catalogue(catalogue.SymbolicInertias(self, self._kinematics, indices))
+            self._declare_catalogue(catalogue.SymbolicInertias)
+            self._declare_catalogue(catalogue.SymbolicRegressors)
         else:
-            self._declare(
-                "par_REG", "", "Inertial parameters π of all links, REG form, 10n constants.", lambda: self.pi
-            )
+            self._declare_catalogue(catalogue.NumericInertias)
 
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):
@@ -390,55 +381,14 @@ class RobotExpressions:
         self._declare(f"J_{name}", "q", descr, lambda: self._kinematics.jacobian(link, pose()[1]))
         self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×n.", jacobian_dot)
 
-    def _declare_rate(self) -> None:
-        def build() -> SX:
-            v = SX.sym("v", self.model.nv)
-            return SX(ca.jacobian(self._kinematics.configuration_rate(v), v))
-
-        self._declare("N", "q", "N·dq is the time derivative of q, nq×nv.", build)
-
-    def _declare_dynamics(self) -> None:
-        self._declare("M", "q", "Mass matrix, n×n.", lambda: self._dynamics.mass_matrix())
-        self._declare(
-            "C",
-            "q dq",
-            "Coriolis matrix in Christoffel form, n×n.",
-            lambda: self._dynamics.coriolis_matrix(self.symbol("dq")),
-        )
-        self._declare(
-            "G", "q", "Gravity torque, n.", lambda: self._dynamics.gravity_torque(self.parameters["par_gravity"])
-        )
-
-    def _declare_regressors(self) -> None:
-        zero = SX.zeros(self.model.nv)
-        no_gravity = [0.0, 0.0, 0.0]
+    def _declare_catalogue(self, kind: type[catalogue.Functions]) -> None:
+        entries = kind(self)
         rotors = " + reg_Ia·par_Ia" if self.model.rotor_joints else ""
-        regressors = {
-            "Yr": ("q dq dq_r ddq_r", f"Slotine–Li regressor: Yr·π{rotors} = M·ddq_r + C·dq_r + G, n×10n.", True),
-            "Y": ("q dq ddq", f"Classical regressor: Y·π{rotors} = M·ddq + C·dq + G, n×10n.", True),
-            "reg_M": ("q ddq_r", f"reg_M·π{rotors} = M·ddq_r, n×10n.", False),
-            "reg_C": ("q dq dq_r", "reg_C·π = C·dq_r, n×10n.", False),
-            "reg_G": ("q", "reg_G·π = G, n×10n.", True),
-        }
-        for name, (arguments, descr, with_gravity) in regressors.items():
-            taken = arguments.split()
-            qd = self.symbol("dq") if "dq" in taken else zero
-            qd_r = self.symbol("dq_r") if "dq_r" in taken else qd
-            qdd_r = self.symbol("ddq_r") if "ddq_r" in taken else self.symbol("ddq") if "ddq" in taken else zero
-
-            def build(qd: SX = qd, qd_r: SX = qd_r, qdd_r: SX = qdd_r, gravity: bool = with_gravity) -> SX:
-                field = self.parameters["par_gravity"] if gravity else no_gravity
-                motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
-                return slotine_li_regressor(self._kinematics, motions, range(self.n))
-
-            self._declare(name, arguments, descr, build)
-
-    def _declare_catalogue(self, entries: catalogue.Functions) -> None:
         for name, build in catalogue.functions(entries).items():
             arguments, descr = tuple(inspect.signature(build).parameters), inspect.getdoc(build) or ""
-            expression = partial(build, *map(self.symbol, arguments))
-            on_request = name not in catalogue.IN_EVERY_LIBRARY
-            self._specs[name] = FunctionSpec(name, arguments, descr, expression, name not in VECTORS, on_request)
+            expression, is_matrix = partial(build, *map(self.symbol, arguments)), name not in catalogue.VECTORS
+            descr = descr.format(rotors=rotors)
+            self._specs[name] = FunctionSpec(name, arguments, descr, expression, is_matrix, entries.on_request)
 
     def _declare_elastic(self) -> None:
         symbols = {name: argument.symbol for name, argument in self.arguments.items()}

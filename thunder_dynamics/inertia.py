@@ -169,18 +169,12 @@ class Inertia:
         misplaced = self.mass * LENGTH_RESOLUTION**2 * (1.0 + float(self.com @ self.com))
         slack = CONSISTENCY_TOLERANCE * abs(principal).max() + misplaced
         if principal[0] < -slack:
-            raise InertiaError(
-                f"the inertia about the CoM has a negative principal moment ({principal[0]:.4g} kg·m²)",
-                where=where,
-                valid="all principal moments ≥ 0",
-            )
+            what = f"the inertia about the CoM has a negative principal moment ({principal[0]:.4g} kg·m²)"
+            raise InertiaError(what, where=where, valid="all principal moments ≥ 0")
         if principal[2] > principal[0] + principal[1] + slack:
-            raise InertiaError(
-                "the inertia about the CoM breaks the triangle inequality: principal moments "
-                + ", ".join(f"{v:.4g}" for v in principal),
-                where=where,
-                valid="each principal moment at most the sum of the other two",
-            )
+            moments = ", ".join(f"{v:.4g}" for v in principal)
+            what = f"the inertia about the CoM breaks the triangle inequality: principal moments {moments}"
+            raise InertiaError(what, where=where, valid="each principal moment at most the sum of the other two")
 
 
 def pseudo_inertia(pi: ArrayLike) -> FloatArray:

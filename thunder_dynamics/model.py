@@ -167,29 +167,22 @@ class RobotModel:
             if group not in PARAMETER_GROUPS:
                 raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
             if len(mask) != len(self.parameters(group)):
-                raise ModelError(
-                    f"the mask of {group} has {len(mask)} entries",
-                    where=self.name,
-                    valid=str(len(self.parameters(group))),
-                )
+                what, valid = f"the mask of {group} has {len(mask)} entries", str(len(self.parameters(group)))
+                raise ModelError(what, where=self.name, valid=valid)
         object.__setattr__(self, "symbolic", MappingProxyType(masks))
 
     def _check_tree(self) -> None:
         for index, link in enumerate(self.links):
             if not -1 <= link.parent < index:
-                raise ModelError(
-                    f"parent {link.parent} of link {index} does not precede it",
-                    where=link.name,
-                    valid=f"-1…{index - 1}",
-                )
+                what = f"parent {link.parent} of link {index} does not precede it"
+                raise ModelError(what, where=link.name, valid=f"-1…{index - 1}")
             if len(link.friction) != len(self.links[0].friction):
                 raise ModelError("links have friction of different orders", where=link.name, valid="one order for all")
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):
             for entity in names:
                 if not ENTITY_NAME.fullmatch(entity):
-                    raise ModelError(
-                        f"{kind} name {entity!r}", where=self.name, valid=f"a match of {ENTITY_NAME.pattern}"
-                    )
+                    valid = f"a match of {ENTITY_NAME.pattern}"
+                    raise ModelError(f"{kind} name {entity!r}", where=self.name, valid=valid)
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
 
@@ -226,9 +219,8 @@ class RobotModel:
                 raise ModelError(f"{what} is {values}", where=self.name, valid=f"{size} finite numbers")
         elastic = list(self.elasticities())
         if len({(len(e.K), len(e.D), len(e.Dm)) for e in elastic}) > 1:
-            raise ModelError(
-                "elastic joints have terms of different orders", where=self.name, valid="one order for all"
-            )
+            what = "elastic joints have terms of different orders"
+            raise ModelError(what, where=self.name, valid="one order for all")
         coefficients = [v for group in ("par_Dl", "par_K", "par_D", "par_Dm", "par_Mm") for v in self.parameters(group)]
         if not np.isfinite([*coefficients, *(link.coulomb for link in self.links)]).all():
             raise ModelError("a coefficient of friction or elasticity is not finite", where=self.name, valid="numbers")
@@ -375,14 +367,11 @@ class RobotModel:
 
     def parameters(self, group: str) -> tuple[float, ...]:
         """The full numeric vector of a parameter group, numeric and symbolic entries alike."""
-        if group == "par_DHtable":
-            rows = [link.joint.dh for link in self.links]
-            return tuple(v for row in rows if row for v in row) if all(rows) else ()
-        if group == "par_DYN":
-            return tuple(float(v) for link in self.links for v in link.inertia.dyn)
-        if group == "par_REG":
-            return tuple(float(v) for v in self.pi)
-        simple = {
+        rows = [link.joint.dh or () for link in self.links]
+        values = {
+            "par_DHtable": tuple(v for row in rows for v in row) if all(rows) else (),
+            "par_DYN": tuple(float(v) for link in self.links for v in link.inertia.dyn),
+            "par_REG": tuple(float(v) for v in self.pi),
             "par_world2L0": self.base.parameters,
             "par_Ln2EE": self.ee.parameters,
             "par_gravity": self.gravity,
@@ -393,9 +382,9 @@ class RobotModel:
             "par_Mm": tuple(e.Mm for e in self.elasticities()),
             "par_Ia": tuple(v for link in self.links if (v := link.joint.rotor_inertia) is not None),
         }
-        if group not in simple:
+        if group not in values:
             raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
-        return simple[group]
+        return values[group]
 
     def __str__(self) -> str:
         """A table of a few lines: a joint each, with its link, kind, limits and mass."""
@@ -409,9 +398,8 @@ class RobotModel:
     def with_inertia(self, link: str, inertia: Inertia) -> RobotModel:
         """Copy with another inertia of one link."""
         index = self.index_of(link)
-        links = list(self.links)
-        links[index] = replace(links[index], inertia=inertia)
-        return replace(self, links=tuple(links))
+        links = (*self.links[:index], replace(self.links[index], inertia=inertia), *self.links[index + 1 :])
+        return replace(self, links=links)
 
     def with_rotor_inertias(self, rotors: Mapping[str, float | None]) -> RobotModel:
         """Copy with other reflected rotor inertias of some joints [kg·m² or kg], by name; None: unknown."""
@@ -428,10 +416,9 @@ class RobotModel:
         """Copy with another kind of one joint, and without DH rows."""
         if joint not in self.joint_names:
             raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
-        links = [replace(link, joint=replace(link.joint, dh=None)) for link in self.links]
-        index = self.joint_names.index(joint)
-        links[index] = replace(links[index], joint=replace(links[index].joint, kind=kind))
-        return replace(self, links=tuple(links))
+        joints = [replace(x.joint, dh=None, kind=kind if x.joint.name == joint else x.joint.kind) for x in self.links]
+        links = zip(self.links, joints, strict=True)
+        return replace(self, links=tuple(replace(link, joint=other) for link, other in links))
 
     def with_symbolic(self, group: str, mask: ArrayLike | bool) -> RobotModel:
         """Copy with the entries of a parameter group marked symbolic; True marks them all."""
@@ -451,8 +438,5 @@ def _row(link: Link) -> tuple[str, ...]:
 def check_robot_name(name: str, where: str) -> None:
     """Raise `ModelError` unless a robot may be called `name`: a C identifier and no keyword of C, C++ or Python."""
     if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS or keyword.iskeyword(name):
-        raise ModelError(
-            f"robot name {name!r} is not a C identifier",
-            where=where,
-            valid=f"a match of {IDENTIFIER.pattern} that is no keyword (set another with {option('name', '=…')})",
-        )
+        valid = f"a match of {IDENTIFIER.pattern} that is no keyword (set another with {option('name', '=…')})"
+        raise ModelError(f"robot name {name!r} is not a C identifier", where=where, valid=valid)

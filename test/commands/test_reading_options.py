@@ -103,7 +103,7 @@ def test_two_kinds_of_files_are_checked_under_the_options_that_each_has(arm: Pat
 
 def test_the_command_line_has_every_option_of_the_readers_but_two() -> None:
     assert set(XacroOptions.model_fields) - set(OPTIONS) == {"name", "gravity"}
-    assert OPTIONS_OF[".xacro"] >= set(OPTIONS)
+    assert OPTIONS_OF[".xacro"] >= set(OPTIONS) and OPTIONS_OF[".yaml"] >= {"locked_joints", "without_rotors"}
 
 
 @pytest.mark.parametrize(("text", "found"), [("a=b", {"a": "b"}), ("a:=b=c", {"a": "b=c"})])

@@ -20,6 +20,7 @@ from robots import (
     pinocchio_model,
     random_robot,
     random_state,
+    with_rotors,
 )
 
 from thunder_dynamics.algorithms.kinematic_regressors import lengths
@@ -85,9 +86,12 @@ def check_against_pinocchio(robot: RobotExpressions, seed: int) -> None:
     assert_close(evaluate(robot, "forward_dynamics", state), pin.aba(reference, data, q, dq, tau))
     M_inv = pin.computeMinverse(reference, data, q)
     assert_close(evaluate(robot, "M_inv", state), np.triu(M_inv) + np.triu(M_inv, 1).T)
-    energies = pin.computeKineticEnergy(reference, data, q, dq), pin.computePotentialEnergy(reference, data, q)
-    assert_close(evaluate(robot, "kinetic_energy", state), np.array(energies[0]))
-    assert_close(evaluate(robot, "potential_energy", state), np.array(energies[1]))
+    M = pin.crba(reference, data, q)
+    momentum = (np.triu(M) + np.triu(M, 1).T) @ dq
+    assert_close(evaluate(robot, "momentum", state), momentum)
+    assert_close(evaluate(robot, "kinetic_energy", state), np.array(0.5 * dq @ momentum))
+    potential = pin.computePotentialEnergy(reference, data, q)
+    assert_close(evaluate(robot, "potential_energy", state), np.array(potential))
     for name, row in (
         ("reg_kinetic_energy", pin.computeKineticEnergyRegressor(reference, data, q, dq)),
         ("reg_potential_energy", pin.computePotentialEnergyRegressor(reference, data, q)),
@@ -117,9 +121,14 @@ def test_agrees_with_pinocchio(robot: RobotExpressions) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
-@given(st.integers(1000, 10**6), st.integers(2, 5), st.booleans())
-def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
-    check_against_pinocchio(RobotExpressions(random_robot(seed, n, tree=tree, dh=False if tree else None)), seed)
+@given(st.integers(1000, 10**6), st.integers(2, 5), st.booleans(), st.booleans())
+def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool, rotors: bool) -> None:
+    model = random_robot(seed, n, tree=tree, dh=False if tree else None)
+    check_against_pinocchio(RobotExpressions(with_rotors(model, seed) if rotors else model), seed)
+
+
+def test_a_tree_with_a_free_base_and_rotors_agrees_with_pinocchio() -> None:
+    check_against_pinocchio(RobotExpressions(with_rotors(general_robot(1), 1)), 1)
 
 
 # --- against one another -------------------------------------------------------------------------------------------

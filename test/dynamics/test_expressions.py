@@ -7,8 +7,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
-from evaluation import State, assert_close, evaluate, load_robot, symbolic_values
-from parameters import robot_with_all_groups, with_parameters
+from evaluation import assert_close, evaluate, load_robot, symbolic_values
+from parameters import robot_with_all_groups
 from robots import random_state
 
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
@@ -31,69 +31,6 @@ def state_of(model: RobotModel, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     motors = {name: rng.uniform(-1, 1, len(model.elastic_joints)) for name in ("x", "dx", "ddx")}
     return random_state(model, seed) | motors
-
-
-def functions_of(robot: RobotExpressions) -> list[str]:
-    return [name for name in robot.functions if name not in PARAMETERS]
-
-
-def assert_same_robot(robot: RobotExpressions, expected: RobotExpressions, state: State) -> None:
-    for name in functions_of(expected):
-        assert_close(evaluate(robot, name, state), evaluate(expected, name, state), RELATIVE)
-
-
-@pytest.fixture(scope="module")
-def values(model: RobotModel) -> dict[str, np.ndarray]:
-    """Every function of the numeric robot at one state."""
-    robot = RobotExpressions(model)
-    return {name: evaluate(robot, name, state_of(model, 1)) for name in functions_of(robot)}
-
-
-@pytest.mark.parametrize("group", PARAMETER_GROUPS)
-@pytest.mark.parametrize("share", [pytest.param("all", marks=pytest.mark.slow), "half"])
-def test_symbolic_entries_take_the_values_they_are_given(
-    model: RobotModel, values: dict[str, np.ndarray], group: str, share: str
-) -> None:
-    rng = np.random.default_rng(sum(map(ord, group + share)))
-    full = np.array(model.parameters(group))
-    mask = np.full(full.size, True) if share == "all" else rng.random(full.size) < 0.5
-    mask[rng.integers(full.size)] = True
-    robot, state = RobotExpressions(model.with_symbolic(group, mask)), state_of(model, 1)
-    assert robot.symbol(group).numel() == mask.sum()
-    for name, value in values.items():
-        assert_close(evaluate(robot, name, state), value, RELATIVE)
-    changed = full.copy()
-    changed[mask] *= rng.uniform(1.1, 1.5, mask.sum())
-    expected = RobotExpressions(with_parameters(model, group, changed))
-    assert_same_robot(robot, expected, state | {group: changed[mask]})
-    assert any(group in robot.signature(name) for name in functions_of(robot))
-
-
-@pytest.mark.parametrize("entry", range(10))
-def test_each_inertial_parameter_can_be_symbolic_alone(model: RobotModel, entry: int) -> None:
-    mask = np.zeros(40, dtype=bool)
-    mask[20 + entry] = True
-    robot, state = RobotExpressions(model.with_symbolic("par_DYN", mask)), state_of(model, 2)
-    changed = np.array(model.parameters("par_DYN"))
-    changed[mask] += 0.125
-    expected = RobotExpressions(with_parameters(model, "par_DYN", changed))
-    for name in ("M", "C", "G"):
-        assert_close(
-            evaluate(robot, name, state | {"par_DYN": changed[mask]}), evaluate(expected, name, state), RELATIVE
-        )
-    assert "par_DYN" not in robot.signature("Yr") and "par_DYN" in robot.signature("M")
-
-
-def test_several_groups_at_once_keep_apart(model: RobotModel) -> None:
-    rng = np.random.default_rng(8)
-    robot_model, numeric, given = model, model, {}
-    for group in PARAMETER_GROUPS:
-        full = np.array(model.parameters(group))
-        mask = np.arange(full.size) % 2 == 0
-        changed = np.where(mask, full * rng.uniform(1.01, 1.05, full.size), full)
-        robot_model, numeric = robot_model.with_symbolic(group, mask), with_parameters(numeric, group, changed)
-        given[group] = changed[mask]
-    assert_same_robot(RobotExpressions(robot_model), RobotExpressions(numeric), state_of(model, 3) | given)
 
 
 def test_parameters_of_the_signature_come_last_and_only_where_they_act(model: RobotModel) -> None:
@@ -301,7 +238,7 @@ def test_elastic_terms_of_order_zero_vanish(model: RobotModel) -> None:
 
 def test_a_rigid_robot_without_friction_has_no_such_functions() -> None:
     robot = RobotExpressions(load_robot("panda"))
-    assert not {"dl", "reg_dl", "k", "d", "dm", "Mm", "reg_k"} & set(robot.functions)
+    assert not {"dl", "reg_dl", "k", "d", "dm", "Mm", "reg_k", "N"} & set(robot.functions)
     assert not {"x", "dx", "ddx"} & set(robot.arguments)
 
 

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pinocchio as pin
 import pytest
-from evaluation import assert_close, evaluate, load_robot, numeric
+from evaluation import assert_close, evaluate, numeric
 from robots import general_robot, helical, on_a_curve, pinocchio_model, random_robot, random_state, universal
 
 from thunder_controllers.laws.slotine_li import slotine_li
@@ -160,15 +160,6 @@ def test_friction_acts_on_every_velocity_of_a_joint() -> None:
     state = random_state(model, 3)
     expected = 0.5 * state["dq"] + 0.1 * np.tanh(state["dq"] / 0.01)
     assert_close(evaluate(RobotExpressions(model), "dl", state).ravel(), expected, 1e-14)
-
-
-def test_q_and_v_hold_the_joints_in_order() -> None:
-    model = general_robot(1, 5)
-    assert (model.nq, model.nv) == (7 + 1 + 1 + 3 + 4, 6 + 1 + 1 + 3 + 3)
-    assert [r.start for r in model.q_ranges] == [0, 7, 8, 9, 12]
-    assert [r.start for r in model.v_ranges] == [0, 6, 7, 8, 11]
-    np.testing.assert_array_equal(model.neutral, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
-    assert "N" not in RobotExpressions(load_robot("panda")).functions
 
 
 def test_laws_are_for_joints_of_one_velocity() -> None:

@@ -116,20 +116,8 @@ def test_masks_of_the_wrong_length_or_group_are_refused(model: RobotModel) -> No
 
 def test_parameter_groups_hold_the_whole_vectors() -> None:
     model = load_robot("sea2")
-    sizes = {group: len(model.parameters(group)) for group in PARAMETER_GROUPS}
-    assert sizes == {
-        "par_DHtable": 8,
-        "par_world2L0": 6,
-        "par_Ln2EE": 6,
-        "par_gravity": 3,
-        "par_DYN": 20,
-        "par_Dl": 4,
-        "par_K": 2,
-        "par_D": 2,
-        "par_Dm": 2,
-        "par_Mm": 1,
-        "par_Ia": 0,
-    }
+    sizes = [len(model.parameters(group)) for group in PARAMETER_GROUPS]
+    assert sizes == [8, 6, 6, 3, 20, 4, 2, 2, 2, 1, 0]
     assert model.parameters("par_REG") == tuple(model.pi)
     assert model.parameters("par_Ln2EE") == (0.3, 0, 0, 0, 0, 0)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
+from evaluation import ROOT, evaluate, load_robot
 
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.xacro import expand_xacro
 
-ROOT = Path(__file__).resolve().parents[2]
 YAML_FILES = sorted((ROOT / "config" / "robots").glob("*.yaml"))
 XACRO = ROOT / "urdf" / "panda.urdf.xacro"
 POINTS = "point_masses5"
@@ -43,7 +41,7 @@ def test_every_robot_file_loads_with_consistent_inertias(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def panda() -> RobotModel:
-    return load_model(ROOT / "config" / "robots" / "panda.yaml")
+    return load_robot("panda")
 
 
 @pytest.fixture(scope="module")
@@ -76,40 +74,15 @@ def test_panda_has_the_published_masses_and_limits(panda: RobotModel) -> None:
     assert panda.ee.tr == (0.0, 0.0, 0.107)
 
 
-def test_panda_equals_pinocchio_on_the_expanded_urdf(panda: RobotModel) -> None:
-    text = expand_xacro(XACRO)
-    reference = pin.buildModelFromXML(text)
-    assert list(reference.names)[1:] == list(panda.joint_names)
-    for index, link in enumerate(panda.links, start=1):
-        theirs = reference.inertias[index]
-        np.testing.assert_allclose(link.inertia.com, theirs.lever, rtol=0, atol=1e-15)
-        np.testing.assert_allclose(link.inertia.inertia_com, theirs.inertia, rtol=0, atol=1e-15)
-
-
-def test_the_panda_urdf_loads_in_mujoco(panda: RobotModel) -> None:
-    plant = mujoco.MjModel.from_xml_string(expand_xacro(XACRO))
-    assert plant.nv == 7
-    np.testing.assert_allclose(plant.body_mass[1:], [link.inertia.mass for link in panda.links], rtol=1e-12)
-
-
-def test_the_prefix_of_the_panda_is_an_argument() -> None:
-    model = load_model(XACRO, xacro_args={"prefix": "left_"})
-    assert model.joint_names[0] == "left_joint1" and model.link_names[-1] == "left_link7"
-
-
 def test_ur5_reaches_as_far_as_its_data_sheet_says() -> None:
     """At q = 0 the standard DH table puts the flange at (a2 + a3, −(d4 + d6), d1 − d5)."""
-    dh = np.array(load_model(ROOT / "config" / "robots" / "ur5.yaml").parameters("par_DHtable")).reshape(6, 4)
-    T = np.eye(4)
-    for a, alpha, d, theta in dh:
-        c, s, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
-        T = T @ np.array([[ct, -st, 0, a], [st * c, ct * c, -s, -s * d], [st * s, ct * s, c, c * d], [0, 0, 0, 1]])
+    T = evaluate(RobotExpressions(load_robot("ur5")), "T_0_6", {"q": np.zeros(6)})
     # six products of numbers below one
     np.testing.assert_allclose(T[:3, 3], [-0.81725, -0.19145, -0.005491], rtol=0, atol=1e-12)
 
 
 def test_the_elastic_example_marks_part_of_its_parameters() -> None:
-    model = load_model(ROOT / "config" / "robots" / "sea2.yaml")
+    model = load_robot("sea2")
     assert model.elastic_joints == (0,) and model.friction_order == 2
     marked = {group: sum(mask) for group, mask in model.symbolic.items()}
     assert marked["par_DYN"] == 4 and marked["par_K"] == 1 and marked["par_Dl"] == 1

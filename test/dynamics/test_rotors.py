@@ -1,4 +1,4 @@
-"""Reflected rotor inertias in every algorithm: against Pinocchio's armature, automatic differentiation, identities."""
+"""Reflected rotor inertias: identities, run-time parameters, coupled joints, loops; Pinocchio's armature elsewhere."""
 
 from __future__ import annotations
 
@@ -6,92 +6,17 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
-import pinocchio as pin
 import pytest
 from evaluation import assert_close, evaluate
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from robots import PINOCCHIO_ORDER, general_robot, pinocchio_configuration, pinocchio_model, random_robot, random_state
+from robots import pinocchio_model, random_robot, random_state, with_rotors
 
 from thunder_dynamics.codegen.loops import STRAIGHT_PAIRS
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.joints import Coupling, Elasticity, Joint, JointKind
-from thunder_dynamics.model import RobotModel
 
 RELATIVE = 1e-10
 """Double precision, a few thousand operations on both sides."""
-
-
-def with_rotors(model: RobotModel, seed: int, share: float = 0.7) -> RobotModel:
-    """Rotors from none to more than the links' own inertia at some of the joints with one velocity."""
-    rng = np.random.default_rng(seed)
-    single = [link.joint.name for link in model.links if link.joint.is_single]
-    chosen = {name: float(rng.choice([0.0, rng.uniform(0.0, 2.0)])) for name in single if rng.random() < share}
-    chosen[single[0]] = 0.3  # always one at least
-    return model.with_rotor_inertias(chosen)
-
-
-def armature(model: RobotModel) -> np.ndarray:
-    """What rotors add to the diagonal of M, written out on its own for models without coupled joints."""
-    diagonal = np.zeros(model.nv)
-    for link, indices in zip(model.links, model.v_ranges, strict=True):
-        diagonal[indices.start] += link.joint.rotor_inertia or 0.0
-    return diagonal
-
-
-def check_against_pinocchio(model: RobotModel, seed: int) -> None:
-    robot, state = RobotExpressions(model), random_state(model, seed)
-    reference = pinocchio_model(model)
-    reference.armature = armature(model)
-    data = reference.createData()
-    q, v, a, tau = pinocchio_configuration(model, state["q"]), state["dq"], state["ddq"], state["tau"]
-    M = pin.crba(reference, data, q)
-    M = np.triu(M) + np.triu(M, 1).T
-    assert_close(evaluate(robot, "M", state), M, RELATIVE)
-    assert_close(evaluate(robot, "M_inv", state), np.linalg.inv(M), 1e-8)  # as far as M is conditioned
-    effort = pin.rnea(reference, data, q, v, a)
-    assert_close(evaluate(robot, "inverse_dynamics", state), effort, RELATIVE)
-    rotors = evaluate(robot, "reg_Ia", state | {"ddq_r": a}) @ np.array(model.parameters("par_Ia"))
-    assert_close(evaluate(robot, "Y", state) @ model.pi + rotors, effort, RELATIVE)
-    assert_close(evaluate(robot, "forward_dynamics", state), pin.aba(reference, data, q, v, tau), 1e-8)
-    assert_close(evaluate(robot, "momentum", state), M @ v, RELATIVE)
-    assert_close(evaluate(robot, "kinetic_energy", state), [[0.5 * v @ M @ v]], RELATIVE)
-    assert_close(evaluate(robot, "C", state), pin.computeCoriolisMatrix(reference, data, q, v), RELATIVE)
-    Y = pin.computeJointTorqueRegressor(reference, data, q, v, a)
-    ours = Y.reshape(model.nv, model.n, 10)[:, :, PINOCCHIO_ORDER].reshape(model.nv, -1)
-    assert_close(evaluate(robot, "Y", state), ours, RELATIVE)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 7), st.booleans())
-def test_any_robot_with_rotors_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:
-    check_against_pinocchio(with_rotors(random_robot(seed, n, tree=tree, dh=False if tree else None), seed), seed)
-
-
-def test_a_tree_with_a_free_base_agrees_with_pinocchio() -> None:
-    check_against_pinocchio(with_rotors(general_robot(1), 1, share=1.0), 1)
-
-
-@pytest.mark.parametrize("along", ["q", "dq"])
-def test_derivatives_of_the_state_agree_with_pinocchio_and_automatic_differentiation(along: str) -> None:
-    model = with_rotors(random_robot(3, 5), 3)
-    robot, state = RobotExpressions(model), random_state(model, 3)
-    reference = pinocchio_model(model)
-    reference.armature = armature(model)
-    data = reference.createData()
-    q, v, a, tau = (state[name] for name in ("q", "dq", "ddq", "tau"))
-    index = ("q", "dq").index(along)
-    inverse = pin.computeRNEADerivatives(reference, data, q, v, a)[index]
-    assert_close(evaluate(robot, f"inverse_dynamics_wrt_{along}", state), inverse, RELATIVE)
-    forward = pin.computeABADerivatives(reference, data, q, v, tau)[index]
-    assert_close(evaluate(robot, f"forward_dynamics_wrt_{along}", state), forward, 1e-8)
-    for name in ("inverse_dynamics", "forward_dynamics"):
-        arguments = robot.signature(name)
-        jacobian = ca.jacobian(robot[name], robot.symbol(along))
-        exact = ca.Function("exact", [robot.symbol(a) for a in arguments], [jacobian])
-        expected = np.asarray(exact(*(state[a] for a in arguments)))
-        assert_close(evaluate(robot, f"{name}_wrt_{along}", state), expected, 1e-8)
 
 
 def test_yr_and_rotors_are_m_qdd_r_and_the_inverse_dynamics_of_laws() -> None:
@@ -157,7 +82,7 @@ def test_a_joint_that_follows_turns_its_rotor_by_its_share() -> None:
     assert_close(evaluate(robot, "M_inv", state) @ M, np.eye(2), 1e-9)
 
 
-def test_the_loops_of_a_large_robot_have_them(tmp_path: object) -> None:
+def test_the_loops_of_a_large_robot_have_them() -> None:
     from thunder_dynamics.codegen.loops import Loops
 
     n = 16
@@ -166,7 +91,7 @@ def test_the_loops_of_a_large_robot_have_them(tmp_path: object) -> None:
     assert n * (n + 1) / 2 > STRAIGHT_PAIRS
     table = Loops(robot).tables["mass"]
     rotors = np.asarray(table.function(state["q"])[2]).ravel()
-    np.testing.assert_array_equal(rotors, armature(model))
+    np.testing.assert_array_equal(rotors, pinocchio_model(model).armature)
 
 
 @pytest.mark.parametrize(

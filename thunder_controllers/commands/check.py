@@ -19,11 +19,12 @@ from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.command_options import OPTIONS, reading_options
+from thunder_dynamics.readers.source import ReaderOptions
 from thunder_dynamics.readers.urdf import UrdfOptions, XacroOptions
 
 OPTIONS_OF = {
-    ".yaml": set[str](),
-    ".yml": set[str](),
+    ".yaml": set(ReaderOptions.model_fields),
+    ".yml": set(ReaderOptions.model_fields),
     ".urdf": set(UrdfOptions.model_fields),
     ".xacro": set(XacroOptions.model_fields),
 }

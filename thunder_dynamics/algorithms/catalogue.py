@@ -1,6 +1,7 @@
-"""Functions of every robot beside poses, Jacobians, M, C, G and the regressors of inverse dynamics.
+"""Functions of robots beside poses and Jacobians, and what elastic joints add.
 
-A public method declares a function: its name, the names of its arguments, and its docstring as the description.
+A public method declares a function: its name, the names of its arguments, and its docstring as the description, where
+{rotors} is what the rotors add to Y·π.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, pro
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
 from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
 from thunder_dynamics.algorithms.kinematic_regressors import LengthRegressors
-from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
+from thunder_dynamics.algorithms.kinematics import Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
+from thunder_dynamics.model import RobotModel
 
 SX = ca.SX
-
-IN_EVERY_LIBRARY = frozenset({"M_dot", "dl", "reg_dl", "reg_Ia", "par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN"})
-"""What is compiled without being asked for, as in the established interface; all else is compiled on request."""
 
 ARGUMENTS = {
     "d3q": (None, "rad/s³|m/s³", "Joint jerks."),
@@ -36,15 +35,21 @@ ARGUMENTS = {
 """Arguments that only functions on request take: their size, None for one value per velocity; unit; description."""
 
 VECTORS = frozenset(
-    """inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
-    Y_known pi_b dl par_REG_from_DYN par_DYN_from_REG pi_from_DYN""".split()
+    """G inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
+    Y_known pi_b dl k d dm par_REG par_REG_from_DYN par_DYN_from_REG pi_from_DYN""".split()
 )
+"""Functions that give a vector. All others give a matrix, also where it has one column."""
 
 
 class Robot(Protocol):
     """What the functions are built from: symbols of arguments, parameters, and the robot's other functions."""
 
+    model: RobotModel
     parameters: Parameters
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """M, C and G."""
 
     @property
     def pi(self) -> SX:
@@ -62,27 +67,91 @@ class Robot(Protocol):
 
 
 class Functions:
-    """What the functions have in common."""
+    """What the functions have in common.
 
-    def __init__(self, robot: Robot, kinematics: Kinematics) -> None:
+    Attributes:
+        on_request: They are compiled only if a build names them; those of the established interface always are.
+    """
+
+    on_request = False
+
+    def __init__(self, robot: Robot) -> None:
         self._robot = robot
-        self._kinematics = kinematics
+        self._model = robot.model
+        self._dynamics = robot.dynamics
+        self._kinematics = robot.dynamics.kinematics
+        self._zero = SX.zeros(robot.model.nv)
 
     def _torque(self, pi: SX, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
         """M q̈_r + C q̇_r + G of bodies with parameters π."""
         field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
         motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
-        return inverse_dynamics(self._kinematics, motions, pi, range(self._kinematics.model.n))
+        return inverse_dynamics(self._kinematics, motions, pi, range(self._model.n))
+
+    def _regressor(self, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
+        """Y_r of all links."""
+        field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
+        motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
+        return slotine_li_regressor(self._kinematics, motions, range(self._model.n))
+
+
+class Rates(Functions):
+    """Of a robot with a joint whose velocity is not the rate of its configuration."""
+
+    def N(self, q: SX) -> SX:
+        """N·dq is the time derivative of q, nq×nv."""
+        v = SX.sym("v", self._model.nv)
+        return ca.jacobian(self._kinematics.configuration_rate(v), v)
+
+
+class Established(Functions):
+    """M, C, G and the regressors of inverse dynamics."""
+
+    def M(self, q: SX) -> SX:
+        """Mass matrix, n×n."""
+        return self._dynamics.mass_matrix()
+
+    def C(self, q: SX, dq: SX) -> SX:
+        """Coriolis matrix in Christoffel form, n×n."""
+        return self._dynamics.coriolis_matrix(dq)
+
+    def G(self, q: SX) -> SX:
+        """Gravity torque, n."""
+        return self._dynamics.gravity_torque(self._robot.parameters["par_gravity"])
+
+    def Yr(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
+        """Slotine–Li regressor: Yr·π{rotors} = M·ddq_r + C·dq_r + G, n×10n."""
+        return self._regressor(dq, dq_r, ddq_r)
+
+    def Y(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Classical regressor: Y·π{rotors} = M·ddq + C·dq + G, n×10n."""
+        return self._regressor(dq, dq, ddq)
+
+    def reg_M(self, q: SX, ddq_r: SX) -> SX:
+        """reg_M·π{rotors} = M·ddq_r, n×10n."""
+        return self._regressor(self._zero, self._zero, ddq_r, gravity=False)
+
+    def reg_C(self, q: SX, dq: SX, dq_r: SX) -> SX:
+        """reg_C·π = C·dq_r, n×10n."""
+        return self._regressor(dq, dq_r, self._zero, gravity=False)
+
+    def reg_G(self, q: SX) -> SX:
+        """reg_G·π = G, n×10n."""
+        return self._regressor(self._zero, self._zero, self._zero)
+
+    def M_dot(self, q: SX, dq: SX) -> SX:
+        """Time derivative of M, equal to C + Cᵀ, n×n."""
+        return time_derivative(self._robot["M"], [(q, self._kinematics.configuration_rate(dq))])
 
 
 class Catalogue(Functions):
-    """The functions that every robot has."""
+    """The functions on request that every robot has."""
 
-    def __init__(self, robot: Robot, kinematics: Kinematics, dynamics: Dynamics) -> None:
-        super().__init__(robot, kinematics)
-        self._dynamics = dynamics
-        self._bodies = ArticulatedBodies(kinematics, robot.pi, dynamics.rotors)
-        self._com = CentreOfMass(dynamics)
+    on_request = True
+
+    @cached_property
+    def _bodies(self) -> ArticulatedBodies:
+        return ArticulatedBodies(self._kinematics, self._robot.pi, self._dynamics.rotors)
 
     @cached_property
     def _lengths(self) -> LengthRegressors:
@@ -96,16 +165,15 @@ class Catalogue(Functions):
 
     def forward_dynamics(self, q: SX, dq: SX, tau: SX) -> SX:
         """Acceleration M⁻¹·(tau − C·dq − G) by the articulated-body algorithm, n."""
-        zero = SX.zeros(dq.shape)
-        if self._kinematics.model.has_coupled_joints:
-            return self._solved(tau - self._torque(self._robot.pi, dq, dq, zero))
-        at_rest = propagate(self._kinematics, dq, dq, zero, self._robot.parameters["par_gravity"])
+        if self._model.has_coupled_joints:
+            return self._solved(tau - self._torque(self._robot.pi, dq, dq, self._zero))
+        at_rest = propagate(self._kinematics, dq, dq, self._zero, self._robot.parameters["par_gravity"])
         return self._bodies.forward_dynamics(tau, at_rest)
 
     def M_inv(self, q: SX) -> SX:
         """Inverse of M by articulated bodies, n×n."""
-        model = self._kinematics.model
-        return self._solved(SX.eye(model.nv)) if model.has_coupled_joints else self._bodies.inverse_mass_matrix()
+        coupled = self._model.has_coupled_joints
+        return self._solved(SX.eye(self._model.nv)) if coupled else self._bodies.inverse_mass_matrix()
 
     def _solved(self, right: SX) -> SX:
         """M⁻¹ times the columns of a matrix, by M = L D Lᵀ: links that share a velocity are no articulated bodies."""
@@ -114,14 +182,11 @@ class Catalogue(Functions):
 
     def momentum(self, q: SX, dq: SX) -> SX:
         """Generalised momentum M·dq in O(n), n."""
-        zero = SX.zeros(dq.shape)
-        return self._torque(self._robot.pi, zero, zero, dq, gravity=False) + self._dynamics.rotors * dq
+        return self._torque(self._robot.pi, self._zero, self._zero, dq, gravity=False) + self._dynamics.rotors * dq
 
     def reg_momentum(self, q: SX, dq: SX) -> SX:
         """reg_momentum·π = M·dq without rotors, n×10n."""
-        zero = SX.zeros(dq.shape)
-        motions = propagate(self._kinematics, zero, zero, dq, [0.0] * 3)
-        return slotine_li_regressor(self._kinematics, motions, range(self._kinematics.model.n))
+        return self._regressor(self._zero, self._zero, dq, gravity=False)
 
     def kinetic_energy(self, q: SX, dq: SX) -> SX:
         """Kinetic energy ½·dqᵀ·M·dq in O(n), 1."""
@@ -141,11 +206,11 @@ class Catalogue(Functions):
 
     def com(self, q: SX) -> SX:
         """Centre of mass in the world, 3."""
-        return self._com.position()
+        return CentreOfMass(self._dynamics).position()
 
     def J_com(self, q: SX) -> SX:
         """Jacobian of the centre of mass in the world, 3×n."""
-        return self._com.jacobian()
+        return CentreOfMass(self._dynamics).jacobian()
 
     def J_ee_pinv(self, q: SX, damping: SX) -> SX:
         """Pseudo-inverse of J_ee with damping λ, Jᵀ(J·Jᵀ + λ²)⁻¹; exact for λ = 0 where J_ee has full rank, n×6."""
@@ -163,10 +228,6 @@ class Catalogue(Functions):
         return self._lengths.torque_regressor(w)
 
     # --- derivatives in time ----------------------------------------------------------------------------------------
-
-    def M_dot(self, q: SX, dq: SX) -> SX:
-        """Time derivative of M, equal to C + Cᵀ, n×n."""
-        return self._rate("M")
 
     def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Time derivative of C, n×n."""
@@ -226,8 +287,8 @@ class Catalogue(Functions):
 
     def inverse_dynamics_wrt_dq(self, q: SX, dq: SX) -> SX:
         """∂τ/∂dq of inverse_dynamics, equal to 2·C where dq is the rate of q, n×n; ∂τ/∂ddq is M."""
-        if any(link.joint.kind.rate for link in self._kinematics.model.links):
-            return ca.jacobian(self.inverse_dynamics(q, dq, SX.zeros(dq.shape)), dq)
+        if any(link.joint.kind.rate for link in self._model.links):
+            return ca.jacobian(self.inverse_dynamics(q, dq, self._zero), dq)
         return 2 * self._robot["C"]
 
     def forward_dynamics_wrt_q(self, q: SX, dq: SX, tau: SX) -> SX:
@@ -263,7 +324,7 @@ class Friction(Functions):
 
     def dl(self, dq: SX) -> SX:
         """Joint friction torque, n."""
-        return friction_torque(self._kinematics.model, dq, self._robot.parameters)
+        return friction_torque(self._model, dq, self._robot.parameters)
 
 
 class ViscousFriction(Functions):
@@ -271,7 +332,7 @@ class ViscousFriction(Functions):
 
     def reg_dl(self, dq: SX) -> SX:
         """reg_dl·par_Dl = viscous friction, n×(n·Dl_order)."""
-        return friction_regressor(self._kinematics.model, dq)
+        return friction_regressor(self._model, dq)
 
 
 class Rotors(Functions):
@@ -279,19 +340,24 @@ class Rotors(Functions):
 
     def reg_Ia(self, ddq_r: SX) -> SX:
         """reg_Ia·par_Ia = what the rotors add to M·ddq_r, n×(joints with a rotor inertia)."""
-        return rotor_regressor(self._kinematics.model, ddq_r)
+        return rotor_regressor(self._model, ddq_r)
+
+
+class NumericInertias(Functions):
+    """Of a robot whose inertial parameters are numbers."""
+
+    def par_REG(self) -> SX:
+        """Inertial parameters π of all links, REG form, 10n constants."""
+        return self._robot.pi
 
 
 class SymbolicInertias(Functions):
-    """Of a robot with symbolic inertial parameters: their two forms, and regressors without the columns of the others.
+    """Of a robot with symbolic inertial parameters: their two forms."""
 
-    Args:
-        indices: The symbolic entries among all inertial parameters.
-    """
-
-    def __init__(self, robot: Robot, kinematics: Kinematics, indices: Sequence[int]) -> None:
-        super().__init__(robot, kinematics)
-        self._indices = list(indices)
+    @property
+    def _indices(self) -> list[int]:
+        """The symbolic entries among all inertial parameters."""
+        return [k for k, symbolic in enumerate(self._model.symbolic["par_DYN"]) if symbolic]
 
     def par_REG_from_DYN(self, par_DYN: SX) -> SX:
         """par_REG of the present par_DYN."""
@@ -299,11 +365,17 @@ class SymbolicInertias(Functions):
 
     def par_DYN_from_REG(self, par_REG: SX) -> SX:
         """par_DYN that gives a par_REG (masses must not be zero)."""
-        return _dyn_from_reg(self._kinematics.model.parameters("par_DYN"), self._indices, par_REG)
+        return _dyn_from_reg(self._model.parameters("par_DYN"), self._indices, par_REG)
 
     def pi_from_DYN(self, par_DYN: SX) -> SX:
         """Inertial parameters π of all links, REG form, of the present par_DYN, 10n."""
         return self._robot.pi
+
+
+class SymbolicRegressors(SymbolicInertias):
+    """Of the same: regressors without the columns of the other parameters."""
+
+    on_request = True
 
     def Yr_symb(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
         """Columns of Yr at par_REG: Yr_symb·par_REG + Yr_known = Yr·π, n×len(par_REG)."""
@@ -331,9 +403,11 @@ class SymbolicInertias(Functions):
 class ReducedRegressor(Functions):
     """The regressor of the base parameters, see `algorithms.base_parameters`."""
 
+    on_request = True
+
     def Yb(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Reduced regressor: Yb·pi_b = M·ddq + C·dq + G, n×b."""
-        whole = ca.horzcat(self._robot["Y"], rotor_regressor(self._kinematics.model, ddq))
+        whole = ca.horzcat(self._robot["Y"], rotor_regressor(self._model, ddq))
         return whole[:, self._robot.base_parameters.kept]
 
     def Kb(self) -> SX:
@@ -342,8 +416,7 @@ class ReducedRegressor(Functions):
 
     def pi_b(self) -> SX:
         """Base parameters, b."""
-        rotors = (SX(v) for v in self._robot.parameters["par_Ia"])
-        return self._robot["Kb"] @ ca.vertcat(self._robot.pi, *rotors)
+        return self._robot["Kb"] @ ca.vertcat(self._robot.pi, self._robot.parameters.column("par_Ia"))
 
 
 def _dyn_from_reg(numeric: Sequence[float], indices: Sequence[int], reg: SX) -> SX:
@@ -363,4 +436,5 @@ def _dyn_from_reg(numeric: Sequence[float], indices: Sequence[int], reg: SX) -> 
 
 def functions(catalogue: Functions) -> dict[str, Callable[..., SX]]:
     """The functions of a catalogue, by name, in the order of their declaration."""
-    return {name: getattr(catalogue, name) for name in vars(type(catalogue)) if not name.startswith("_")}
+    declared = (name for name, value in vars(type(catalogue)).items() if callable(value) and not name.startswith("_"))
+    return {name: getattr(catalogue, name) for name in declared}

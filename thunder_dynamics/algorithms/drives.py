@@ -28,7 +28,7 @@ def power_basis(velocity: SX, order: int) -> list[SX]:
 
 def friction_torque(model: RobotModel, qd: SX, parameters: Parameters) -> SX:
     """τ_f, shape (nv,), [N·m] or [N]; each velocity of a joint has the coefficients of the joint."""
-    torque = friction_regressor(model, qd) @ ca.vertcat(SX(0, 1), *(SX(v) for v in parameters["par_Dl"]))
+    torque = friction_regressor(model, qd) @ parameters.column("par_Dl")
     for i, k, velocity, scale in _rubbing(model, qd):
         torque[k] += scale * (model.links[i].coulomb * ca.tanh(velocity / SMOOTHING_VELOCITY))
     return torque
@@ -59,7 +59,7 @@ def rotor_regressor(model: RobotModel, qdd: SX) -> SX:
 
 def rotor_inertias(model: RobotModel, parameters: Parameters) -> SX:
     """What the rotors add to the diagonal of M, shape (nv,); nothing where they are unknown."""
-    return rotor_regressor(model, SX.ones(model.nv)) @ ca.vertcat(SX(0, 1), *(SX(v) for v in parameters["par_Ia"]))
+    return rotor_regressor(model, SX.ones(model.nv)) @ parameters.column("par_Ia")
 
 
 def _rubbing(model: RobotModel, qd: SX) -> Iterator[tuple[int, int, SX, float]]:

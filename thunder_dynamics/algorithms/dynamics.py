@@ -86,15 +86,19 @@ def propagate(kinematics: Kinematics, qd: SX, qd_r: SX, qdd_r: SX, gravity: Sequ
     return motions
 
 
+def _body(pi: SX) -> tuple[SX, SX, SX, SX]:
+    """m, h = m c, I and the second moment of mass Σ = ∫ r rᵀ dm = ½ tr(I) 1 − I of a body, from its π (10,)."""
+    inertia = SX(matrix(symmetric_from_six(pi[4:10])))
+    return pi[0], pi[1:4], inertia, 0.5 * ca.trace(inertia) * SX.eye(3) - inertia
+
+
 def link_wrench(motion: LinkMotion, pi: SX) -> tuple[SX, SX]:
     """Force and moment about the origin that move one body with parameters π (10,): f = m a + B h, n = h × a + ….
 
-    The rotational part is I α − ω × (Σ ω_r) with Σ = ½ tr(I) 1 − I, the second moment of mass.
+    The rotational part is I α − ω × (Σ ω_r).
     """
-    h = pi[1:4]
-    inertia = SX(matrix(symmetric_from_six(pi[4:10])))
-    second_moment = 0.5 * ca.trace(inertia) * SX.eye(3) - inertia
-    force = pi[0] * motion.a + motion.B @ h
+    mass, h, inertia, second_moment = _body(pi)
+    force = mass * motion.a + motion.B @ h
     moment = cross(h, motion.a) + inertia @ motion.alpha - cross(motion.omega, second_moment @ motion.omega_r)
     return force, moment
 
@@ -158,10 +162,7 @@ class Dynamics:
     @cached_property
     def composite_inertias(self) -> list[tuple[SX, SX, SX]]:
         """Composite m, h and second moment Σ = ∫ r rᵀ dm of every link, in its frame."""
-        bodies = []
-        for pi in self._pi:
-            inertia = SX(matrix(symmetric_from_six(pi[4:10])))
-            bodies.append((pi[0], pi[1:4], 0.5 * ca.trace(inertia) * SX.eye(3) - inertia))
+        bodies = [(mass, h, second) for mass, h, _, second in map(_body, self._pi)]
         for i in reversed(range(self.model.n)):
             parent = self.model.links[i].parent
             if parent >= 0:
@@ -278,11 +279,9 @@ class Dynamics:
         """Composite l and B₂₂ of every link, in its frame."""
         operators: list[tuple[SX, SX]] = []
         for pi, (v, w) in zip(self._pi, velocities, strict=True):
-            h = pi[1:4]
-            inertia = SX(matrix(symmetric_from_six(pi[4:10])))
-            second = 0.5 * ca.trace(inertia) * SX.eye(3) - inertia
+            mass, h, _, second = _body(pi)
             S_h, S_v, S_w = SX(skew(h)), SX(skew(v)), SX(skew(w))
-            operators.append((pi[0] * v + cross(w, h), -(S_h @ S_v) - S_w @ second))
+            operators.append((mass * v + cross(w, h), -(S_h @ S_v) - S_w @ second))
         for i in reversed(range(self.model.n)):
             parent = self.model.links[i].parent
             if parent >= 0:

@@ -32,10 +32,10 @@ def elastic_terms(model: RobotModel, symbols: Mapping[str, SX], parameters: Para
     reg_d = _regressor(stretch_rate, len(first.D), power_basis)
     reg_dm = _regressor(dx, len(first.Dm), power_basis)
     return {
-        "k": reg_k @ _column(parameters, "par_K"),
-        "d": reg_d @ _column(parameters, "par_D"),
-        "dm": reg_dm @ _column(parameters, "par_Dm"),
-        "Mm": ca.diag(_column(parameters, "par_Mm")),
+        "k": reg_k @ parameters.column("par_K"),
+        "d": reg_d @ parameters.column("par_D"),
+        "dm": reg_dm @ parameters.column("par_Dm"),
+        "Mm": ca.diag(parameters.column("par_Mm")),
         "reg_k": reg_k,
         "reg_d": reg_d,
         "reg_dm": reg_dm,
@@ -46,7 +46,3 @@ def elastic_terms(model: RobotModel, symbols: Mapping[str, SX], parameters: Para
 def _regressor(motion: SX, order: int, basis: Callable[[SX, int], list[SX]]) -> SX:
     rows = [ca.horzcat(SX(1, 0), *basis(motion[e], order)) for e in range(motion.numel())]
     return ca.diagcat(*rows)
-
-
-def _column(parameters: Parameters, group: str) -> SX:
-    return ca.vertcat(SX(0, 1), *(SX(v) for v in parameters[group]))

@@ -116,11 +116,8 @@ def joint_content(joint: Joint) -> str:
 def _symbolic_transform(joint: Joint, q: SX) -> tuple[SX, SX]:
     R, p = (SX(value) for value in joint.kind.transform(q, joint.axis))
     if R.shape != (3, 3) or p.numel() != 3:
-        raise ModelError(
-            f"the transform of kind {joint.kind.name} has shapes {R.shape} and {p.shape}",
-            where=f"joint {joint.name}",
-            valid="R (3, 3) and p (3,)",
-        )
+        what = f"the transform of kind {joint.kind.name} has shapes {R.shape} and {p.shape}"
+        raise ModelError(what, where=f"joint {joint.name}", valid="R (3, 3) and p (3,)")
     return R, p
 
 

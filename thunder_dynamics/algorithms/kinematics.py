@@ -57,6 +57,10 @@ class Parameters:
     def __getitem__(self, group: str) -> list[SX | float]:
         return self._values[group]
 
+    def column(self, group: str) -> SX:
+        """A group as a column."""
+        return ca.vertcat(SX(0, 1), *(SX(v) for v in self[group]))
+
 
 class Kinematics:
     """Kinematics of `model` at the configuration `q` (an SX column of length nq)."""

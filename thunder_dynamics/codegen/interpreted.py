@@ -133,6 +133,9 @@ class InterpretedRobot:
     def _set(self, name: str, value: ArrayLike) -> None:
         self._values[name] = self._checked(name, value)
 
+    def _group(self, name: str) -> FloatArray:
+        return self._values[name].copy()
+
     def _checked(self, name: str, value: ArrayLike) -> FloatArray:
         array = np.array(value, dtype=float)
         if array.ndim != 1:
@@ -248,49 +251,30 @@ def interpreted_robot(robot: RobotExpressions, functions: Sequence[str] = ()) ->
     methods: dict[str, Any] = dict(constants(package))
     for name in stored_arguments(package):
         entry = package.arguments[name]
-        methods[f"set_{name}"] = _setter(name, f"{entry.description} {entry.size} values [{entry.unit}].")
+        doc = f"{entry.description} {entry.size} values [{entry.unit}]."
+        methods[f"set_{name}"] = _method(doc, InterpretedRobot._set, name)
     for established, argument in established_names(package).items():
         methods[f"set_{established}"] = methods[f"set_{argument}"]
     for group in package.groups:
-        methods[f"get_{group}"] = _group_getter(group)
+        methods[f"get_{group}"] = _method("", InterpretedRobot._group, group)
     for group, values in numeric_groups(package).items():
-        methods[f"get_{group}"] = _constant_getter(values)
+        methods[f"get_{group}"] = _method("", lambda _, numbers: np.array(numbers), values)
     if has_conversions(package):
         methods["set_par_REG"] = InterpretedRobot._set_par_REG
         methods["get_par_REG"] = InterpretedRobot._par_REG
     for name in package.selected:
         if name not in CONVERSIONS:
-            methods[f"get_{name}"] = _getter(name, robot.spec(name).description)
+            methods[f"get_{name}"] = _method(robot.spec(name).description, InterpretedRobot._function, name)
     kind = type(f"thunder_{package.name}", (InterpretedRobot,), methods)
     instance: InterpretedRobot = kind(robot)
     return instance
 
 
-def _setter(name: str, doc: str) -> Callable[[InterpretedRobot, ArrayLike], None]:
-    def method(self: InterpretedRobot, value: ArrayLike) -> None:
-        self._set(name, value)
+def _method(doc: str, call: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+    """A method of a class that calls with some first arguments."""
 
-    method.__doc__ = doc
-    return method
+    def method(self: InterpretedRobot, *given: ArrayLike) -> Any:
+        return call(self, *first, *given)
 
-
-def _group_getter(group: str) -> Callable[[InterpretedRobot], FloatArray]:
-    def method(self: InterpretedRobot) -> FloatArray:
-        return self._values[group].copy()
-
-    return method
-
-
-def _constant_getter(values: Sequence[float]) -> Callable[[InterpretedRobot], FloatArray]:
-    def method(self: InterpretedRobot) -> FloatArray:
-        return np.array(values)
-
-    return method
-
-
-def _getter(name: str, doc: str) -> Callable[[InterpretedRobot], FloatArray]:
-    def method(self: InterpretedRobot) -> FloatArray:
-        return self._function(name)
-
-    method.__doc__ = doc
+    method.__doc__ = doc or None
     return method

@@ -89,11 +89,8 @@ def eigen_include() -> Path:
     for candidate in candidates:
         if (candidate / "Eigen" / "Core").is_file():
             return candidate
-    raise BuildError(
-        "Eigen's headers are nowhere",
-        where=", ".join(map(str, candidates)),
-        valid="pip install cmeel-eigen, or libeigen3-dev",
-    )
+    where = ", ".join(map(str, candidates))
+    raise BuildError("Eigen's headers are nowhere", where=where, valid="pip install cmeel-eigen, or libeigen3-dev")
 
 
 def python_includes() -> list[str]:

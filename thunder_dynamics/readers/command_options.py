@@ -10,59 +10,10 @@ import click
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
 
-XACRO = ("xacro_args", "xacro_folders", "packages")
-"""Options of xacro files: those of a program that reads URDF by itself."""
 
-OPTIONS = {
-    "allow_inconsistent": click.option(
-        "--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them."
-    ),
-    "base": click.option(
-        "--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed)."
-    ),
-    "base_link": click.option("--base-link", help="URDF: link that is the base."),
-    "ee_link": click.option("--ee-link", multiple=True, help="URDF: link that is the end effector, or one of several."),
-    "tree": click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too."),
-    "locked_joints": click.option(
-        "--lock",
-        "locked_joints",
-        multiple=True,
-        metavar="JOINT=VALUE[,…]",
-        help="Hold a joint at a value, or at several.",
-    ),
-    "zero_limits": click.option(
-        "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."
-    ),
-    "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
-    "xacro_args": click.option(
-        "--xacro-arg", "xacro_args", multiple=True, metavar="NAME=VALUE", help="Argument of a xacro file."
-    ),
-    "xacro_folders": click.option(
-        "--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read."
-    ),
-    "packages": click.option(
-        "--package", "packages", multiple=True, metavar="NAME=FOLDER", help="Where $(find NAME) leads."
-    ),
-}
-
-
-def reading_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of robot files, as its argument `reading`: those of `load_model` that are given.
-
-    Args:
-        names: Which, as `load_model` calls them; all by default.
-    """
-    chosen = {name: OPTIONS[name] for name in names or OPTIONS}
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def run(**options: Any) -> Any:
-            given = {name: _MEANINGS.get(name, _itself)(options.pop(name)) for name in chosen}
-            return command(reading={name: value for name, value in given.items() if value}, **options)
-
-        return functools.reduce(lambda function, option: option(function), reversed(chosen.values()), run)
-
-    return decorate
+def _given(make: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """What is made of an option's text, where it is not taken as it is."""
+    return lambda _context, _option, text: make(text)
 
 
 def named_values(
@@ -94,19 +45,77 @@ def parse_number(text: str, where: str, error: type[ThunderError] = RobotFileErr
         raise error(f"'{text}' is no number", where=where, valid="a number") from None
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 def _positions(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
     given = named_values(texts).items()
     return {joint: tuple(parse_number(one, joint) for one in values.split(",")) for joint, values in given}
 
 
-_MEANINGS: dict[str, Callable[[Any], Any]] = {
-    "ee_link": lambda links: links[0] if len(links) == 1 else links,
-    "locked_joints": _positions,
-    "xacro_args": named_values,
-    "packages": named_values,
+XACRO = ("xacro_args", "xacro_folders", "packages")
+"""Options of xacro files: those of a program that reads URDF by itself."""
+
+OPTIONS = {
+    "allow_inconsistent": click.option(
+        "--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them."
+    ),
+    "base": click.option(
+        "--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed)."
+    ),
+    "base_link": click.option("--base-link", help="URDF: link that is the base."),
+    "ee_link": click.option(
+        "--ee-link",
+        multiple=True,
+        callback=_given(lambda links: links[0] if len(links) == 1 else links),
+        help="URDF: link that is the end effector, or one of several.",
+    ),
+    "tree": click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too."),
+    "locked_joints": click.option(
+        "--lock",
+        "locked_joints",
+        multiple=True,
+        metavar="JOINT=VALUE[,…]",
+        callback=_given(_positions),
+        help="Hold a joint at a value, or at several.",
+    ),
+    "zero_limits": click.option(
+        "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."
+    ),
+    "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
+    "xacro_args": click.option(
+        "--xacro-arg",
+        "xacro_args",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_given(named_values),
+        help="Argument of a xacro file.",
+    ),
+    "xacro_folders": click.option(
+        "--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read."
+    ),
+    "packages": click.option(
+        "--package",
+        "packages",
+        multiple=True,
+        metavar="NAME=FOLDER",
+        callback=_given(named_values),
+        help="Where $(find NAME) leads.",
+    ),
 }
-"""What is made of an option's text, where it is not taken as it is."""
+
+
+def reading_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of robot files, as its argument `reading`: those of `load_model` that are given.
+
+    Args:
+        names: Which, as `load_model` calls them; all by default.
+    """
+    chosen = {name: OPTIONS[name] for name in names or OPTIONS}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run(**options: Any) -> Any:
+            given = {name: options.pop(name) for name in chosen}
+            return command(reading={name: value for name, value in given.items() if value}, **options)
+
+        return functools.reduce(lambda function, option: option(function), reversed(chosen.values()), run)
+
+    return decorate

@@ -20,7 +20,7 @@ Order = Annotated[int, Field(ge=0, le=8)]
 """Number of terms of a polynomial in a velocity or a deflection."""
 
 NonNegative = Annotated[Finite, Field(ge=0.0)]
-Three = Annotated[list[Finite], Field(min_length=3, max_length=3)]
+Three = Annotated[tuple[Finite, Finite, Finite], Field(strict=False)]
 ThreeFlags = Annotated[list[Flag], Field(min_length=3, max_length=3)]
 SixFlags = Annotated[list[Flag], Field(min_length=6, max_length=6)]
 TenFlags = Annotated[list[Flag], Field(min_length=10, max_length=10)]
@@ -43,15 +43,15 @@ class KinematicsEntry(Entry):
 class GravityEntry(Entry):
     """Gravity in the world frame [m/s²]."""
 
-    value: Three = Field(default_factory=lambda: list(GRAVITY))
+    value: Three = GRAVITY
     symb: ThreeFlags | None = None
 
 
 class FrameEntry(Entry):
     """Translation [m], then yaw, pitch, roll [rad]."""
 
-    tr: Three = Field(default_factory=lambda: [0.0, 0.0, 0.0])
-    ypr: Three = Field(default_factory=lambda: [0.0, 0.0, 0.0])
+    tr: Three = (0.0, 0.0, 0.0)
+    ypr: Three = (0.0, 0.0, 0.0)
     symb: SixFlags | None = None
 
 

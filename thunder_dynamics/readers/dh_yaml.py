@@ -16,7 +16,7 @@ from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
-from thunder_dynamics.readers.dh_schema import ElasticJointEntry, FrameEntry, RobotEntry
+from thunder_dynamics.readers.dh_schema import LimitsEntry, RobotEntry
 from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
@@ -29,16 +29,6 @@ from thunder_dynamics.readers.source import (
 )
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
-
-LIMIT_KEYS = {
-    "position_lower": "lower",
-    "position_upper": "upper",
-    "velocity": "velocity",
-    "acceleration": "acceleration",
-    "effort": "effort",
-    "effort_rate": "effort_rate",
-}
-"""Keys of `thunder.limits` and the fields of `Limits` they fill."""
 
 
 def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -120,9 +110,9 @@ class _Builder:
         return RobotModel(
             name=name,
             links=links,
-            base=_frame(entry.Base_to_L0),
-            ee=_frame(entry.Ln_to_EE),
-            gravity=_triple(entry.gravity.value),
+            base=Frame(entry.Base_to_L0.tr, entry.Base_to_L0.ypr),
+            ee=Frame(entry.Ln_to_EE.tr, entry.Ln_to_EE.ypr),
+            gravity=entry.gravity.value,
             symbolic=self.symbolic,
             source=self.document.source,
         )
@@ -145,24 +135,19 @@ class _Builder:
             self._fail(("dynamics",), f"{len(entry.dynamics)} links for {n} joints{hint}", f"{n} links, one per joint")
         for key in ("coulomb", "joint_names", "link_names"):
             self._expect(("thunder", key), getattr(entry.thunder, key), n, "one per joint")
-        for key in LIMIT_KEYS:
+        for key in LimitsEntry.model_fields:
             self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
 
     def _names(self) -> list[tuple[str, str]]:
-        extra = self.entry.thunder
-        links, joints = extra.link_names, extra.joint_names
-        link_paths: list[KeyPath] = [("thunder", "link_names", i) for i in range(self.n)]
-        if links is None:
-            links = list(self.entry.dynamics)
-            link_paths = [("dynamics", key) for key in links]
-        if joints is None:
-            joints = [f"joint{i + 1}" for i in range(self.n)]
-        joint_paths: list[KeyPath] = [("thunder", "joint_names", i) for i in range(self.n)]
-        for kind, names, paths in (("link", links, link_paths), ("joint", joints, joint_paths)):
+        keys = list(self.entry.dynamics)
+        links = self.entry.thunder.link_names or keys
+        joints = self.entry.thunder.joint_names or [f"joint{i + 1}" for i in range(self.n)]
+        for kind, names in (("link", links), ("joint", joints)):
             for i, name in enumerate(names):
-                check_entity_name(name, kind, self.document.where(paths[i]))
+                path: KeyPath = ("dynamics", name) if names is keys else ("thunder", f"{kind}_names", i)
+                check_entity_name(name, kind, self.document.where(path))
                 if name in names[:i]:
-                    self._fail(paths[i], f"two {kind}s are called '{name}'", "unique names")
+                    self._fail(path, f"two {kind}s are called '{name}'", "unique names")
         return list(zip(links, joints, strict=True))
 
     def _link(self, i: int, link_name: str, joint_name: str, elastic: Elasticity | None) -> Link:
@@ -191,10 +176,9 @@ class _Builder:
 
     def _limits(self, i: int) -> Limits:
         given = {}
-        for key, field in LIMIT_KEYS.items():
-            values = getattr(self.entry.thunder.limits, key)
+        for key, values in self.entry.thunder.limits:
             if values is not None and values[i] is not None:
-                given[field] = values[i]
+                given[key.removeprefix("position_")] = values[i]
                 if not key.startswith("position") and not values[i] > 0.0:
                     self._fail(("thunder", "limits", key, i), f"the limit is {values[i]:g}", "greater than zero")
         try:
@@ -257,38 +241,16 @@ class _Builder:
             return result
         reason = "one per joint of type R_SEA or P_SEA"
         self._expect(("elastic", "joints"), list(elastic.joints), len(indices), reason)
+        flags: dict[str, list[int]] = {group: [] for group in ("K", "D", "Dm", "Mm")}
         for index, (key, joint) in zip(indices, elastic.joints.items(), strict=True):
-            result[index] = self._elasticity(key, joint)
-        self._mark_elastic()
+            path, terms = ("elastic", "joints", key), {}
+            for group in ("K", "D", "Dm"):
+                values, order = getattr(joint, group), getattr(elastic, f"{group}_order")
+                terms[group] = self._terms((*path, group), values, order, f"{group}_order")
+                symb = getattr(joint, f"{group}_symb")
+                flags[group] += self._flags((*path, f"{group}_symb"), symb, len(values), order)
+            flags["Mm"].append(joint.Mm_symb)
+            result[index] = Elasticity(**terms, Mm=joint.Mm)
+        for group, marked in flags.items():
+            self._mark(f"par_{group}", marked)
         return result
-
-    def _orders(self) -> dict[str, int]:
-        elastic = self.entry.elastic
-        return {} if elastic is None else {k: getattr(elastic, f"{k}_order") for k in ("K", "D", "Dm")}
-
-    def _elasticity(self, key: str, joint: ElasticJointEntry) -> Elasticity:
-        terms = {
-            group: self._terms(("elastic", "joints", key, group), getattr(joint, group), order, f"{group}_order")
-            for group, order in self._orders().items()
-        }
-        return Elasticity(**terms, Mm=joint.Mm)
-
-    def _mark_elastic(self) -> None:
-        assert self.entry.elastic is not None
-        joints = self.entry.elastic.joints
-        for group, order in self._orders().items():
-            flags: list[int] = []
-            for key, joint in joints.items():
-                path: KeyPath = ("elastic", "joints", key, f"{group}_symb")
-                flags += self._flags(path, getattr(joint, f"{group}_symb"), len(getattr(joint, group)), order)
-            self._mark(f"par_{group}", flags)
-        self._mark("par_Mm", [joint.Mm_symb for joint in joints.values()])
-
-
-def _triple(values: Sequence[float]) -> tuple[float, float, float]:
-    x, y, z = values
-    return (float(x), float(y), float(z))
-
-
-def _frame(entry: FrameEntry) -> Frame:
-    return Frame(_triple(entry.tr), _triple(entry.ypr))

@@ -1,13 +1,13 @@
 """URDF text → checked records of links and joints, each with its line. No kinematics here: see `urdf`.
 
-The XML parser resolves no entities and opens no files or connections; any DOCTYPE is refused before it is read.
+The XML parser resolves no entities and opens no files or connections; a text with a DOCTYPE, which could define
+entities and name files, is refused before it is parsed.
 Our own records, because the URDF parsers on PyPI keep no lines and pass over what they do not know.
 """
 
 from __future__ import annotations
 
 import math
-import xml.parsers.expat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -30,9 +30,6 @@ MOVABLE = {
     "floating": JointKind.FREE,
 }
 """Joint types that move, and what they are in a model."""
-
-JOINT_TYPES = (*MOVABLE, "fixed")
-"""Joint types that a model can hold."""
 
 EXTENDED_LIMITS = ("effort_rate", "acceleration")
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
@@ -122,24 +119,8 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
     return UrdfRobot(root.text("name"), links, joints)
 
 
-def _refuse_doctype(data: bytes, where: str) -> None:
-    """Raise `RobotFileError` if an XML text is malformed or has a DOCTYPE: that could define entities, name files."""
-    parser = xml.parsers.expat.ParserCreate(encoding="utf-8")
-
-    def refuse(*_: object) -> None:
-        place = f"{where}:{parser.CurrentLineNumber}"
-        raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
-
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except xml.parsers.expat.ExpatError as error:
-        what = f"no well-formed XML ({xml.parsers.expat.ErrorString(error.code)})"
-        raise RobotFileError(what, where=f"{where}:{error.lineno}", valid="XML without DTD and entities") from error
-
-
 def parse_xml(text: str, where: str) -> etree._Element:
-    """Parse an XML text without DOCTYPE.
+    """Parse an XML text without DOCTYPE, which a comment has not either.
 
     Raises:
         RobotFileError: with file and line, for anything else.
@@ -147,13 +128,17 @@ def parse_xml(text: str, where: str) -> etree._Element:
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
     if len(data) > FILE_BYTES:
         raise RobotFileError("the text is too large", where=where, valid=f"at most {FILE_BYTES >> 10} KiB")
-    _refuse_doctype(data, where)
+    before, doctype, _ = text.partition("<!DOCTYPE")
+    if doctype:
+        place = f"{where}:{before.count(chr(10)) + 1}"
+        raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
     parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         line = error.position[0] if error.position else 1
-        raise RobotFileError(f"no well-formed XML ({error.msg})", where=f"{where}:{line}", valid="XML") from error
+        what = f"no well-formed XML ({error.msg})"
+        raise RobotFileError(what, where=f"{where}:{line}", valid="XML without DTD and entities") from error
 
 
 class _Element:
@@ -278,8 +263,8 @@ def _read_link(element: _Element) -> UrdfLink:
 
 def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
-    if kind not in JOINT_TYPES:
-        element.fail(f"joint type '{kind}'", ", ".join(JOINT_TYPES))
+    if kind not in MOVABLE and kind != "fixed":
+        element.fail(f"joint type '{kind}'", ", ".join((*MOVABLE, "fixed")))
     dynamics = element.one("dynamics")
     return UrdfJoint(
         name=name,
@@ -373,10 +358,9 @@ def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:
         if child.tag == "limit":
             _read_limit(child, joints)
         else:
-            inertia = child.number("inertia")
-            if inertia < 0.0:
-                child.fail(f"the rotor's inertia is {inertia:g}", "0 or more")
-            _set_rotor(child, joints, child.text("joint"), inertia, child.number("gear_ratio", 1.0))
+            child.text("inertia")  # is there
+            ratio = child.number("gear_ratio", 1.0)
+            _set_rotor(child, joints, child.text("joint"), _non_negative(child, "inertia"), ratio)
 
 
 _EXTENSIONS = {"limit": EXTENDED_LIMITS, "rotor": ("inertia", "gear_ratio")}

@@ -165,6 +165,7 @@ def test_the_name_option_replaces_the_stem(tmp_path: Path) -> None:
     assert load_model(write(tmp_path, GOOD, "my robot.yml"), name="robot").name == "robot"
 
 
+ROTOR = "Dl: [0.6]}\n    rotor: {"
 BAD = {
     "unknown key": ("Dl_order: 1", "Dl_ordr: 1", "Dl_ordr", "unknown key 'Dl_ordr'", "Dl_order"),
     "unknown nested key": ("mass: 2.0", "maas: 2.0", "dynamics.link1.inertial", "unknown key 'maas'", "mean mass?"),
@@ -172,17 +173,11 @@ BAD = {
     "duplicate key": ("Dl_order: 1", "Dl_order: 1\nnum_joints: 3", "num_joints", "duplicate key", "once"),
     "missing key": ("type_joints: ['R', 'P']", "# nothing", "type_joints", "missing key 'type_joints'", "a value"),
     "short DH": ("0.6, 0.7, 0.8", "0.6, 0.7", "kinematics.DH", "7 entries", "8 entries"),
-    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value", "[0, -9.81]", "at least 3 items"),
-    "rotor below zero": (
-        "Dl: [0.6]}",
-        "Dl: [0.6]}\n    rotor: {inertia: -1}",
-        "dynamics.link2.rotor.inertia",
-        "-1",
-        "0",
-    ),
+    "short gravity": ("[0, 0, -9.81]", "[0, -9.81]", "gravity.value[2]", "only 2 values", "more values"),
+    "rotor below 0": ("Dl: [0.6]}", f"{ROTOR}inertia: -1}}", "dynamics.link2.rotor.inertia", "-1", "0"),
     "rotor of what": (
         "Dl: [0.6]}",
-        "Dl: [0.6]}\n    rotor: {gear_ratio: 3}",
+        f"{ROTOR}gear_ratio: 3}}",
         "dynamics.link2.rotor",
         "missing key 'inertia'",
         "a value",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
-from evaluation import assert_close, evaluate
+from evaluation import evaluate
 from robots import random_state
 from urdf_agreement import assert_agrees_with_pinocchio, reference_of
 from urdf_text import UrdfText
 
 from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, JointKind
 from thunder_dynamics.model import EndEffector, Frame, RobotModel
 
@@ -57,19 +55,6 @@ def test_a_base_that_nothing_hangs_on_can_float() -> None:
     assert "no joint moves from 'body' to 'body'" in message_of(body)
 
 
-def test_a_locked_joint_is_merged_in_any_branch() -> None:
-    """Against Pinocchio's own reduction; what mimics the locked joint is held with it."""
-    locked = {"left_knee": 0.4, "right_hip": -0.3}
-    model, whole = read(locked_joints=locked, base="floating"), reference_of(URDF, "floating")
-    assert model.joint_names == ("root_joint", "left_hip", "neck", "string")
-    q = pin.neutral(whole)
-    for name, value in {**locked, "right_knee": -0.5 * 0.4 + 0.1}.items():
-        joint = whole.joints[whole.getJointId(name)]
-        q[joint.idx_q : joint.idx_q + joint.nq] = value if joint.nq == 1 else (np.cos(value), np.sin(value))
-    held = [whole.getJointId(name) for name in (*locked, "right_knee")]
-    assert_agrees_with_pinocchio(model, pin.buildReducedModel(whole, held, q), RELATIVE)
-
-
 def test_what_mimics_a_locked_joint_is_held_wherever_that_is() -> None:
     """The leader is off the model, and the follower is the only joint of a chain that is locked with it."""
     whole = {"left_knee": 0.4}
@@ -78,31 +63,6 @@ def test_what_mimics_a_locked_joint_is_held_wherever_that_is() -> None:
     assert alone.joint_names == ("root_joint",)
     thigh = leg.links[leg.index_of("right_thigh")].inertia
     np.testing.assert_allclose(alone.links[0].inertia.pi, thigh.pi, rtol=0, atol=1e-15)
-
-
-def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
-    """A quaternion of any length; inertias are merged into the branch that moves, or the base."""
-    at, planar, free = {"right_hip": -0.3}, (0.1, -0.2, 0.7), (0.3, 0.1, -0.4, 0.2, -0.4, 0.6, 1.8)
-    for base, locked in (
-        ("floating", {**at, "neck": planar, "string": free}),
-        ("floating", {"neck": planar}),
-        ("fixed", {"string": free}),
-        ("fixed", {**at, "neck": list(planar)}),
-    ):
-        model, whole = read(locked_joints=locked, base=base), reference_of(URDF, base)
-        quaternion = np.array(free[3:]) / np.linalg.norm(free[3:])
-        theirs = {
-            "right_hip": (np.cos(-0.3), np.sin(-0.3)),
-            "neck": (*planar[:2], np.cos(planar[2]), np.sin(planar[2])),
-            "string": (*free[:3], *quaternion),
-        }
-        q = pin.neutral(whole)
-        for name in locked:
-            joint = whole.joints[whole.getJointId(name)]
-            q[joint.idx_q : joint.idx_q + joint.nq] = theirs[name]
-        held = [whole.getJointId(name) for name in locked]
-        assert not {*locked} & {*model.joint_names}
-        assert_agrees_with_pinocchio(model, pin.buildReducedModel(whole, held, q), RELATIVE)
 
 
 @pytest.mark.parametrize(
@@ -209,11 +169,3 @@ def test_names_of_end_effectors_are_parts_of_names_of_functions(name: str) -> No
         RobotModel("robot", read().links, end_effectors=(EndEffector(name, 0),))
     with pytest.raises(ModelError, match=r"end effector 'tip': .* in link 6; valid: finite numbers, 0…5"):
         RobotModel("robot", read().links, end_effectors=(EndEffector("tip", 6),))
-
-
-def test_the_mass_of_a_tree_is_that_of_its_links() -> None:
-    model = read(base="floating")
-    M = evaluate(RobotExpressions(model), "M", random_state(model, 3))
-    total = sum((link.inertia for link in model.links), Inertia()).mass
-    assert_close(M[:3, :3], total * np.eye(3), RELATIVE)
-    assert total == pytest.approx(14.1)
