@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -55,23 +54,6 @@ def test_every_law_is_listed() -> None:
     laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)
     assert sorted(rows) == sorted(law_builders())
-
-
-@pytest.mark.slow
-def test_the_table_of_functions_is_that_of_the_robots() -> None:
-    _check_generated("generate_functions")
-
-
-def test_the_table_of_references_is_that_of_their_classes() -> None:
-    _check_generated("generate_references")
-
-
-def _check_generated(name: str) -> None:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), f"run: python docs/{name}.py"
 
 
 def test_the_readme_describes_every_make_target() -> None:
