@@ -40,6 +40,7 @@ class Wrong:
         return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_they_hold(name: str, build_cache: object) -> None:
     found = check_identities(library_of(name), load_robot(name).gravity)

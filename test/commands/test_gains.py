@@ -49,6 +49,7 @@ def test_stable_gains_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"Stable; the least margin of K_d is [\d.]+\.", text)
 
 
+@pytest.mark.slow
 def test_poses_and_delay_are_those_of_the_host_unless_others_are_given(capsys: pytest.CaptureFixture[str]) -> None:
     documents = []
     for more in ((), ("--delay", "0.002"), ("--seed", "1")):

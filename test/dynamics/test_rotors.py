@@ -63,6 +63,7 @@ def check_against_pinocchio(model: RobotModel, seed: int) -> None:
     assert_close(evaluate(robot, "Y", state), ours, RELATIVE)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 7), st.booleans())
 def test_any_robot_with_rotors_agrees_with_pinocchio(seed: int, n: int, tree: bool) -> None:

@@ -93,6 +93,7 @@ def test_the_argument_is_left_alone_and_its_size_checked() -> None:
         about_com(pi[:9])
 
 
+@pytest.mark.slow
 def test_links_are_those_that_the_law_was_made_for(panda: Library) -> None:
     assert estimated_links(panda, "cartesian_backstepping") == (panda.link_names[-1],)
     model = load_robot("planar3r")

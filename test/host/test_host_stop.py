@@ -346,6 +346,7 @@ def _braked(library: Library, plant: ModelPlant, factor: float) -> tuple[FloatAr
     return speed, controller.has_stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_rotors", [False, True], ids=["light", "rotors"])
 @pytest.mark.parametrize("delay", [0, 3])
 @pytest.mark.parametrize("factor", [1.0, 5.0])
@@ -360,6 +361,7 @@ def test_the_brake_stops_light_wrists(ur5: Library, factor: float, delay: int, h
     assert speed[-500:].max() < 0.05 and has_stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.7, 1.0, 1.3])
 @pytest.mark.parametrize("delay", [0, 3])
 def test_the_brake_stops_wrists_whose_rotors_are_known_to_30_percent(

@@ -105,6 +105,7 @@ EAGER = ("gamma", "prediction_weight", "prediction_bandwidth", "forgetting")
 PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", CONSISTENT)
 def test_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel, scheme: str) -> None:
     """Far from the reference, with efforts that do not fit, a hundred bodies and γ down to its bound."""
@@ -135,6 +136,7 @@ def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
     assert (found[::2] != moved[::2]).all() and (found[1::2] == moved[1::2]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None:
     links = ["panda_link6", "panda_link7"]
@@ -142,6 +144,7 @@ def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None
     assert (gamma.size, gamma.unit) == (2, "N·m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_true_parameters_stay(panda: RobotModel, scheme: str) -> None:
     """Exactly where nothing differs from the reference; and while moving but for what a period does."""
@@ -195,6 +198,7 @@ def wrongness(scheme: str, model: RobotModel, state: dict[str, FloatArray], true
     return float(gamma * (np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0)) + others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", ["none", "adapted"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, friction: str) -> None:
@@ -219,6 +223,7 @@ def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, f
     assert V[-1] < 0.95 * V[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "mass", "com"),
     [
@@ -235,6 +240,7 @@ def test_a_payload_is_found(panda: RobotModel, scheme: str, mass: float, com: fl
     assert np.abs(found.com - true.links[-1].inertia.com).max() < com
 
 
+@pytest.mark.slow
 def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_border(panda: RobotModel) -> None:
     """Of estimates that are on the border in fifty steps at least, and go on."""
     true, found, borders = with_payload(panda, PAYLOAD), [], 0
@@ -254,6 +260,7 @@ def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_borde
     assert np.diff(V).max() < RISING * V[0] and V[-1] < 0.3 * V[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "mass", "com", "share"),
     [
@@ -274,6 +281,7 @@ def test_prediction_recovers_a_payload_and_friction(
     np.testing.assert_allclose(state["friction_hat"], np.repeat([0.5, 0.3], 7), rtol=share)
 
 
+@pytest.mark.slow
 def test_friction_alone_adapts_with_known_links(panda: RobotModel) -> None:
     errors = []
     for friction in ("none", "adapted"):
@@ -296,6 +304,7 @@ def test_a_consistent_scheme_needs_a_nominal_body(panda: RobotModel) -> None:
         build_law(replace(panda, links=(*panda.links[:-1], last)), "consistent_composite")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", COMPOSITE)
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 4e-3])
 def test_composite_adaptation_is_stable_with_any_gains(panda: RobotModel, scheme: str, dt: float) -> None:
@@ -324,6 +333,7 @@ def test_composite_adaptation_is_stable_with_any_gains(panda: RobotModel, scheme
         assert max(errors) < 1.05 * max(nominal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_dead_zone_and_the_pull_to_the_nominal_values(panda: RobotModel, scheme: str) -> None:
     """What s leaves of the dead zone adapts as s; without any, estimates return as 1/(1 + Δσ), for any σ."""
@@ -351,6 +361,7 @@ def test_composite_adaptation_of_many_links_is_refused(panda: RobotModel) -> Non
         build_law(panda, "composite", adapted_links="all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_cartesian_law_takes_every_scheme_and_its_fixed_form_has_no_estimates(
     panda: RobotModel, scheme: str

@@ -224,6 +224,7 @@ def test_the_lyapunov_function_changes_at_the_rate_that_is_claimed(robot: str, s
     assert sum(parts) == pytest.approx(expected, abs=1e-5 * np.abs(parts).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["planar3r", "random"])
 def test_the_lyapunov_function_falls_from_step_to_step(robot: str) -> None:
     """With scans in every step of 0.1 ms, effort held in between; the masses come nearer to the true ones."""

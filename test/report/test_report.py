@@ -85,6 +85,7 @@ def test_page_needs_nothing_but_itself_and_holds_its_library_once(report: Path) 
     assert report.stat().st_size < 6e6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
 def test_page_draws_every_plot_in_a_browser_without_errors(report: Path, tmp_path: Path) -> None:
     """Plotly marks what it has drawn, and the page links the axes of time at its end."""

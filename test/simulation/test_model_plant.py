@@ -62,6 +62,7 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
     return states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -100,6 +101,7 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
         np.testing.assert_allclose(mine, other, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["model", "mujoco"])
 def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: str, tmp_path: Path) -> None:
     """I q̈ = τ, T dτ/dt = u − τ from rest: q̇ = (u/I)(t − T(1 − e^{−t/T})) at the end of every step, exactly."""
@@ -188,6 +190,7 @@ def _points(q: ca.SX) -> list[ca.SX]:
     return found
 
 
+@pytest.mark.slow
 def test_the_point_masses_move_as_their_positions_say() -> None:
     """M = Σ m JᵀJ, G = ∂(Σ m g z)/∂q and C q̇ = Ṁ q̇ − ½ ∂(q̇ᵀM q̇)/∂q, by automatic differentiation."""
     q, qd = ca.SX.sym("q", 5), ca.SX.sym("qd", 5)
@@ -217,6 +220,7 @@ def _points_plant(period: float, **options: Any) -> ModelPlant:
     return plant
 
 
+@pytest.mark.slow
 def test_the_integration_is_of_order_four() -> None:
     """Halving the step divides the error by sixteen."""
 
@@ -231,6 +235,7 @@ def test_the_integration_is_of_order_four() -> None:
     assert 12.0 < coarse / fine < 20.0
 
 
+@pytest.mark.slow
 def test_point_masses_without_friction_keep_their_energy() -> None:
     plant = _points_plant(1e-4, friction=Friction())
     library, dyn = plant._library, np.array(plant.robot.parameters("par_DYN"))
@@ -272,6 +277,7 @@ def test_other_joints_links_and_elastic_joints_are_refused(arm: RobotModel) -> N
         ModelPlant(elastic, elastic.joint_names, PERIOD)
 
 
+@pytest.mark.slow
 def test_a_joint_that_moves_no_mass_is_named() -> None:
     """The last point on the axis of its joint, where it has no lever."""
     model = load_model(POINTS)

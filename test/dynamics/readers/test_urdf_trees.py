@@ -80,6 +80,7 @@ def test_what_mimics_a_locked_joint_is_held_wherever_that_is() -> None:
     np.testing.assert_allclose(alone.links[0].inertia.pi, thigh.pi, rtol=0, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_planar_and_floating_joints_are_locked_at_their_values() -> None:
     """A quaternion of any length; inertias are merged into the branch that moves, or the base."""
     at, planar, free = {"right_hip": -0.3}, (0.1, -0.2, 0.7), (0.3, 0.1, -0.4, 0.2, -0.4, 0.6, 1.8)
