@@ -19,7 +19,6 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import builds  # noqa: E402
-import host_soak  # noqa: E402
 import humanoid  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
@@ -131,7 +130,3 @@ def test_robot_text_holds_everything_the_program_reads(model: RobotModel) -> Non
     # n, gravity, per link 2 + 3 + 9 + 3 + 1 + 3 + 9, end effector 1 + 9 + 3, two limits per value, one per velocity
     assert len(words) == 1 + 3 + 30 * model.n + 13 + 2 * model.nq + model.nv
     assert np.isfinite([float(word) for word in words]).all()
-
-
-def test_the_soak_compiles_with_every_source_of_the_host(tmp_path: Path) -> None:
-    assert host_soak.compile_program(tmp_path / "host_soak", ("-std=c++17", "-O0")).is_file()

@@ -72,6 +72,7 @@ def test_the_topic_of_an_estimate_is_a_name_that_ros_allows(link: str, topic: st
     assert estimate_topics([link]) == (f"estimates/{topic}",)
 
 
+@pytest.mark.slow
 @given(st.from_regex(ENTITY_NAME, fullmatch=True))
 def test_every_link_has_a_topic(link: str) -> None:
     (topic,) = estimate_topics([link])

@@ -120,6 +120,7 @@ def test_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel,
             assert np.linalg.eigvalsh(pseudo_inertia(state["pi_hat"]))[0] > 0.0
 
 
+@pytest.mark.slow
 def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
     """One step that moves every component by the same regressor: free, and with bounds that half of them meet."""
     rng = np.random.default_rng(3)

@@ -123,6 +123,7 @@ def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: st
         np.testing.assert_allclose(plant.q, expected, rtol=0.0, atol=effort / inertia * PERIOD**2 / 12)
 
 
+@pytest.mark.slow
 def test_an_arm_that_is_held_rests_whatever_the_lag(arm: RobotModel) -> None:
     plant = ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(torque_lag=0.01), gravity_compensated=True)
     for put in (lambda: plant.reset([0.2, -0.3, 0.1]), plant.brake):
