@@ -47,7 +47,6 @@ def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.Mo
     exec(compile(code, "joints.md", "exec"), names)
     column = names["robot"].function("J_2")([0.3, 0.5, 0.7]).full()[:, 1]
     assert column[:3] == pytest.approx(0.05 * column[3:]) and column @ column == pytest.approx(1 + 0.05**2)
-    assert len(code.strip().splitlines()) <= 15
 
 
 def test_every_law_is_listed() -> None:
