@@ -49,11 +49,6 @@ def test_another_description_that_differs_is_seen(tmp_path: Path, build_cache: P
     assert result.exit_code == 1 and re.search(r"effort limit +0.016 +1e-06 +NO", result.output)
 
 
-def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="no such file|cannot be read"):
-        raise checked(tmp_path / "nothing.yaml").exception or AssertionError
-
-
 def test_a_robot_of_other_joints_is_refused(tmp_path: Path) -> None:
     links = "".join(
         f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
