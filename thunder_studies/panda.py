@@ -60,9 +60,9 @@ def there_and_back(q: FloatArray, there: FloatArray, linear: Sequence[float], ti
         dwell: Rest at every place [s].
     """
     ends = [stated(pose) for pose in (*poses(library(), q[None]), there)]
-    line = PoseToPose.model_validate({"poses": ends, "linear": linear})
     reference = {"type": "poses", "poses": [*(times * ends), ends[0]], "linear": linear, "dwell": dwell}
-    return {**resting(q), "reference": reference, "duration": 2 * times * (line.duration + dwell) + 1.0}
+    duration = PoseToPose.model_validate(reference).duration + dwell + 1.0
+    return {**resting(q), "reference": reference, "duration": duration}
 
 
 def draw_right_link(settings: Settings, _row: str) -> Iterator[Keys]:

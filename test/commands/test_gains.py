@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import Ended, thunder
 from evaluation import robot_file
 
 from thunder_controllers.analysis.gain_file import read_gains
+from thunder_controllers.commands.terminal import print_json
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +50,11 @@ def test_what_is_suggested_has_the_margin(tmp_path: Path) -> None:
     assert result["gains"] == {"K_d": found["K_d"]}
     assert len(result["poses"]) == 3
     assert min(pose["margin"] for pose in result["poses"]) == result["margin"]
+
+
+def test_what_is_infinite_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"margin": np.inf, "gains": {"K_d": np.array([1.0, np.nan])}})
+    assert json.loads(capsys.readouterr().out) == {"margin": None, "gains": {"K_d": [1.0, None]}}
 
 
 def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path) -> None:
