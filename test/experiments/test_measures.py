@@ -24,6 +24,7 @@ def test_the_rise_is_over_when_nine_tenths_of_the_way_are_gone() -> None:
     norm[t > 6.0] += 0.4  # one that comes back has not risen for good
     assert rise_time(t, norm, 1.0) == pytest.approx(-np.log(0.5), abs=2.0)
     assert rise_time(t, t, 1.0) is None
+    assert rise_time(np.arange(5.0), np.array([1.0, 0.5, 0.05, 0.0, 0.0]), 1.0) == 2.0
 
 
 def test_errors_of_estimates_are_those_at_the_end() -> None:
