@@ -37,6 +37,7 @@ def test_poses_and_delay_are_those_of_the_host_unless_others_are_given() -> None
     assert documents[0] == documents[1] != documents[2]
 
 
+@pytest.mark.slow
 def test_what_is_suggested_has_the_margin(tmp_path: Path) -> None:
     hard, suggested, late = tmp_path / "hard.yaml", tmp_path / "suggested.yaml", ("--delay", "0.003")
     hard.write_text("/**/adaptive_controller: {ros__parameters: {gains: {K_d: 30.0, Lambda: 4.0}}}", encoding="utf-8")

@@ -49,6 +49,7 @@ def values(model: RobotModel) -> dict[str, np.ndarray]:
     return {name: evaluate(robot, name, state_of(model, 1)) for name in functions_of(robot)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", PARAMETER_GROUPS)
 @pytest.mark.parametrize("share", [pytest.param("all", marks=pytest.mark.slow), "half"])
 def test_symbolic_entries_take_the_values_they_are_given(

@@ -307,6 +307,7 @@ FASTEST = 7.0
 MOTIONS = [*(FASTEST * np.eye(7)), *np.random.default_rng(1).uniform(-FASTEST, FASTEST, (5, 7))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("qd", MOTIONS, ids=str)
 def test_the_brake_stops_a_fast_panda_and_hardly_adds_energy(panda: Library, qd: FloatArray) -> None:
     arm = Arm(panda, PANDA_START, qd)

@@ -76,6 +76,7 @@ def test_what_can_be_done_is_done_and_nothing_else_is_claimed(problem: Problem) 
         _assert_does(problem, u)
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=100, deadline=None)
 def test_the_answer_has_the_least_norm(problem: Problem) -> None:
@@ -117,6 +118,7 @@ def test_one_redundant_degree_is_an_interval(problem: Problem) -> None:
         np.testing.assert_allclose(u, plain + np.clip(0.0, lower, upper) * direction, atol=TOL * U.max())
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=100, deadline=None)
 def test_the_scale_is_the_largest_that_the_bounds_allow(problem: Problem) -> None:
@@ -136,6 +138,7 @@ def test_the_scale_is_that_of_the_nearest_facet(problem: Problem) -> None:
     assert scale_to_bounds(J, r, U).factor == pytest.approx(min(1.0, *factors), rel=TOL)
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=100, deadline=None)
 def test_greedy_saturation_does_the_task_where_it_finds_an_answer(problem: Problem) -> None:

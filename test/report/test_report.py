@@ -127,6 +127,7 @@ def test_verdict_names_a_run_that_failed_and_leaves_it_out() -> None:
     assert verdict(runs)[0] == "" and len(verdict(runs)[1]) == 2
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_red(tmp_path: Path) -> None:
     _fill(tmp_path)
     metrics = json.loads((tmp_path / "metrics.json").read_text())
