@@ -21,7 +21,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import host_soak
+from program import host_program
 
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.errors import LawError
@@ -164,8 +164,7 @@ def main() -> int:
     ):  # fmt: skip
         if float(amount) == 0.0:
             continue
-        source = ROOT / f"test/cpp/host_{name}.cpp"
-        program = host_soak.compile_program(folder / f"host_{name}", source=source)
+        program = host_program(ROOT / f"test/cpp/host_{name}.cpp", folder)
         found, is_content = run(program, amount, arguments.seed, given)
         (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
         updates = sum(subject["updates"] for subject in found["subjects"])

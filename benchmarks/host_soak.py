@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import subprocess
 import sys
@@ -17,17 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import machine
+from program import HOST_FLAGS, host_program
 
 from thunder_dynamics.build import build
-from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.readers import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
-HOST = ROOT / "thunder_controllers/host"
 PROGRAM = ROOT / "test/cpp/host_soak.cpp"
 LAW = "cartesian_backstepping"
-FLAGS = ("-std=c++17", "-O2", "-Wall", "-Wextra")
-"""As setup.py compiles the host."""
 
 
 def build_libraries() -> list[Path]:
@@ -35,30 +31,6 @@ def build_libraries() -> list[Path]:
     model = load_model(ROOT / "config/robots/panda.yaml")
     options: Sequence[dict[str, Any]] = ({}, {"adapted_links": "all"})
     return [build(model, [(LAW, given)], python=False) / f"lib{model.name}.so" for given in options]
-
-
-def compile_program(program: Path, flags: Sequence[str] = FLAGS, source: Path = PROGRAM) -> Path:
-    """Compile host and source into one program; the host's objects stay beside it, for the next one."""
-    include = [f"-I{HOST / 'include'}", f"-I{ROOT / 'thunder_dynamics/include'}"]
-    include += ["-isystem", str(toolchain.eigen_include())]
-    command = [*toolchain.compiler("c++"), *flags, *include]
-    folder = program.parent / f"objects_{_digest(command)}"
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = sorted((HOST / "src").rglob("*.cpp"))
-    objects = {folder / ("_".join(path.relative_to(HOST).parts) + ".o"): path for path in sources}
-    missing = [(target, path) for target, path in objects.items() if not target.is_file()]
-    toolchain.run_all([[*command, "-c", str(path), "-o", str(target)] for target, path in missing], folder)
-    link = [*map(str, objects), "-ldl", "-lcrypto", "-pthread", "-o", str(program)]
-    toolchain.run([*command, str(source), *link])
-    return program
-
-
-def _digest(command: Sequence[str]) -> str:
-    """Hash of a command, its compiler and every file of the host."""
-    digest = hashlib.sha256(repr((command, toolchain.compiler_identity())).encode())
-    for path in sorted([*HOST.rglob("*.?pp"), *(ROOT / "thunder_dynamics/include").rglob("*.h")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def table(soak: Mapping[str, Any]) -> str:
@@ -90,12 +62,12 @@ def main() -> int:
     folder: Path = arguments.out
     folder.mkdir(parents=True, exist_ok=True)
     libraries = build_libraries()
-    program = compile_program(folder.resolve() / "host_soak")
+    program = host_program(PROGRAM, folder.resolve())
     command = [str(program), str(arguments.seconds), *map(str, libraries)]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if not result.stdout:
         return result.returncode
-    soak = {**json.loads(result.stdout), "machine": machine.describe(FLAGS, -1)}
+    soak = {**json.loads(result.stdout), "machine": machine.describe(HOST_FLAGS, -1)}
     del soak["machine"]["pinned_to_core"]
     (folder / "soak.json").write_text(json.dumps(soak, indent=2) + "\n", encoding="utf-8")
     print(table(soak))

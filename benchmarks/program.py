@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +22,10 @@ from thunder_dynamics.model import RobotModel
 
 HERE = Path(__file__).resolve().parent
 HOST = HERE.parent / "thunder_controllers" / "host"
+ABI = HERE.parent / "thunder_dynamics" / "include"
+HOST_FLAGS = ("-O2",)
+"""As setup.py compiles the host."""
+
 LAW = "cartesian_backstepping"
 LAST, ALL = "last link adapted", "all links adapted"
 
@@ -74,7 +79,13 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     }
     robot = folder / "robot.txt"
     robot.write_text(robot_text(model), encoding="utf-8")
-    binary = _compile(model.name, built[ALL], folder, toolchain.compile_flags(portable))
+    generated = built[ALL]
+    sources = [
+        generated / file for file in (f"{model.name}_gen.c", f"{model.name}_library.c", f"thunder_{model.name}.cpp")
+    ]
+    sources += [HERE / f"{stem}.cpp" for stem in ("robot", "compiled", "timing", "dynamics")]
+    sources += sorted((HOST / "src").rglob("*.cpp"))
+    binary = _with_peer(sources, generated, folder, toolchain.compile_flags(portable))
     return Program(binary, robot, {label: path / f"lib{model.name}.so" for label, path in built.items()})
 
 
@@ -93,9 +104,8 @@ def make_terms_program(model: RobotModel, functions: Sequence[str], folder: Path
     for file, text in {**sources, "robot.txt": robot_text(model)}.items():
         (generated / file).write_text(text, encoding="utf-8")
     parts = [generated / f"{model.name}_gen.c", *(HERE / f"{stem}.cpp" for stem in ("robot", "timing", "terms"))]
-    return Program(
-        _link(parts, generated, folder, toolchain.compile_flags(portable=False)), generated / "robot.txt", {}
-    )
+    binary = _with_peer(parts, generated, folder, toolchain.compile_flags(portable=False))
+    return Program(binary, generated / "robot.txt", {})
 
 
 def pinocchio_include() -> Path:
@@ -113,52 +123,60 @@ def pinocchio_include() -> Path:
     return include
 
 
-def _compile(name: str, generated: Path, folder: Path, flags: Sequence[str]) -> Path:
-    """Compile the generated sources, the host's and those of the comparison; returns the program."""
-    sources = [generated / file for file in (f"{name}_gen.c", f"{name}_library.c", f"thunder_{name}.cpp")]
-    sources += [HERE / f"{stem}.cpp" for stem in ("robot", "compiled", "timing", "dynamics")]
-    return _link([*sources, *sorted((HOST / "src").rglob("*.cpp"))], generated, folder, flags)
+def host_program(source: Path, folder: Path, flags: Sequence[str] = HOST_FLAGS) -> Path:
+    """Compile a C++ program with the host; programs of a folder that have the same flags share its objects."""
+    headers = [f"-I{HOST / 'include'}", f"-I{ABI}", f"-I{source.parent}", "-isystem", str(toolchain.eigen_include())]
+    command = [*toolchain.compiler("c++"), "-std=c++17", "-Wall", "-Wextra", *flags]
+    sources = [source, *sorted((HOST / "src").rglob("*.cpp"))]
+    return link([([*command, *headers], part) for part in sources], folder, [*command, "-pthread"])
 
 
-def _link(sources: Sequence[Path], generated: Path, folder: Path, flags: Sequence[str]) -> Path:
-    """Compile Pinocchio's side and every source to an object named after its inputs, then link."""
-    include, cc, cxx = pinocchio_include(), toolchain.compiler("c"), toolchain.compiler("c++")
-    own = [f"-I{HERE}", f"-I{HOST / 'include'}"]
-    headers = ["-isystem", str(include), "-isystem", str(toolchain.eigen_include())]
+def _with_peer(sources: Sequence[Path], generated: Path, folder: Path, flags: Sequence[str]) -> Path:
+    """Compile Pinocchio's side and the sources, of which some are generated, to one program."""
+    own = [f"-I{folder}" for folder in (HERE, HOST / "include", generated)]
+    headers = ["-isystem", str(pinocchio_include()), "-isystem", str(toolchain.eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
-    cpp = [*cxx, "-std=c++17", "-w", *flags, RELEASE, *own, *headers]
-    plain_c = [*cc, "-std=c99", *flags, *own]
-    table = [([*cpp, *PINOCCHIO_DEFINES], HERE / "peer.cpp")]
-    table += [([*(plain_c if source.suffix == ".c" else cpp), f"-I{generated}"], source) for source in sources]
-    objects = [folder / f"{source.stem}_{_digest(command, source)}.o" for command, source in table]
-    missing = {
-        target: [*command, "-c", str(source)]
-        for (command, source), target in zip(table, objects, strict=True)
-        if not target.is_file()
-    }
-    _make_all(missing)
-    binary = folder / f"program_{hashlib.sha256(repr(objects).encode()).hexdigest()[:16]}"
-    if not binary.is_file():
-        _make_all({binary: [*cxx, *map(str, objects), "-ldl", "-lcrypto", "-lm"]})
-    return binary
+    cpp = [*toolchain.compiler("c++"), "-std=c++17", "-w", *flags, RELEASE, *headers]
+    c = [*toolchain.compiler("c"), "-std=c99", *flags]
+    release = f"-DPINOCCHIO_RELEASE={metadata.version('libpinocchio')}"  # another one is compiled anew
+    parts = [([*cpp, *PINOCCHIO_DEFINES, release, f"-I{HERE}"], HERE / "peer.cpp")]
+    parts += [([*(c if source.suffix == ".c" else cpp), *own], source) for source in sources]
+    return link(parts, folder, toolchain.compiler("c++"))
+
+
+def link(parts: Sequence[tuple[Sequence[str], Path]], folder: Path, linker: Sequence[str]) -> Path:
+    """Compile each source by its command to an object named after all that it is made of, and link them.
+
+    What is there is not made again; each file appears whole, whoever else makes the same one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    objects = [folder / f"{source.stem}_{_digest(tuple(command), source)}.o" for command, source in parts]
+    _make_all({it: [*command, "-c", str(one)] for it, (command, one) in zip(objects, parts, strict=True)})
+    name = hashlib.sha256(repr((linker, objects)).encode()).hexdigest()[:16]
+    program = folder / f"{parts[0][1].stem}_{name}"
+    _make_all({program: [*linker, *map(str, objects), "-ldl", "-lcrypto", "-lm"]})
+    return program
 
 
 def _make_all(commands: Mapping[Path, Sequence[str]]) -> None:
-    """Run compilers; each file appears whole, whoever else makes the same one."""
-    parts = {target: target.with_name(f".{os.getpid()}_{target.name}") for target in commands}
-    toolchain.run_all([[*command, "-o", str(parts[target])] for target, command in commands.items()], HERE)
-    for target, part in parts.items():
-        part.replace(target)
+    parts = {it: it.with_name(f".{os.getpid()}_{it.name}") for it in commands if not it.is_file()}
+    toolchain.run_all([[*commands[it], "-o", str(part)] for it, part in parts.items()], HERE)
+    for it, part in parts.items():
+        part.replace(it)
 
 
-def _digest(command: Sequence[str], source: Path) -> str:
-    """Hash of a command, its compiler, its source and every header of this project it may include."""
+def _digest(command: tuple[str, ...], source: Path) -> str:
+    return hashlib.sha256(_state(command) + source.read_bytes()).hexdigest()[:16]
+
+
+@cache
+def _state(command: tuple[str, ...]) -> bytes:
+    """Hash of a command, its compiler and every header that it may include, but for those of libraries."""
     digest = hashlib.sha256(repr((command, toolchain.compiler_identity())).encode())
-    digest.update(metadata.version("libpinocchio").encode() + metadata.version("cmeel-eigen").encode())
-    headers = [*HERE.glob("*.hpp"), *(HOST / "include").rglob("*.hpp"), *source.parent.glob("*.h")]
-    for path in [source, *sorted(headers)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    folders = [Path(word[2:]) for word in command if word.startswith("-I")]
+    for header in sorted(path for folder in folders for path in folder.rglob("*.h*") if path.is_file()):
+        digest.update(header.read_bytes())
+    return digest.digest()
 
 
 def cores() -> list[int]:

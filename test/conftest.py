@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,9 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
 from parts import PARTS  # noqa: E402
+
+FAST = 1.0
+"""Processor time that `make check` gives the call of a test that is not marked slow, children included [s]."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +34,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept[part == asked or (not asked and item.path in named)].append(item)
     config.hook.pytest_deselected(items=kept[False])
     items[:] = kept[True]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Where slow tests are left out, fail one that ought to be: by processor time, as no test depends on the clock."""
+    begun = sum(os.times()[:4])
+    yield
+    used = sum(os.times()[:4]) - begun
+    if item.config.getoption("markexpr") == "not slow" and used > FAST:
+        pytest.fail(f"{used:.1f} s of processor time, more than {FAST:g}: make it faster, or mark it slow", False)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from test_packaging import MARKER, ROOT, SHARE, copy_tree, environment, requirements
+from test_packaging import MARKER, PACKAGES, ROOT, SHARE, SHARED, copy_tree, environment, requirements
 
 from thunder_controllers.host import Library
 
@@ -117,17 +117,12 @@ def test_robots_are_generated_by_the_generator_node_while_building(workspace: Pa
 
 def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:
     typed = {path.parent.name for path in prefix.rglob("py.typed")}
-    assert typed == {"thunder_controllers", "thunder_dynamics", "thunder_studies"}
-    assert list(prefix.rglob("thunder_studies/bad_day.yaml"))
+    assert typed == set(PACKAGES)
     assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
-    for top in ("config", "launch", "urdf"):
-        names = {
-            path.relative_to(ROOT) for path in (ROOT / top).rglob("*") if path.suffix in (".yaml", ".py", ".xacro")
-        }
-        assert names
-        assert all((prefix / SHARE / name).is_file() for name in names)
-    assert (prefix / MARKER).is_file()
-    assert (prefix / SHARE / "package.xml").is_file()
+    kinds = (".yaml", ".py", ".xacro")
+    names = {path.relative_to(ROOT) for top in SHARED for path in (ROOT / top).rglob("*.*") if path.suffix in kinds}
+    assert names and all((prefix / SHARE / name).is_file() for name in names)
+    assert (prefix / MARKER).is_file() and (prefix / SHARE / "package.xml").is_file()
 
 
 def test_the_installed_generator_runs_and_finds_what_was_installed(workspace: Path, prefix: Path) -> None:
@@ -139,12 +134,6 @@ def test_the_installed_generator_runs_and_finds_what_was_installed(workspace: Pa
     assert result.returncode == 0, result.stderr
     assert (workspace / "here/planar3r_generatedFiles/libplanar3r.so").is_file()
     assert str(prefix / SHARE / "config/robots/planar3r.yaml") in result.stdout + result.stderr
-
-
-def test_the_installed_command_knows_its_subcommands(workspace: Path, prefix: Path) -> None:
-    result = run_installed(workspace, f"'{prefix}/lib/thunder_controllers/thunder' ros panda_adaptive --show-args")
-    assert result.returncode == 0, result.stderr
-    assert "estimates_file:=" in result.stdout
 
 
 def test_ament_finds_the_package(workspace: Path, prefix: Path) -> None:

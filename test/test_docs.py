@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -48,30 +47,12 @@ def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.Mo
     exec(compile(code, "joints.md", "exec"), names)
     column = names["robot"].function("J_2")([0.3, 0.5, 0.7]).full()[:, 1]
     assert column[:3] == pytest.approx(0.05 * column[3:]) and column @ column == pytest.approx(1 + 0.05**2)
-    assert len(code.strip().splitlines()) <= 15
 
 
 def test_every_law_is_listed() -> None:
     laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)
     assert sorted(rows) == sorted(law_builders())
-
-
-@pytest.mark.slow
-def test_the_table_of_functions_is_that_of_the_robots() -> None:
-    _check_generated("generate_functions")
-
-
-def test_the_table_of_references_is_that_of_their_classes() -> None:
-    _check_generated("generate_references")
-
-
-def _check_generated(name: str) -> None:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), f"run: python docs/{name}.py"
 
 
 def test_the_readme_describes_every_make_target() -> None:

@@ -24,6 +24,7 @@ def _without(library: str, folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("library", "code"),
     [

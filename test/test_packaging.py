@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import importlib
 import os
 import re
 import shutil
@@ -14,13 +13,12 @@ import zipfile
 from collections.abc import Mapping
 from email.message import Message
 from email.parser import Parser
-from importlib.metadata import PackageNotFoundError, distribution, requires, version
+from importlib.metadata import EntryPoint, distribution, requires
 from pathlib import Path
 
 import pytest
 from lxml import etree
 from packaging.requirements import Requirement
-from packaging.version import Version
 from pybind11 import get_cmake_dir
 from setuptools.config.pyprojecttoml import load_file
 
@@ -62,12 +60,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        setuptools = Version(version("setuptools"))
-    except PackageNotFoundError:
-        setuptools = Version("0")
-    if setuptools < Version("68"):
-        pytest.skip("building a wheel without the network needs setuptools >= 68: pip install '.[test]'")
     folder = tmp_path_factory.mktemp("wheel")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation")
     run(*pip, "--wheel-dir", folder, tree, cwd=folder)
@@ -78,24 +70,19 @@ def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> set[str]:
     """Paths in the wheel; those for the installation prefix start with `data/`."""
+    return {re.sub(r"^[^/]+\.data/", "", name) for name in zipfile.ZipFile(wheel).namelist()}
+
+
+def written(wheel: Path, file: str) -> str:
+    """A file of the wheel's .dist-info."""
     with zipfile.ZipFile(wheel) as archive:
-        return {re.sub(r"^[^/]+\.data/", "", name) for name in archive.namelist()}
+        (name,) = (n for n in archive.namelist() if n.endswith(f".dist-info/{file}"))
+        return archive.read(name).decode()
 
 
 @pytest.fixture(scope="module")
 def metadata(wheel: Path) -> Message:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
-        return Parser().parsestr(archive.read(name).decode())
-
-
-@pytest.fixture(scope="module")
-def entry_points(wheel: Path) -> configparser.ConfigParser:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt"))
-        parser = configparser.ConfigParser(delimiters=("=",))
-        parser.read_string(archive.read(name).decode())
-        return parser
+    return Parser().parsestr(written(wheel, "METADATA"))
 
 
 def files_below(tree: Path, folder: str, pattern: str = "*") -> set[str]:
@@ -105,74 +92,28 @@ def files_below(tree: Path, folder: str, pattern: str = "*") -> set[str]:
 # --- the wheel -------------------------------------------------------------------------------------------------------
 
 
-def test_wheel_holds_every_module(tree: Path, names: set[str]) -> None:
+def test_wheel_holds_what_the_tree_holds_and_nothing_else(tree: Path, names: set[str]) -> None:
     modules = {name for package in PACKAGES for name in files_below(tree, package, "*.py")}
-    assert modules, "no module found: the test looks in the wrong place"
-    assert modules <= names
-
-
-def test_wheel_marks_its_packages_as_typed(names: set[str]) -> None:
-    assert {f"{package}/py.typed" for package in PACKAGES} <= names
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "thunder_dynamics/include",
-        "thunder_dynamics/codegen/templates",
-        "thunder_controllers/host/include",
-        "thunder_studies",
-    ],
-)
-def test_wheel_holds_files_that_are_read(tree: Path, names: set[str], folder: str) -> None:
-    files = files_below(tree, folder)
-    assert files
-    assert files <= names
-
-
-def test_wheel_holds_the_host_and_its_types(names: set[str]) -> None:
-    assert f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}" in names
-    assert "thunder_controllers/host/_host.pyi" in names
-
-
-def test_wheel_installs_shared_files_where_ament_looks(tree: Path, names: set[str]) -> None:
+    read = ("thunder_dynamics/include", "thunder_dynamics/codegen/templates", "thunder_controllers/host/include")
+    files = [files_below(tree, folder) for folder in (*read, "thunder_studies")]
+    assert modules and all(files) and modules.union(*files) <= names
+    host = f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}"
+    assert {f"{package}/py.typed" for package in PACKAGES} | {host, "thunder_controllers/host/_host.pyi"} <= names
     shared = {name for folder in SHARED for name in files_below(tree, folder)} | {"package.xml"}
-    assert {f"data/{SHARE}/{name}" for name in shared} <= names
-    assert f"data/{MARKER}" in names
-    assert f"data/{SHARE}/config/robots/panda.yaml" in names
+    assert "config/robots/panda.yaml" in shared
+    assert {f"data/{SHARE}/{name}" for name in shared} | {f"data/{MARKER}"} <= names
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {*PACKAGES, "data"}
 
 
-def test_wheel_holds_nothing_else(names: set[str]) -> None:
-    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == {*PACKAGES, "data"}
-
-
-def test_every_entry_point_resolves(entry_points: configparser.ConfigParser) -> None:
-    assert {"console_scripts", "thunder.commands", "thunder.laws", "thunder.readers"} <= set(entry_points)
-    for group in entry_points.sections():
-        for name, reference in entry_points[group].items():
-            module, attribute = reference.split(":")
-            found = getattr(importlib.import_module(module), attribute)
-            is_text = group == "thunder.former_laws" and isinstance(found, str)
-            assert is_text or callable(found), f"{group}: {name}"
-
-
-def test_installed_package_finds_its_shared_files(wheel: Path, tmp_path: Path) -> None:
-    pip = (
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "install",
-        "--no-deps",
-        "--no-compile",
-        "--quiet",
-    )
-    run(*pip, "--ignore-installed", "--prefix", tmp_path, wheel)
-    (site,) = {path.parents[1] for path in tmp_path.rglob("thunder_controllers/resources.py")}
-    code = "from thunder_controllers.resources import share; print(share('config/robots/panda.yaml'))"
-    found = run(sys.executable, "-c", code, cwd=tmp_path, env={"PYTHONPATH": str(site)}).strip()
-    assert Path(found) == tmp_path / SHARE / "config" / "robots" / "panda.yaml"
+def test_every_entry_point_resolves(wheel: Path) -> None:
+    parser = configparser.ConfigParser(delimiters=("=",))
+    parser.read_string(written(wheel, "entry_points.txt"))
+    found = {
+        (group, name): EntryPoint(name, it, group).load() for group in parser for name, it in parser[group].items()
+    }
+    assert {"console_scripts", "thunder.commands", "thunder.laws", "thunder.readers"} <= {group for group, _ in found}
+    for (group, name), one in found.items():
+        assert callable(one) or (group == "thunder.former_laws" and isinstance(one, str)), f"{group}: {name}"
 
 
 # --- the wheel and nothing beside it ---------------------------------------------------------------------------------
@@ -241,11 +182,10 @@ def thunder(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedP
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
 
 
-@pytest.mark.parametrize("what", ["laws", "robots", "scenarios"])
-def test_the_wheel_lists_what_it_brings(base: Path, tmp_path: Path, what: str) -> None:
-    listed = thunder(base, "list", what, cwd=tmp_path)
-    name = {"laws": "slotine_li", "robots": "panda", "scenarios": "panda_payload_noise"}[what]
-    assert listed.returncode == 0 and re.search(rf"^ ?{name} ", listed.stdout, re.MULTILINE), listed.stderr
+def test_the_wheel_lists_what_it_brings(base: Path, tmp_path: Path) -> None:
+    for what, name in {"laws": "slotine_li", "robots": "panda", "scenarios": "panda_payload_noise"}.items():
+        listed = thunder(base, "list", what, cwd=tmp_path)
+        assert listed.returncode == 0 and re.search(rf"^ ?{name} ", listed.stdout, re.MULTILINE), listed.stderr
 
 
 def test_the_generator_needs_neither_simulator_nor_plots(base: Path, tmp_path: Path) -> None:
@@ -306,24 +246,12 @@ def manifest() -> etree._Element:
     return etree.parse(ROOT / "package.xml").getroot()
 
 
-def test_manifest_is_what_ament_expects(manifest: etree._Element) -> None:
-    assert (manifest.tag, manifest.get("format")) == ("package", "3")
-    assert manifest.findtext("name") == "thunder_controllers"
-    assert manifest.findtext("export/build_type") == "ament_cmake"
-    assert {"ament_cmake", "ament_cmake_python"} <= {e.text for e in manifest.iter("buildtool_depend")}
-
-
 def test_manifest_names_a_maintainer_colcon_accepts(manifest: etree._Element) -> None:
     # catkin_pkg's own rule; colcon falls back to a plain Python build, without environment hooks, where it fails
     valid = re.compile(r"[-a-zA-Z0-9_%+]+(\.[-a-zA-Z0-9_%+]+)*@[-a-zA-Z0-9%]+(\.[-a-zA-Z0-9%]+)*\.[a-zA-Z]{2,}")
     emails = [element.get("email", "") for element in manifest.iter("maintainer")]
     assert emails
     assert all(valid.fullmatch(email) for email in emails)
-
-
-def test_no_dependency_is_declared_twice(manifest: etree._Element) -> None:
-    names = [element.text for element in manifest.iter("{*}*") if element.tag.endswith("depend")]
-    assert len(names) == len(set(names))
 
 
 def test_versions_agree(manifest: etree._Element) -> None:
@@ -335,11 +263,8 @@ def test_versions_agree(manifest: etree._Element) -> None:
 
 
 def test_wheel_agrees_with_the_manifest(metadata: Message, manifest: etree._Element) -> None:
-    assert metadata["Version"] == manifest.findtext("version")
-    assert (
-        metadata["License"] == metadata.get("License-Expression", metadata["License"]) == manifest.findtext("license")
-    )
-    assert metadata["Requires-Python"] == ">=3.10"
+    license = metadata.get("License-Expression", metadata["License"])
+    assert (metadata["Version"], license) == (manifest.findtext("version"), manifest.findtext("license"))
 
 
 CONDA = {"cmeel-eigen": "eigen", "matplotlib": "matplotlib-base", "mujoco": "mujoco-python", "xacro": "ros-jazzy-xacro"}
@@ -351,14 +276,6 @@ def test_pixi_names_every_library_of_the_simulation(metadata: Message) -> None:
     wanted = [Requirement(text) for text in metadata.get_all("Requires-Dist") or []]
     direct = {one.name for one in wanted if one.marker is None or one.marker.evaluate({"extra": "sim"})}
     assert {CONDA.get(name, name) for name in direct} <= set(pixi["dependencies"])
-    assert set(pixi) == {"workspace", "activation", "dependencies", "tasks"}
-
-
-def test_license_file_is_the_apache_license() -> None:
-    text = (ROOT / "LICENSE").read_text()
-    assert "Apache License" in text
-    assert "Version 2.0, January 2004" in text
-    assert "END OF TERMS AND CONDITIONS" in text
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

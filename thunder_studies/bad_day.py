@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Settings
 from thunder_controllers.host import Library
-from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.resources import share
-from thunder_studies.panda import Keys, believing, library
+from thunder_studies.panda import Keys, believing, library, resting, there_and_back
 
 FloatArray = NDArray[np.float64]
 
@@ -34,11 +33,6 @@ def _share(settings: Settings, row: str, rows: Iterable[str]) -> int:
     return len(np.array_split(np.arange(settings.cases), len(names))[names.index(row)])
 
 
-def _from(q: FloatArray) -> Keys:
-    """From rest at `q`, with a right last link."""
-    return {"start": {"q": tuple(map(float, q)), "on_reference": False}, "law": believing()}
-
-
 ANGLES = {"5° to 45°": (5, 45), "45° to 90°": (45, 90), "90° to 150°": (90, 150)}
 
 
@@ -47,7 +41,7 @@ def draw_starts(settings: Settings, row: str) -> Iterator[Keys]:
     angle = tuple(np.deg2rad(ANGLES[row]))
     for q_d, q in draws.pairs(_generator(settings, row), library(), _share(settings, row, ANGLES), (0.05, 0.5), angle):
         (T,) = draws.poses(library(), q_d[None])
-        yield {**_from(q), "reference": {"type": "hold", **draws.stated(T)}, "duration": 10.0}
+        yield {**resting(q), "reference": {"type": "hold", **draws.stated(T)}, "duration": 10.0}
 
 
 SLOWLY = (0.1, 1.0, 10.0)
@@ -143,11 +137,7 @@ WAYS = {
 def draw_lines(settings: Settings, row: str) -> Iterator[Keys]:
     """Draw slow lines to a pose and back."""
     for q, there in WAYS[row](_generator(settings, row), library(), _share(settings, row, WAYS)):
-        (T,) = draws.poses(library(), q[None])
-        ways = [draws.stated(pose) for pose in (T, there, T)]
-        line = PoseToPose.model_validate({"poses": ways[:2], "linear": SLOWLY})
-        reference = {"type": "poses", "poses": ways, "linear": SLOWLY, "dwell": 1.0}
-        yield {**_from(q), "reference": reference, "duration": 2.0 * line.duration + 3.0}
+        yield there_and_back(q, there, SLOWLY, times=1, dwell=1.0)
 
 
 def draw_estimates(settings: Settings, row: str) -> Iterator[Keys]:

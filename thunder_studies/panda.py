@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.experiments.draws import uncertain
+from thunder_controllers.experiments.draws import FloatArray, poses, stated, uncertain
 from thunder_controllers.experiments.experiment import Settings
 from thunder_controllers.experiments.runner import choose_run, load_robot
 from thunder_controllers.host import Library
+from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 
@@ -41,6 +42,27 @@ def bodies(names: Sequence[str] | None = None, pi: Any = None) -> dict[str, dict
 def believing(**changes: Any) -> Keys:
     """A first estimate of the last link that is right but for what is given."""
     return {"initial_estimates": {LAST_LINK: {**bodies()[LAST_LINK], **changes}}}
+
+
+def resting(q: FloatArray) -> Keys:
+    """From rest at a posture, with a right last link."""
+    return {"start": {"q": tuple(q.tolist()), "on_reference": False}, "law": believing()}
+
+
+def there_and_back(q: FloatArray, there: FloatArray, linear: Sequence[float], times: int, dwell: float) -> Keys:
+    """Lines from the pose of a posture to another (4, 4) and back, from rest; a second more at the end.
+
+    Args:
+        q: The posture.
+        there: The other pose.
+        linear: Bounds of the lines [m/s, m/s², m/s³].
+        times: How often.
+        dwell: Rest at every place [s].
+    """
+    ends = [stated(pose) for pose in (*poses(library(), q[None]), there)]
+    reference = {"type": "poses", "poses": [*(times * ends), ends[0]], "linear": linear, "dwell": dwell}
+    duration = PoseToPose.model_validate(reference).duration + dwell + 1.0
+    return {**resting(q), "reference": reference, "duration": duration}
 
 
 def draw_right_link(settings: Settings, _row: str) -> Iterator[Keys]:

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import Case, Measured
-from thunder_controllers.experiments.measures import measure_run, series
+from thunder_controllers.experiments.measures import body_errors, measure_run, series
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.payload import Payload, find_payload
+from thunder_controllers.report.figures import with_centre
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.inertia import Inertia, parallel_axis
 from thunder_studies.panda import LAST_LINK, bodies
@@ -29,18 +30,10 @@ RECORD_EVERY = 1.0
 """Between the times at which the record is looked at [s]."""
 
 
-def _errors(body: FloatArray, truth: FloatArray) -> FloatArray:
-    """Errors of mass [g], CoM [mm] and inertia, the largest element [g·m²], of DYN rows (N, 10); shape (3, N)."""
-    difference = 1e3 * (body - truth)
-    parts = difference[:, 0], np.linalg.norm(difference[:, 1:4], axis=1), np.abs(difference[:, 4:]).max(axis=1)
-    return np.abs(parts)
-
-
 def _dyn(pi: FloatArray) -> FloatArray:
     """DYN rows of REG rows (N, 10), NaN where there is no mass."""
-    mass = np.where(pi[:, :1] == 0.0, np.nan, pi[:, :1])
-    com = pi[:, 1:4] / mass
-    return np.hstack([mass, com, pi[:, 4:] - np.transpose(parallel_axis(mass[:, 0], com.T))])
+    body = with_centre(pi)
+    return np.hstack([body[:, :4], body[:, 4:] - np.transpose(parallel_axis(body[:, 0], body[:, 1:4].T))])
 
 
 def within(t: FloatArray, errors: FloatArray, bound: float) -> float:
@@ -59,10 +52,10 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
     link = Inertia.from_dyn([nominal["mass"], *nominal["com"], *nominal["inertia"]]).pi
     truth = _dyn(trace.truth[-1:, -1] - link)
     numbers, curves = dict(values), dict(kept)
-    by_law = trace.t, _errors(_dyn(trace.estimates[:, -1] - link), truth)
+    by_law = trace.t, body_errors(_dyn(trace.estimates[:, -1] - link), truth)
     ends = np.arange(2.0 * RECORD_EVERY, case.config.duration + 1e-9, RECORD_EVERY)
     found = [_record(case, trace, library, end) for end in ends]
-    by_record = ends, _errors(np.array([one.fit.dyn for one in found]), truth)
+    by_record = ends, body_errors(np.array([one.fit.dyn for one in found]), truth)
     for by, (t, errors) in ((BY_LAW, by_law), (BY_RECORD, by_record)):
         for (name, bound), curve in zip(BOUNDS.items(), errors, strict=True):
             numbers[f"{by}{name}"] = float(curve[-1]) if np.isfinite(curve[-1]) else None

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
-from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_studies.panda import Keys, believing, library
+from thunder_studies.panda import Keys, library, there_and_back
 
 FloatArray = NDArray[np.float64]
 
@@ -63,12 +62,4 @@ def draw_lines(settings: Settings, _row: str) -> Iterator[Keys]:
     rng = np.random.default_rng([settings.seed, *b"lines"])
     for _ in range(settings.cases):
         pair = ends(rng)
-        here, there = draws.poses(library(), pair)
-        ways = [draws.stated(pose) for pose in TIMES * [here, there] + [here]]
-        line = PoseToPose.model_validate({"poses": ways[:2], "linear": SPEED})
-        yield {
-            "law": believing(),
-            "reference": {"type": "poses", "poses": ways, "linear": SPEED},
-            "start": {"q": tuple(pair[0].tolist()), "on_reference": False},
-            "duration": 2 * TIMES * line.duration + 1.0,
-        }
+        yield there_and_back(pair[0], draws.poses(library(), pair)[1], SPEED, TIMES, dwell=0.0)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-import matplotlib.patches
 import matplotlib.style
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import Criterion, Findings, Settings, Value
+from thunder_controllers.experiments.figures import Panel, draw_panels
 from thunder_controllers.redundancy.acceleration_bounds import (
     clip_pseudo_inverse,
     fastest_stop,
@@ -21,7 +21,7 @@ from thunder_controllers.redundancy.acceleration_bounds import (
     scale_to_bounds,
     solve_within_bounds,
 )
-from thunder_controllers.report.figures import COLOURS, LIMIT, STYLE
+from thunder_controllers.report.figures import STYLE
 
 FloatArray = NDArray[np.float64]
 
@@ -57,18 +57,12 @@ KEPT = 1e-6
 REST = 1e-9
 """A joint rests below this speed [rad/s]."""
 
-FLOOR = 1e-6
-"""Least deviation [m] and speed [rad/s] that figures show."""
-
-SNAPSHOTS = 7
-"""Arms drawn in a panel."""
-
 
 @dataclass(frozen=True)
 class Planar:
-    """The arm in one state: joints of the chain (4, 2) [m], J (2, 3), J̇ q̇ (2,) [m/s²]."""
+    """The arm in one state: end effector p (2,) [m], J (2, 3), J̇ q̇ (2,) [m/s²]."""
 
-    chain: FloatArray
+    p: FloatArray
     J: FloatArray
     drift: FloatArray
 
@@ -79,7 +73,7 @@ def planar_arm(q: FloatArray, qd: FloatArray) -> Planar:
     links = np.column_stack((np.cos(angles), np.sin(angles)))
     across = np.column_stack((-links[:, 1], links[:, 0]))
     J = np.cumsum(across[::-1], axis=0)[::-1].T
-    return Planar(np.vstack((np.zeros(2), np.cumsum(links, axis=0))), J, -(rates**2) @ links)
+    return Planar(links.sum(axis=0), J, -(rates**2) @ links)
 
 
 @dataclass
@@ -87,14 +81,12 @@ class Motion:
     """What became of the arm under one method, a value per step of `DT`.
 
     Attributes:
-        chain: Joints of the arm, shape (N, 4, 2) [m].
         deviation: Distance of the end effector from where its first velocity leads it [m].
         ratio: u_i / U_i, shape (N, 3).
         qd: Joint velocities, shape (N, 3) [rad/s].
         kept: How long the task was kept [s]; None if to the end.
     """
 
-    chain: list[FloatArray] = field(default_factory=list)
     deviation: list[float] = field(default_factory=list)
     ratio: list[FloatArray] = field(default_factory=list)
     qd: list[FloatArray] = field(default_factory=list)
@@ -104,7 +96,7 @@ class Motion:
 def within_reach(state: tuple[FloatArray, FloatArray]) -> float | None:
     """How long the end effector of constant velocity stays within three links of the base [s]; None: for ever."""
     arm = planar_arm(*state)
-    p, v = arm.chain[-1], arm.J @ state[1]
+    p, v = arm.p, arm.J @ state[1]
     roots = np.roots([v @ v, 2.0 * p @ v, p @ p - 9.0]) if np.linalg.norm(v) > REST else np.array([])
     return float(max(roots.real)) if len(roots) else None
 
@@ -122,8 +114,7 @@ def keep_velocity(method: str, state: tuple[FloatArray, FloatArray]) -> Motion:
         missed = np.linalg.norm(arm.J @ u + arm.drift) > KEPT * (1.0 + np.linalg.norm(arm.drift))
         if missed and motion.kept is None:
             motion.kept = step * DT
-        motion.chain.append(arm.chain)
-        motion.deviation.append(float(np.linalg.norm(arm.chain[-1] - start.chain[-1] - step * DT * velocity)))
+        motion.deviation.append(float(np.linalg.norm(arm.p - start.p - step * DT * velocity)))
         motion.ratio.append(u / BOUNDS)
         motion.qd.append(qd)
         q, qd = q + DT * qd + 0.5 * DT**2 * u, qd + DT * u
@@ -228,79 +219,26 @@ def stops(_: Settings) -> Findings:
 
 
 def _motion_figure(motions: Mapping[str, Mapping[str, Motion]]) -> dict[str, Figure]:
-    with matplotlib.style.context(STYLE):
-        figure = Figure(figsize=(13.0, 9.0), layout="constrained")
-        axes = figure.subplots(3, len(motions), height_ratios=(1.5, 1.0, 1.0))
-        for column, (name, own) in zip(axes.T, motions.items(), strict=True):
-            column[0].set_title(f"State {name}")
-            _draw_paths(column[0], own, STATES[name])
-            _draw_deviation(column[1], own)
-            _draw_ratios(column[2], own["exact"])
-        axes[1, 0].set_ylabel("deviation [m]")
-        axes[2, 0].set_ylabel("u / U, exact, then stop")
-        for row in (0, 2):
-            handles, labels = axes[row, 0].get_legend_handles_labels()
-            axes[row, 0].legend(handles, labels, loc="lower left", ncols=2 if row == 0 else 3)
-    return {"motion": figure}
-
-
-def _draw_paths(axis: Axes, own: Mapping[str, Motion], state: tuple[FloatArray, FloatArray]) -> None:
-    """The arm under the exact method, fading in, and the paths of the end effector; a cross where one gives up."""
-    arm = planar_arm(*state)
-    steps = len(own["exact"].chain)
-    ahead = np.array([arm.chain[-1], arm.chain[-1] + steps * DT * (arm.J @ state[1])])
-    axis.add_patch(matplotlib.patches.Circle((0.0, 0.0), 3.0, fill=False, **{**LIMIT, "zorder": 0}))
-    for place, step in enumerate(np.linspace(0, steps - 1, SNAPSHOTS).astype(int)):
-        shade = 0.15 + 0.75 * place / (SNAPSHOTS - 1)
-        axis.plot(*own["exact"].chain[step].T, color="#555555", alpha=shade, marker="o", markersize=2.5, linewidth=1.6)
-    axis.plot(*ahead.T, color="black", linestyle="--", linewidth=1.0)
-    for colour, width, (name, motion) in zip(COLOURS, (1.4, 4.0, 1.6, 1.0), own.items(), strict=False):
-        path = np.array(motion.chain)[:, -1]
-        axis.plot(*path.T, color=colour, linewidth=width, label=name, alpha=0.5 if name == "SNS" else 1.0)
-        if motion.kept is not None:
-            axis.plot(*path[round(motion.kept / DT)], "x", color=colour, markersize=8, markeredgewidth=1.6)
-    axis.set(xlim=(-3.4, 3.4), ylim=(-3.4, 3.4), aspect="equal")
-
-
-def _draw_deviation(axis: Axes, own: Mapping[str, Motion]) -> None:
-    for colour, width, (name, motion) in zip(COLOURS, (1.4, 4.0, 1.6, 1.0), own.items(), strict=False):
-        times = DT * np.arange(len(motion.deviation))
-        alpha = 0.5 if name == "SNS" else 1.0
-        axis.semilogy(times, np.maximum(motion.deviation, FLOOR), color=colour, linewidth=width, alpha=alpha)
-        if motion.kept is not None:
-            axis.axvline(motion.kept, color=colour, linestyle=":", linewidth=1.0)
-    axis.set_ylim(FLOOR, 10.0)
-
-
-def _draw_ratios(axis: Axes, motion: Motion) -> None:
-    times = DT * np.arange(len(motion.ratio))
-    for joint, (colour, ratio) in enumerate(zip(COLOURS, np.transpose(motion.ratio), strict=False), start=1):
-        axis.plot(times, ratio, color=colour, label=f"joint {joint}")
-    for bound in (-1.0, 1.0):
-        axis.axhline(bound, **LIMIT)
-    axis.set_ylim(-1.6, 1.2)
-    axis.set_xlabel("t [s]")
+    """The deviation in each state by each method."""
+    rows: dict[str, dict[str, Any]] = {method: {} for method in METHODS}
+    for state, own in motions.items():
+        for method, motion in own.items():
+            rows[method] |= {f"t {state}": DT * np.arange(len(motion.deviation)), state: motion.deviation}
+    panels = [Panel(f"deviation in {state} [m]", state, log=True, t=f"t {state}") for state in motions]
+    return _figure("motion", panels, rows)
 
 
 def _stop_figure(stops: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]]) -> dict[str, Figure]:
-    """Velocities, and below them the last steps of the joint that rests last: with its end, and by the sign alone."""
+    """The velocity of the joint that rests last."""
+    rows: dict[str, dict[str, Any]] = {name: {} for name in STOPS}
+    for state, own in stops.items():
+        for name, (qd, _) in own.items():
+            last = int(np.argmax(np.abs(qd[0]) / BOUNDS))
+            rows[name] |= {f"t {state}": DT * np.arange(len(qd)), state: qd[:, last]}
+    return _figure("stop", [Panel(f"fastest stop of {state} [rad/s]", state, t=f"t {state}") for state in stops], rows)
+
+
+def _figure(name: str, panels: Sequence[Panel], rows: Mapping[str, Any]) -> dict[str, Figure]:
     with matplotlib.style.context(STYLE):
-        figure = Figure(figsize=(11.0, 5.0), layout="constrained")
-        axes = figure.subplots(2, len(stops), sharey="row")
-        for column, (name, own) in zip(axes.T, stops.items(), strict=True):
-            speeds = own["to zero"][0]
-            times = 1e3 * DT * np.arange(len(speeds))
-            for joint, colour in zip(range(3), COLOURS, strict=False):
-                column[0].plot(times, speeds[:, joint], color=colour, label=f"joint {joint + 1}")
-            last, middle = int(np.argmax(np.abs(speeds[0]) / BOUNDS)), len(speeds) // 2
-            near = slice(middle - 6, middle + 18)
-            for colour, style, (kind, (velocity, _)) in zip(COLOURS, ("o-", "s:"), own.items(), strict=False):
-                label = f"joint {last + 1}, {kind}"
-                column[1].plot(times[near], 1e3 * velocity[near, last], style, color=colour, markersize=3, label=label)
-            column[0].set_title(f"{name}: fastest stop")
-            column[1].set_xlabel("t [ms]")
-        axes[0, 0].set_ylabel("q̇ [rad/s]")
-        axes[1, 0].set_ylabel("q̇ [10⁻³ rad/s]")
-        for row in axes:
-            row[-1].legend()
-    return {"stop": figure}
+        figure = draw_panels(panels, {row: [series] for row, series in rows.items()})
+    return {} if figure is None else {name: figure}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thunder_controllers.experiments.experiment import Case, Measured
-from thunder_controllers.experiments.measures import measure_estimates
+from thunder_controllers.experiments.measures import body_errors, measure_estimates
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_studies.panda import LAST_LINK
@@ -17,12 +17,8 @@ def measure_tool(case: Case, trace: Trace, timing: Timing) -> Measured:
     link = case.config.law.initial_estimates[LAST_LINK].to_inertia().pi
     last = slice(-round(case.window * case.config.rate), None)
     estimate, truth = trace.estimates[last, 0], trace.truth[-1:, 0]
-    found, true = with_centre(estimate - link), with_centre(truth - link)
-    tool = {
-        "tool_mass": 1e3 * np.abs(found - true)[:, 0].max(),
-        "tool_com": 1e3 * np.linalg.norm((found - true)[:, 1:4], axis=1).max(),
-        "com": 1e3 * np.linalg.norm((with_centre(estimate) - with_centre(truth))[:, 1:4], axis=1).max(),
-        "tool_inertia": 1e3 * np.abs(found - true)[:, 4:].max(),
-    }
-    finite = {name: float(value) if np.isfinite(value) else None for name, value in tool.items()}
+    tool = body_errors(with_centre(estimate - link), with_centre(truth - link)).max(axis=1)
+    com = body_errors(with_centre(estimate), with_centre(truth))[1].max()
+    errors = dict(zip(("tool_mass", "tool_com", "tool_inertia", "com"), (*tool, com), strict=True))
+    finite = {name: float(value) if np.isfinite(value) else None for name, value in errors.items()}
     return Measured({**values, **finite}, series)

@@ -41,6 +41,7 @@ class Wrong:
         return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_they_hold(name: str, build_cache: object) -> None:
     found = check_identities(library_of(name), load_robot(name).gravity)
@@ -50,6 +51,7 @@ def test_they_hold(name: str, build_cache: object) -> None:
 FUNCTIONS = ("Yr", "Y", "M", "C", "G", "M_dot", "reg_M", "reg_C", "reg_G", "J_ee", "J_ee_dot", "J_2", "T_0_3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_that_is_wrong_by_a_millionth_is_found(function: str, build_cache: object) -> None:
     found = check_identities(Wrong(library_of(ARM), function), load_robot(ARM).gravity)  # type: ignore[arg-type]
@@ -66,6 +68,7 @@ def test_another_gravity_is_found(build_cache: object) -> None:
     assert [one.what for one in found if not one.holds] == ["G = ∂U/∂q"]
 
 
+@pytest.mark.slow
 def test_what_two_descriptions_disagree_on_is_named(build_cache: object) -> None:
     library, other = library_of(ARM), library_of("rpr")
     assert all(one.holds for one in check_agreement(library, library, 1e-12))

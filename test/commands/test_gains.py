@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
-from evaluation import ROOT, robot_file
+from command_line import Ended, thunder
+from evaluation import robot_file
 
 from thunder_controllers.analysis.gain_file import read_gains
-from thunder_dynamics.cli import main
-
-ARM = (str(robot_file("planar3r")), "--law", "slotine_li", "--poses", "2")
-LATE = (*ARM, "--delay", "0.003")
+from thunder_controllers.commands.terminal import print_json
 
 
 @pytest.fixture(autouse=True)
@@ -22,61 +20,48 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def status(*arguments: str) -> int:
-    """Exit status of the command line."""
-    with pytest.raises(SystemExit) as caught:
-        main(["gains", *arguments])
-    assert isinstance(caught.value.code, int)
-    return caught.value.code
+def gains(*arguments: object) -> Ended:
+    return thunder("gains", robot_file("planar3r"), "--law", "slotine_li", "--poses", "2", *arguments)
 
 
-@pytest.fixture
-def hard(tmp_path: Path) -> Path:
-    """A file of gains that are too high for a late loop."""
-    file = tmp_path / "hard.yaml"
-    file.write_text("/**/adaptive_controller: {ros__parameters: {gains: {K_d: 30.0, Lambda: 4.0}}}", encoding="utf-8")
-    return file
+def test_stable_gains_are_shown() -> None:
+    ended = gains("--velocity-filter", "200", "--delay", "0.001")
+    shown = [line.split()[:2] for line in ended.output.splitlines() if re.match(r" *\d ", line)]
+    assert shown == [["1", "26.4"], ["2", "2.82"], ["3", "0.746"]]
+    assert ended.exit_code == 0 and re.search(r"Stable; the least margin of K_d is [\d.]+\.", ended.output)
 
 
-def test_stable_gains_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(*ARM, "--velocity-filter", "200", "--delay", "0.001") == 0
-    text = capsys.readouterr().out
-    assert [line.split()[:2] for line in text.splitlines() if re.match(r" *\d ", line)] == [
-        ["1", "26.4"],
-        ["2", "2.82"],
-        ["3", "0.746"],
-    ]
-    assert re.search(r"Stable; the least margin of K_d is [\d.]+\.", text)
-
-
-def test_poses_and_delay_are_those_of_the_host_unless_others_are_given(capsys: pytest.CaptureFixture[str]) -> None:
-    documents = []
-    for more in ((), ("--delay", "0.002"), ("--seed", "1")):
-        assert status(*ARM, *more, "--json") == 0
-        documents.append(json.loads(capsys.readouterr().out))
+@pytest.mark.slow
+def test_poses_and_delay_are_those_of_the_host_unless_others_are_given() -> None:
+    documents = [json.loads(gains(*more, "--json").output) for more in ((), ("--delay", "0.002"), ("--seed", "1"))]
     assert documents[0] == documents[1] != documents[2]
 
 
-def test_what_is_suggested_has_the_margin(tmp_path: Path, hard: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suggested = tmp_path / "suggested.yaml"
-    assert status(*LATE, "--gains", str(hard), "--out", str(suggested)) == 1
-    assert "Unstable at 3 of 3 poses" in capsys.readouterr().out
-    gains = read_gains(suggested)
-    assert gains["Lambda"] == 4.0
-    assert len(gains["K_d"]) == 3
-    assert status(*LATE, "--gains", str(suggested), "--json") == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["stable"]
-    assert 2.0 - 5e-3 < result["margin"] < 2.4
-    assert result["gains"] == {"K_d": gains["K_d"]}
+@pytest.mark.slow
+def test_what_is_suggested_has_the_margin(tmp_path: Path) -> None:
+    hard, suggested, late = tmp_path / "hard.yaml", tmp_path / "suggested.yaml", ("--delay", "0.003")
+    hard.write_text("/**/adaptive_controller: {ros__parameters: {gains: {K_d: 30.0, Lambda: 4.0}}}", encoding="utf-8")
+    ended = gains(*late, "--gains", hard, "--out", suggested)
+    assert ended.exit_code == 1 and "Unstable at 3 of 3 poses" in ended.output
+    found = read_gains(suggested)
+    assert found["Lambda"] == 4.0 and len(found["K_d"]) == 3
+    ended = gains(*late, "--gains", suggested, "--json")
+    result = json.loads(ended.output)
+    assert ended.exit_code == 0 and result["stable"] and 2.0 - 5e-3 < result["margin"] < 2.4
+    assert result["gains"] == {"K_d": found["K_d"]}
     assert len(result["poses"]) == 3
+    assert min(pose["margin"] for pose in result["poses"]) == result["margin"]
 
 
-def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, output = tmp_path / "eager.yaml", tmp_path / "suggested.yaml"
-    file.write_text("/**/c: {ros__parameters: {gains: {Lambda: 200.0}}}", encoding="utf-8")
-    assert status(*ARM, "--delay", "0.02", "--gains", str(file), "--out", str(output)) == 2
-    assert "lowering K_d leaves no margin of 2; valid: other gains" in capsys.readouterr().err
+def test_what_is_infinite_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"margin": np.inf, "gains": {"K_d": np.array([1.0, np.nan])}})
+    assert json.loads(capsys.readouterr().out) == {"margin": None, "gains": {"K_d": [1.0, None]}}
+
+
+def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path) -> None:
+    output = tmp_path / "suggested.yaml"
+    ended = gains("--delay", "0.02", "--gains", "Lambda=200", "--out", output)
+    assert ended.exit_code == 2 and "lowering K_d leaves no margin of 2; valid: other gains" in ended.output
     assert not output.exists()
 
 
@@ -89,34 +74,12 @@ def test_gains_that_cannot_be_suggested_are_not_written(tmp_path: Path, capsys: 
         (["--poses", "0"], "0 poses"),
         (["--gain", "D"], "no gain 'D'"),
         (["--gains", "nothing.yaml"], "nothing.yaml"),
+        (["--gains", "K_d=1+2"], "K_d"),
+        (["--gains", "K_d=many"], "K_d"),
+        (["--gains", "K_d=-1"], "K_d"),
         (["--law", "nothing"], "no law 'nothing'"),
     ],
 )
-def test_wrong_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(*ARM, *arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("values", ["[1.0, 2.0]", "many", "-1.0", "[1.0, 2.0, {a: 3}]"])
-def test_gains_that_the_law_does_not_take_are_one_line(
-    tmp_path: Path, values: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "gains.yaml"
-    file.write_text(f"/**/c: {{ros__parameters: {{gains: {{K_d: {values}}}}}}}", encoding="utf-8")
-    assert status(*ARM, "--gains", str(file)) == 2
-    error = capsys.readouterr().err
-    assert "K_d" in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "add-a-robot.md").read_text(encoding="utf-8")
-    found = re.search(r"^    thunder gains (.*)$", page, re.MULTILINE)
-    assert found is not None
-    robot, *arguments = shlex.split(found.group(1))
-    monkeypatch.chdir(tmp_path)
-    assert status(str(ROOT / robot), *arguments) == 0
-    assert status(str(ROOT / robot), *arguments[: arguments.index("--out")], "--gains", "gains.yaml") == 0
+def test_wrong_input_is_one_line(arguments: list[str], message: str) -> None:
+    ended = gains(*arguments)
+    assert ended.exit_code == 2 and message in ended.output and ended.output.count("\n") == 1

@@ -30,6 +30,7 @@ def test_limits_and_what_stands_for_those_that_are_missing_are_shown() -> None:
     assert "Note: no position limits are given" in text
 
 
+@pytest.mark.slow
 def test_a_robot_that_no_controller_takes_is_named(tmp_path: Path) -> None:
     text = share("config/robots/planar3r.yaml").read_text(encoding="utf-8")
     robot = tmp_path / "weak.yaml"

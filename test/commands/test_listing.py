@@ -30,9 +30,3 @@ def test_functions_are_those_of_the_robot(capsys: pytest.CaptureFixture[str]) ->
     robot = RobotExpressions(load_model(robot_file("rpr")))
     listed = names(capsys, "functions", str(robot_file("rpr")))
     assert listed == [*robot.functions, *robot.functions_on_request]
-
-
-def test_an_unknown_list_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["list", "planets"])
-    assert caught.value.code == 2 and "No such command 'planets'" in capsys.readouterr().err

@@ -101,6 +101,17 @@ def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> Non
     assert load_scenario(tmp_path / "arm/scenario.yaml").runs[1].config.ee_link == "my_flange"
 
 
+@pytest.mark.parametrize(("limit", "changed", "expected"), [('er="1.7', 'er="0.3', 0.15), ('y="10"', 'y="0.1"', 0.053)])
+def test_it_moves_a_quarter_of_a_range_and_at_a_third_of_a_speed(
+    limit: str, changed: str, expected: float, tmp_path: Path
+) -> None:
+    """The first joint, at 0.1 Hz: its upper limit is lowered to 0.3, or its speed."""
+    file = tmp_path / "light.urdf"
+    file.write_text(_light_arm().replace('lower="-1.7', 'lower="-0.3').replace(limit, changed))
+    document = yaml.safe_load(begin_scenario(tmp_path / "arm", str(file), {}).read_text())
+    assert document["reference"]["amplitude"][0] == expected
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -57,6 +57,7 @@ def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cell/arm.xacro"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "outcome"),
     [
@@ -80,6 +81,7 @@ def test_packages_and_arguments_are_options_of_every_command(
     assert outcome in f"{result.output} {result.exception}"
 
 
+@pytest.mark.slow
 def test_a_scenario_names_packages_beside_its_file(arm: Path, build_cache: object) -> None:
     file = arm.parents[1] / "scenario.yaml"
     file.write_text(yaml.safe_dump(SCENARIO), encoding="utf-8")
@@ -89,6 +91,7 @@ def test_a_scenario_names_packages_beside_its_file(arm: Path, build_cache: objec
     assert '<mass value="1.5"/>' in str(read_description(scenario, run.config))
 
 
+@pytest.mark.slow
 def test_two_kinds_of_files_are_checked_under_the_options_that_each_has(arm: Path, build_cache: object) -> None:
     given = ["--package", f"rod_description={arm.parents[1] / 'rods'}"]
     described = CliRunner().invoke(thunder, ["check", str(arm), *given])

@@ -25,6 +25,7 @@ NOT_HERE = {
     r"pip install (-e (examples|\")|--no-deps|\"|--requirement)": ELSEWHERE,
     r"\. \.?venv/bin/activate": "changes the shell",
     r".*thunder ros |make ros-demo|thunder_": "nodes that run until they are ended: test/ros/tools",
+    r"make demo|thunder run sagging": "another page runs the same; continuous integration runs every target of make",
     r"make (setup|check|test|stubs)|pre-commit install|.*-m pytest ": "sets up these tests, or is these tests",
     r"make (bench|soak)|.*benchmarks/": "measures for minutes on a quiet machine; test_benchmarks runs the parts",
     r"thunder run .* --video": "renders for a minute: test/view has short ones",

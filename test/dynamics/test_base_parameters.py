@@ -55,6 +55,7 @@ def test_the_number_that_is_known_of_an_arm(name: str, count: int) -> None:
     assert max(error_of(robot, seed) for seed in range(5)) < RELATIVE
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 7), tree=st.booleans())
 def test_efforts_of_random_robots_follow_from_them_alone(seed: int, n: int, tree: bool) -> None:
@@ -103,6 +104,7 @@ def test_an_angle_that_a_file_has_rounded_counts_as_meant_with_a_larger_toleranc
     assert len(find_base_parameters(Y, names, 2, tolerance=1e-4).kept) == 6
 
 
+@pytest.mark.slow
 def test_they_are_compiled_on_request_only(tmp_path: Path, build_cache: Path) -> None:
     file = Path(__file__).parents[2] / "config" / "robots" / "planar3r.yaml"
     names = ("Yb", "Kb", "pi_b")

@@ -152,6 +152,7 @@ def test_inverse_dynamics_of_all_links_is_the_regressor_times_pi(robot: RobotExp
     assert_close(np.asarray(partial(*values)).ravel(), np.asarray(Y(*values)) @ robot.model.pi[columns])
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1000, 10**6), st.integers(2, 6), st.booleans(), st.booleans())
 def test_any_robot_agrees_with_pinocchio(seed: int, n: int, tree: bool, rotors: bool) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+import pytest
 from evaluation import assert_close, evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ def rigid_energies(robot: RobotExpressions, q: ca.SX, qd: ca.SX) -> tuple[ca.SX,
     return kinetic, potential
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6))
 def test_terms_are_those_of_lagranges_equations(seed: int) -> None:

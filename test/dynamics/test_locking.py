@@ -59,6 +59,7 @@ def locked_at_random(model: RobotModel, seed: int) -> tuple[RobotModel, list[int
     return replace(model, links=links, ee_link=tip, end_effectors=(side,)), held, rng.uniform(-1.5, 1.5, model.nq)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_locked_robot_is_the_whole_one_at_rest_in_what_is_locked(family: str, seed: int) -> None:

@@ -35,6 +35,7 @@ def test_the_core_needs_nothing_but_libm_and_fits(target: str, tmp_path: Path) -
     assert footprint.memory <= (results + signals + 16) * 8
 
 
+@pytest.mark.slow
 def test_single_precision_gives_the_same_numbers(tmp_path: Path) -> None:
     name = microcontroller.write_sources(tmp_path, 4)
     (tmp_path / "single.h").write_text(microcontroller.SINGLE)

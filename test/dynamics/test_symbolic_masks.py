@@ -73,6 +73,7 @@ def random_masks(draw: st.DrawFn) -> dict[str, np.ndarray]:
     return {group: rng.random(len(MODEL.parameters(group))) < share for group in groups}
 
 
+@pytest.mark.slow
 @given(masks=random_masks(), function=st.sampled_from(FUNCTIONS), seed=st.integers(0, 1000))
 @settings(max_examples=60, deadline=None)
 def test_expressions_with_any_masks_are_the_numeric_ones(masks: Masks, function: str, seed: int) -> None:

@@ -100,6 +100,7 @@ def test_every_function_is_saved_for_casadi(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, evaluate(robot, name, state))
 
 
+@pytest.mark.slow
 def test_the_command_saves_functions_for_casadi(tmp_path: Path) -> None:
     folder = tmp_path / "functions"
     main(["gen", str(robot_file("planar3r")), "-o", str(tmp_path), "--casadi", str(folder)])

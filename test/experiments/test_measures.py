@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from traces import TRUE_BODY, make_trace
 
-from thunder_controllers.experiments.measures import POINTS, final_estimates, is_consistent, rise_time, series
+from thunder_controllers.experiments.measures import (
+    POINTS,
+    body_errors,
+    final_estimates,
+    is_consistent,
+    rise_time,
+    series,
+)
 from thunder_controllers.simulation.trace import Trace
 
 
@@ -17,6 +24,7 @@ def test_the_rise_is_over_when_nine_tenths_of_the_way_are_gone() -> None:
     norm[t > 6.0] += 0.4  # one that comes back has not risen for good
     assert rise_time(t, norm, 1.0) == pytest.approx(-np.log(0.5), abs=2.0)
     assert rise_time(t, t, 1.0) is None
+    assert rise_time(np.arange(5.0), np.array([1.0, 0.5, 0.05, 0.0, 0.0]), 1.0) == 2.0
 
 
 def test_errors_of_estimates_are_those_at_the_end() -> None:
@@ -26,6 +34,12 @@ def test_errors_of_estimates_are_those_at_the_end() -> None:
     assert found["consistent"] == pytest.approx(1.0)
     nothing = Trace(**{**vars(make_trace()), "adapted_links": np.array([], dtype=np.str_)})
     assert final_estimates(nothing) == {}
+
+
+def test_errors_of_bodies_are_of_mass_centre_and_the_largest_moment() -> None:
+    truth, wrong = np.arange(10.0), np.zeros(10)
+    wrong[[0, 1, 2, 5, 8]] = [-0.002, 0.003, -0.004, -0.006, 0.005]
+    np.testing.assert_allclose(body_errors(truth[None] + wrong, truth[None]), [[2.0], [5.0], [6.0]])
 
 
 def test_a_body_is_consistent_if_its_pseudo_inertia_is_positive() -> None:

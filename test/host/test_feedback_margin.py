@@ -202,6 +202,7 @@ def test_the_defaults_are_slow_enough_for_a_ur5_whose_drives_its_file_leaves_out
     assert "the speed of wrist_3_joint away" in note
 
 
+@pytest.mark.slow
 def test_an_adaptation_that_is_slow_for_rotors_that_are_not_stated_is_said(ur5: Library) -> None:
     (note,) = notes(ur5, "slotine_li")
     assert note.startswith("the adaptation is slow (adaptation_limit 6")
@@ -210,6 +211,7 @@ def test_an_adaptation_that_is_slow_for_rotors_that_are_not_stated_is_said(ur5: 
     assert notes(Library(build(stated, ["slotine_li"], python=False) / "libur5.so"), "slotine_li") == []
 
 
+@pytest.mark.slow
 def test_feedback_that_makes_speeds_grow_is_said_as_such(tmp_path: Path) -> None:
     """computed_torque compensates 5 N·m·s/rad of viscous friction, ten times what its damping takes."""
     model = load_robot("planar3r")
@@ -239,6 +241,7 @@ def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: L
         assert bool(radius <= STABLE) == is_stable, (wanted, radius)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["planar3r", "ur5", "panda"])
 def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> None:
     """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""

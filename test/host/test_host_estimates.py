@@ -59,6 +59,7 @@ def test_the_topic_of_an_estimate_is_a_name_that_ros_allows(link: str, topic: st
     assert estimate_topics([link]) == (f"estimates/{topic}",)
 
 
+@pytest.mark.slow
 @given(st.from_regex(ENTITY_NAME, fullmatch=True))
 def test_every_link_has_a_topic(link: str) -> None:
     (topic,) = estimate_topics([link])
@@ -80,6 +81,7 @@ def test_the_argument_is_left_alone_and_its_size_checked() -> None:
         about_com(pi[:9])
 
 
+@pytest.mark.slow
 def test_links_are_those_that_the_law_was_made_for(panda: Configuration) -> None:
     assert panda.links == (panda.library.link_names[-1],)
     model = load_robot("planar3r")

@@ -332,6 +332,7 @@ measurement = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(measurements=st.lists(measurement, min_size=1, max_size=20), compensated=st.booleans(), adaptive=st.booleans())
 def test_effort_is_finite_and_inside_both_limits_whatever_comes_in(

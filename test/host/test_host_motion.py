@@ -149,6 +149,7 @@ places = st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1)).map(np.
 orientations = st.tuples(*[st.floats(-1, 1)] * 4).map(np.array).filter(lambda q: np.linalg.norm(q) > 0.1)
 
 
+@pytest.mark.slow
 @functions
 @given(place=places, quaternion=orientations)
 def test_a_way_from_rest_keeps_every_limit_and_lasts_no_longer_than_needed(

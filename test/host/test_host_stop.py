@@ -307,6 +307,7 @@ FASTEST = 7.0
 MOTIONS = [*(FASTEST * np.eye(7)), *np.random.default_rng(1).uniform(-FASTEST, FASTEST, (5, 7))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("qd", MOTIONS, ids=str)
 def test_the_brake_stops_a_fast_panda_and_hardly_adds_energy(panda: Library, qd: FloatArray) -> None:
     arm = Arm(panda, PANDA_START, qd)
@@ -346,6 +347,7 @@ def _braked(library: Library, plant: ModelPlant, factor: float) -> tuple[FloatAr
     return speed, controller.has_stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_rotors", [False, True], ids=["light", "rotors"])
 @pytest.mark.parametrize("delay", [0, 3])
 @pytest.mark.parametrize("factor", [1.0, 5.0])
@@ -360,6 +362,7 @@ def test_the_brake_stops_light_wrists(ur5: Library, factor: float, delay: int, h
     assert speed[-500:].max() < 0.05 and has_stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.7, 1.0, 1.3])
 @pytest.mark.parametrize("delay", [0, 3])
 def test_the_brake_stops_wrists_whose_rotors_are_known_to_30_percent(

@@ -244,6 +244,7 @@ def test_a_pose_out_of_reach_is_refused_before_it_is_moved_to(panda: Library) ->
     controller.move_to_pose(place[:3, 3] + [0.05, 0.05, -0.05], turn)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     posture=arrays(float, 7, elements=st.floats(0.05, 0.95)),
@@ -406,6 +407,7 @@ def test_limits_that_say_nothing_are_noted(tmp_path: Path) -> None:
     assert notes == ["no position limits are given, so no position is out of range: shoulder, elbow"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["panda", "ur5", "planar3r", "rpr", "sea2"])
 def test_every_robot_of_ours_has_finite_efforts_and_rates(build_cache: Path, robot: str) -> None:
     library = Library(thunder_dynamics.build(load_robot(robot), python=False) / f"lib{robot}.so")

@@ -128,6 +128,7 @@ def test_forces_on_pseudo_inertias_are_those_on_parameters(seed: int) -> None:
     assert number(graph.in_metric, R, b) @ x == pytest.approx(moved @ b, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", CONSISTENT)
 def test_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel, scheme: str) -> None:
     """Far from the reference, with efforts that do not fit, a hundred bodies and γ down to its bound."""
@@ -142,6 +143,7 @@ def test_estimates_are_of_bodies_from_any_start_with_any_gain(panda: RobotModel,
             assert np.linalg.eigvalsh(pseudo_inertia(state["pi_hat"]))[0] > 0.0
 
 
+@pytest.mark.slow
 def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
     """One step that moves every component by the same regressor: free, and with bounds that half of them meet."""
     rng = np.random.default_rng(3)
@@ -158,6 +160,7 @@ def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
     assert (found[::2] != moved[::2]).all() and (found[1::2] == moved[1::2]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None:
     links = ["panda_link6", "panda_link7"]
@@ -165,6 +168,7 @@ def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None
     assert (gamma.size, gamma.unit) == (2, "N·m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_true_parameters_stay(panda: RobotModel, scheme: str) -> None:
     """Exactly where nothing differs from the reference; and while moving but for what a period does."""
@@ -218,6 +222,7 @@ def wrongness(scheme: str, model: RobotModel, state: dict[str, FloatArray], true
     return float(gamma * (np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0)) + others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", ["none", "adapted"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, friction: str) -> None:
@@ -242,6 +247,7 @@ def test_the_lyapunov_function_of_a_scheme_falls(arm: RobotModel, scheme: str, f
     assert V[-1] < 0.95 * V[0]
 
 
+@pytest.mark.slow
 def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_border(panda: RobotModel) -> None:
     """Of estimates that are on the border in fifty steps at least, and go on."""
     true, found, borders = with_payload(panda, PAYLOAD), [], 0
@@ -261,6 +267,7 @@ def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_borde
     assert np.diff(V).max() < RISING * V[0] and V[-1] < 0.3 * V[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "mass", "com", "share"),
     [
@@ -284,6 +291,7 @@ def test_a_payload_is_found_and_by_prediction_friction_too(
         np.testing.assert_allclose(state["friction_hat"], np.repeat([0.5, 0.3], 7), rtol=share)
 
 
+@pytest.mark.slow
 def test_friction_alone_adapts_with_known_links(panda: RobotModel) -> None:
     errors = []
     for friction in ("none", "adapted"):
@@ -306,6 +314,7 @@ def test_a_consistent_scheme_needs_a_nominal_body(panda: RobotModel) -> None:
         build_law(replace(panda, links=(*panda.links[:-1], last)), "consistent_composite")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", COMPOSITE)
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 4e-3])
 def test_composite_adaptation_is_stable_with_any_gains(panda: RobotModel, scheme: str, dt: float) -> None:
@@ -334,6 +343,7 @@ def test_composite_adaptation_is_stable_with_any_gains(panda: RobotModel, scheme
         assert max(errors) < 1.05 * max(nominal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_dead_zone_and_the_pull_to_the_nominal_values(panda: RobotModel, scheme: str) -> None:
     """What s leaves of the dead zone adapts as s; without any, estimates return as 1/(1 + Δσ), for any σ."""
@@ -361,6 +371,7 @@ def test_composite_adaptation_of_many_links_is_refused(panda: RobotModel) -> Non
         build_law(panda, "composite", adapted_links="all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_cartesian_law_takes_every_scheme_and_its_fixed_form_has_no_estimates(
     panda: RobotModel, scheme: str

@@ -154,6 +154,7 @@ def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, referenc
 # --- the fixed form of adaptive laws ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [{}, {"adapted_links": "all"}, {"known": ["panda_link1", "panda_link3"]}])
 def test_an_adaptive_law_with_true_parameters_is_the_fixed_one(panda: RobotExpressions, links: dict[str, Any]) -> None:
     adaptive, fixed = build_law("slotine_li", panda, **links), build_law("slotine_li", panda, **FIXED)

@@ -75,6 +75,7 @@ def test_what_can_be_done_is_done_and_nothing_else_is_claimed(problem: Problem) 
         _assert_does(problem, u)
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=30, deadline=None)
 def test_the_answer_has_the_least_norm(problem: Problem) -> None:
@@ -101,6 +102,7 @@ def test_without_saturation_it_is_the_pseudo_inverse(problem: Problem) -> None:
     assert scale_to_bounds(J, r, wide).factor == 1.0
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=30, deadline=None)
 def test_the_scale_is_the_largest_that_the_bounds_allow(problem: Problem) -> None:
@@ -109,6 +111,7 @@ def test_the_scale_is_the_largest_that_the_bounds_allow(problem: Problem) -> Non
     _assert_does(problem, u, factor)
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=30, deadline=None)
 def test_greedy_saturation_does_the_task_where_it_finds_an_answer(problem: Problem) -> None:

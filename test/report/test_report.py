@@ -78,6 +78,7 @@ def test_page_needs_nothing_but_itself_and_holds_its_library_once(report: Path) 
     assert report.stat().st_size < 6e6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
 def test_page_draws_every_plot_in_a_browser_without_errors(report: Path, tmp_path: Path) -> None:
     """Plotly marks what it has drawn, and the page links the axes of time at its end."""
@@ -119,6 +120,7 @@ def test_verdict_names_a_run_that_failed_and_leaves_it_out() -> None:
     assert verdict(runs)[0] == "" and len(verdict(runs)[1]) == 2
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_red(tmp_path: Path) -> None:
     _fill(tmp_path)
     metrics = json.loads((tmp_path / "metrics.json").read_text())

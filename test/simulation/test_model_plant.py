@@ -62,6 +62,7 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
     return states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -113,6 +114,7 @@ def test_gravity_compensation_is_of_the_description_and_limits_saturate_the_moto
     np.testing.assert_allclose(ours.qd, theirs.qd, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["model", "mujoco"])
 def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: str, tmp_path: Path) -> None:
     """I q̈ = τ, T dτ/dt = u − τ from rest: q̇ = (u/I)(t − T(1 − e^{−t/T})) at the end of every step, exactly."""
@@ -134,6 +136,7 @@ def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: st
         np.testing.assert_allclose(plant.q, expected, rtol=0.0, atol=effort / inertia * PERIOD**2 / 12)
 
 
+@pytest.mark.slow
 def test_an_arm_that_is_held_rests_whatever_the_lag(arm: RobotModel) -> None:
     plant = ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(torque_lag=0.01), gravity_compensated=True)
     for qd in (None, [0.5, 0.3, -0.2]):
@@ -178,6 +181,7 @@ def _points(q: ca.SX) -> list[ca.SX]:
     return found
 
 
+@pytest.mark.slow
 def test_the_point_masses_move_as_their_positions_say() -> None:
     """M = Σ m JᵀJ, G = ∂(Σ m g z)/∂q and C q̇ = Ṁ q̇ − ½ ∂(q̇ᵀM q̇)/∂q, by automatic differentiation."""
     q, qd = ca.SX.sym("q", 5), ca.SX.sym("qd", 5)
@@ -207,6 +211,7 @@ def _points_plant(period: float, **options: Any) -> ModelPlant:
     return plant
 
 
+@pytest.mark.slow
 def test_the_integration_is_of_order_four() -> None:
     """Halving the step divides the error by sixteen."""
 
@@ -243,6 +248,7 @@ def test_other_joints_links_and_elastic_joints_are_refused(arm: RobotModel) -> N
         ModelPlant(elastic, elastic.joint_names, PERIOD)
 
 
+@pytest.mark.slow
 def test_a_joint_that_moves_no_mass_is_named() -> None:
     """The last point on the axis of its joint, where it has no lever."""
     model = load_model(POINTS)

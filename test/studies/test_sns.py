@@ -21,15 +21,14 @@ def test_the_arm_moves_as_its_jacobian_says() -> None:
     for _ in range(20):
         q, qd, qdd = rng.uniform(-3.0, 3.0, (3, 3))
         arm = planar_arm(q, qd)
-        before, here, after = (planar_arm(q + t * qd + 0.5 * t**2 * qdd, qd).chain[-1] for t in (-STEP, 0.0, STEP))
+        before, here, after = (planar_arm(q + t * qd + 0.5 * t**2 * qdd, qd).p for t in (-STEP, 0.0, STEP))
         np.testing.assert_allclose((after - before) / (2.0 * STEP), arm.J @ qd, atol=1e-5)
         np.testing.assert_allclose((after - 2.0 * here + before) / STEP**2, arm.J @ qdd + arm.drift, atol=1e-4)
-        assert np.linalg.norm(np.diff(arm.chain, axis=0), axis=1) == pytest.approx([1.0] * 3)
 
 
 def test_the_states_are_those_of_the_study() -> None:
     """End effectors at (0, 1), (0, 1), (1, 0), (1, 0); the third at rest there, but with joints that turn."""
-    places = [planar_arm(*state).chain[-1] for state in STATES.values()]
+    places = [planar_arm(*state).p for state in STATES.values()]
     np.testing.assert_allclose(places, [(0, 1), (0, 1), (1, 0), (1, 0)], atol=1e-12)
     singular = [np.linalg.svd(planar_arm(*state).J, compute_uv=False)[-1] < 1e-12 for state in STATES.values()]
     assert singular == [False, False, True, True]
@@ -40,7 +39,7 @@ def test_the_states_are_those_of_the_study() -> None:
 def test_an_end_effector_of_constant_velocity_leaves_the_reach(name: str) -> None:
     arm, time = planar_arm(*STATES[name]), within_reach(STATES[name])
     assert time is not None
-    assert np.linalg.norm(arm.chain[-1] + time * (arm.J @ STATES[name][1])) == pytest.approx(3.0)
+    assert np.linalg.norm(arm.p + time * (arm.J @ STATES[name][1])) == pytest.approx(3.0)
     assert within_reach(STATES["C"]) is None
 
 

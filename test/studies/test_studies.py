@@ -28,6 +28,7 @@ from thunder_controllers.experiments.report import write_report
 from thunder_controllers.experiments.runner import load_robot, run_case
 from thunder_controllers.experiments.table import make_document
 from thunder_controllers.laws.slotine_li import slotine_li
+from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.options import Body
 from thunder_controllers.simulation.scenario import RunConfig
 from thunder_dynamics.law import options_of
@@ -186,5 +187,9 @@ def test_lines_near_limits_have_one_joint_near_one_at_both_ends() -> None:
     for both in (ends(rng) for _ in range(20)):
         distance = np.minimum(both - limits.position_lower, limits.position_upper - both)
         assert (distance >= 0.0).all() and ((distance >= 0.06) & (distance <= 0.3)).all(axis=0).any()
-    values = run_case(_short(_groups("redundancy")["lines"].cases[0])).values
+    (case, *_) = _groups("redundancy")["lines"].cases
+    line = case.config.reference
+    assert isinstance(line, PoseToPose) and len(line.poses) == 5 and line.poses[0] == line.poses[-1]
+    assert case.config.duration == line.duration + 1.0
+    values = run_case(_short(case)).values
     assert 0.0 < (values["distance"] or 0.0) < 0.3 and values["lost"] == 0.0

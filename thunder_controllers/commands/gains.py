@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-import rich
-import rich.box
-from numpy.typing import NDArray
-from rich.markup import escape
-from rich.table import Table
 
 from thunder_controllers.analysis.gain_file import read_gains, write_gains
 from thunder_controllers.analysis.margin import STABLE, WANTED_MARGIN, Margins, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing
+from thunder_controllers.commands.terminal import print_json, print_table
 from thunder_controllers.host import MARGIN_DELAY, Library, Options, RestingLaw, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
@@ -86,7 +81,7 @@ def gains(
         looked_at = np.vstack([looked_at, *([] if fastest is None else [fastest.q])])
     margins = find_margins(library, request[0], values, looked_at, timing, names)
     if as_json:
-        click.echo(json.dumps(_document(margins)))
+        print_json(_document(margins))
     else:
         _show(margins)
     if out is not None:
@@ -103,13 +98,9 @@ def _gain(text: str) -> dict[str, float | list[float]]:
 
 def _suggestion(margins: Margins, out: Path) -> dict[str, list[float]]:
     if margins.suggested is None:
-        what = f"lowering {_names(margins)} leaves no margin of {WANTED_MARGIN:g}"
+        what = f"lowering {' and '.join(margins.gains)} leaves no margin of {WANTED_MARGIN:g}"
         raise LawError(what, where=str(out), valid="other gains, a shorter delay or a higher rate")
     return {name: [float(f"{value:.4g}") for value in values] for name, values in margins.suggested.items()}
-
-
-def _names(margins: Margins) -> str:
-    return " and ".join(margins.gains)
 
 
 def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
@@ -122,37 +113,24 @@ def _comment(robot: str, law: str, timing: Timing, margins: Margins) -> str:
 
 
 def _show(margins: Margins) -> None:
-    what = escape(_names(margins))
-    poses = _table(["pose", "spectral radius", "damping", "margin"])
-    numbers = zip(margins.poses, margins.spectral_radii, margins.damping, margins.pose_margins, strict=True)
-    for q, radius, damping, margin in numbers:
-        where = " ".join(f"{value:.2f}" for value in q)
-        poses.add_row(where, f"{radius:.6f}", f"{damping:.3f}", _factor(margin))
-    rich.print(poses)
-    for name in margins.gains:
-        rich.print(_elements(margins, name))
-    unstable = np.count_nonzero(margins.spectral_radii > STABLE)
+    rows = [["pose", "spectral radius", "damping", "margin"]]
+    for q, radius, damping, margin in _poses(margins):
+        rows.append([" ".join(f"{x:.2f}" for x in q), f"{radius:.6f}", f"{damping:.3f}", _factor(margin)])
+    print_table(rows)
+    for name, values in margins.gains.items():
+        wanted = ["none"] * values.size if margins.suggested is None else [f"{x:.4g}" for x in margins.suggested[name]]
+        elements = zip(values, margins.element_margins[name], wanted, strict=True)
+        rows = [[str(k), f"{x:.4g}", _factor(margin), new] for k, (x, margin, new) in enumerate(elements, start=1)]
+        print_table([[name, "value", "margin alone", "suggested"], *rows])
+    unstable, what = np.count_nonzero(margins.spectral_radii > STABLE), " and ".join(margins.gains)
     state = f"Unstable at {unstable} of {len(margins.poses)} poses" if unstable else "Stable"
-    rich.print(f"{state}; the least margin of {what} is {_factor(margins.margin)}.")
+    click.echo(f"{state}; the least margin of {what} is {_factor(margins.margin)}.")
     if margins.suggested is None:
-        rich.print(f"Lowering {what} leaves no margin of {WANTED_MARGIN:g}: lower other gains too.")
+        click.echo(f"Lowering {what} leaves no margin of {WANTED_MARGIN:g}: lower other gains too.")
 
 
-def _elements(margins: Margins, name: str) -> Table:
-    """One gain, element by element."""
-    values, margins_alone = margins.gains[name], margins.element_margins[name]
-    wanted = ["none"] * values.size if margins.suggested is None else [f"{x:.4g}" for x in margins.suggested[name]]
-    table = _table([name, "value", "margin alone", "suggested"])
-    for number, (value, margin, suggested) in enumerate(zip(values, margins_alone, wanted, strict=True), start=1):
-        table.add_row(str(number), f"{value:.4g}", _factor(margin), suggested)
-    return table
-
-
-def _table(columns: Sequence[str]) -> Table:
-    table = Table(box=rich.box.SIMPLE_HEAD)
-    for index, name in enumerate(columns):
-        table.add_column(escape(name), justify="right" if index else "left", no_wrap=True)
-    return table
+def _poses(margins: Margins) -> Iterable[tuple[Any, ...]]:
+    return zip(margins.poses, margins.spectral_radii, margins.damping, margins.pose_margins, strict=True)
 
 
 def _factor(value: float) -> str:
@@ -161,24 +139,12 @@ def _factor(value: float) -> str:
 
 def _document(margins: Margins) -> dict[str, Any]:
     """What is shown, as JSON has it."""
+    names = ("q", "spectral_radius", "damping", "margin")
     return {
-        "stable": margins.is_stable,
-        "margin": _finite(margins.margin),
-        "element_margins": _lists(margins.element_margins),
-        "gains": _lists(margins.gains),
-        "suggested": None if margins.suggested is None else _lists(margins.suggested),
-        "poses": [
-            {"q": q.tolist(), "spectral_radius": radius, "damping": damping, "margin": _finite(margin)}
-            for q, radius, damping, margin in zip(
-                margins.poses, margins.spectral_radii, margins.damping, margins.pose_margins, strict=True
-            )
-        ],
+        "stable": bool(margins.is_stable),
+        "margin": margins.margin,
+        "element_margins": margins.element_margins,
+        "gains": margins.gains,
+        "suggested": margins.suggested,
+        "poses": [dict(zip(names, row, strict=True)) for row in _poses(margins)],
     }
-
-
-def _lists(values: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float | None]]:
-    return {name: [_finite(value) for value in some] for name, some in values.items()}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.commands.compiled import single_joint_library
-from thunder_controllers.commands.terminal import print_table
+from thunder_controllers.commands.terminal import print_json, print_table
 from thunder_controllers.host import Library, estimated_links
 from thunder_controllers.identification.estimates import write_estimates
 from thunder_controllers.identification.records import read_record
@@ -69,7 +68,7 @@ def identify(
     friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
     found = fit_robot(library, read_record(trace, library.joint_names, topic), places, rotors, friction)
     if as_json:
-        click.echo(json.dumps(_document(found, library), ensure_ascii=False))
+        print_json(_document(found, library))
     else:
         _show(found, library)
         if found.rotors is not None:
@@ -128,8 +127,8 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
     """What is shown, as JSON has it."""
     rows = zip(found.base.texts(), found.nominal, found.fit.x, found.std, strict=True)
     names = [library.link_names[place] for place in found.links]
-    bodies = zip(names, found.bodies.tolist(), found.bodies_std.tolist(), strict=True)
-    joints = zip(library.joint_names, found.joints.tolist(), found.joints_std.tolist(), strict=True)
+    bodies = zip(names, found.bodies, found.bodies_std, strict=True)
+    joints = zip(library.joint_names, found.joints, found.joints_std, strict=True)
     return {
         "base": [dict(zip(("parameter", "robot_file", "found", "std"), row, strict=True)) for row in rows],
         "bodies": {name: {"pi": pi, "std": std} for name, pi, std in bodies},
@@ -138,7 +137,7 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
             for name, values, std in joints
         },
         "condition": found.condition,
-        "noise": found.noise.tolist(),
-        "held_out": found.residual(found.predicted).tolist(),
-        "held_out_bodies": found.residual(found.predicted_by_bodies).tolist(),
+        "noise": found.noise,
+        "held_out": found.residual(found.predicted),
+        "held_out_bodies": found.residual(found.predicted_by_bodies),
     }

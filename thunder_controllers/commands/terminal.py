@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
+from pydantic_core import to_json
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
@@ -48,6 +51,11 @@ def show_progress() -> Iterator[Callable[[str, float], None]]:
             bars.update(tasks[name], completed=fraction)
 
         yield show
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print a document that may hold arrays; a number that is not finite is null."""
+    click.echo(to_json(document, inf_nan_mode="null", fallback=np.ndarray.tolist).decode())
 
 
 def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:

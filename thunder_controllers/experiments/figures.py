@@ -27,6 +27,10 @@ CURVES = 10
 """Rows that a panel shows at most, as many as can be told apart: those with the least error."""
 
 
+Series = Mapping[str, Any]
+"""What a case keeps for figures: lists of numbers, or of rows of numbers, by name."""
+
+
 def draw_cases(document: Document, earlier: Document | None = None) -> Figure | None:
     """Draw dots for errors of cases that ran to their end, crosses for those stopped by a fault; None without cases."""
     groups = {key: group for key, group in document["groups"].items() if group["cases"]}
@@ -97,37 +101,42 @@ ERROR = Panel("‖e‖ [m, rad]", "error", log=True)
 
 
 def over_time(*panels: Panel) -> Draw:
-    """Make a figure of panels: of each row the median of its cases, and the range about it."""
+    """Make what draws panels of the series of a group's cases."""
 
     def draw(results: Results) -> Figure | None:
         rows = by_row([(case, one) for case, one in results if one.series])
-        if not rows:
-            return None
         best = sorted(rows, key=lambda row: _median_error(rows[row]))[:CURVES]
-        across = min(len(panels), ACROSS)
-        lines = -(-len(panels) // across)
-        figure = Figure(figsize=(max(8.0, 4.0 * across), 3.2 * lines + 0.8), layout="constrained")
-        axes = figure.subplots(lines, across, squeeze=False).ravel()
-        for axis, panel in zip(axes, panels, strict=False):
-            for place, row in enumerate(row for row in rows if row in best):
-                dash = DASHES[place // len(COLOURS) % len(DASHES)]
-                _curve(axis, panel, [one.series for one in rows[row]], COLOURS[place % len(COLOURS)], dash, row)
-            for line in panel.lines:
-                axis.axhline(line, **LIMIT)
-            axis.set(title=panel.title, xlabel="t [s]", yscale="log" if panel.log else "linear")
-        for axis in axes[len(panels) :]:
-            axis.set_visible(False)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(len(best), 4))
-        return figure
+        return draw_panels(panels, {row: [one.series for one in rows[row]] for row in rows if row in best})
 
     return draw
+
+
+def draw_panels(panels: Sequence[Panel], rows: Mapping[str, Sequence[Series]]) -> Figure | None:
+    """Draw of each row the median of its cases, and the range about it; None without rows."""
+    if not rows:
+        return None
+    across = min(len(panels), ACROSS)
+    lines = -(-len(panels) // across)
+    figure = Figure(figsize=(max(8.0, 4.0 * across), 3.2 * lines + 0.8), layout="constrained")
+    axes = figure.subplots(lines, across, squeeze=False).ravel()
+    for axis, panel in zip(axes, panels, strict=False):
+        for place, (row, runs) in enumerate(rows.items()):
+            dash = DASHES[place // len(COLOURS) % len(DASHES)]
+            _curve(axis, panel, runs, COLOURS[place % len(COLOURS)], dash, row)
+        for line in panel.lines:
+            axis.axhline(line, **LIMIT)
+        axis.set(title=panel.title, xlabel="t [s]", yscale="log" if panel.log else "linear")
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(len(rows), 4))
+    return figure
 
 
 def _median_error(outcomes: Sequence[Outcome]) -> float:
     return float(np.median([one.values.get("error") or 0.0 for one in outcomes]))
 
 
-def _curve(axis: Axes, panel: Panel, runs: Sequence[Mapping[str, Any]], colour: str, dash: str, label: str) -> None:
+def _curve(axis: Axes, panel: Panel, runs: Sequence[Series], colour: str, dash: str, label: str) -> None:
     of = ... if panel.column is None else (..., panel.column)
     values = np.array([one[panel.series] for one in runs], dtype=float)[of]
     values = np.maximum(values, ERROR_FLOOR) if panel.log else values

@@ -80,6 +80,13 @@ def final_estimates(trace: Trace) -> Mapping[str, float | None]:
     return {**largest, "consistent": float(is_consistent(trace.estimates).all(axis=1).mean())}
 
 
+def body_errors(bodies: FloatArray, truth: FloatArray) -> FloatArray:
+    """Errors of mass [g], CoM [mm] and inertia, the largest element [g·m²], of rows m, c, I (N, 10); shape (3, N)."""
+    difference = 1e3 * (bodies - truth)
+    parts = difference[:, 0], np.linalg.norm(difference[:, 1:4], axis=1), np.abs(difference[:, 4:]).max(axis=1)
+    return np.abs(parts)
+
+
 def is_consistent(estimates: FloatArray) -> NDArray[np.bool_]:
     """Whether the pseudo-inertia of each π̂ (…, 10) is positive definite, (…)."""
     return np.asarray(np.linalg.eigvalsh(pseudo_inertia(estimates))[..., 0] > 0.0)

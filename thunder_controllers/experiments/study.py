@@ -50,26 +50,21 @@ class CriterionSection(Strict):
     rows: tuple[str, ...] = ()
     times: str | None = None
 
-    def bounding(self, column: str, columns: Collection[str], rows: Collection[str], where: str) -> Criterion:
+    def of(self, column: str, columns: Collection[str], rows: Collection[str], where: str) -> Criterion:
         """Make the criterion of a column.
 
         Raises:
             NameNotFoundError: if there is no such column or row.
             ScenarioError: if there is not one bound.
         """
-        where = f"{where}.criteria.{column}"
-        named: dict[str, tuple[list[str], Collection[str]]] = {
-            "column": ([column], columns),
-            "row": ([*self.rows, *filter(None, [self.times])], rows),
-        }
-        for what, (names, known) in named.items():
-            if unknown := [name for name in names if name not in known]:
-                raise NameNotFoundError(f"no {what} '{unknown[0]}'", where=where, valid=nearest(unknown[0], known))
-        if self.at_most is not None and self.at_least is None:
-            return Criterion(column, self.at_most, False, self.rows, self.times)
-        if self.at_least is not None and self.at_most is None:
-            return Criterion(column, self.at_least, True, self.rows, self.times)
-        raise ScenarioError("not one bound", where=where, valid="at_most or at_least, one of them")
+        named = [("column", column, columns), *(("row", row, rows) for row in (*self.rows, self.times) if row)]
+        for what, name, known in named:
+            if name not in known:
+                raise NameNotFoundError(f"no {what} '{name}'", where=where, valid=nearest(name, known))
+        bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        if len(bounds) != 1:
+            raise ScenarioError("not one bound", where=where, valid="at_most or at_least, one of them")
+        return Criterion(column, bounds[0], self.at_least is not None, self.rows, self.times)
 
 
 class GroupSection(Strict):
@@ -156,8 +151,7 @@ def _build(path: Path, name: str, data: Keys, settings: Settings) -> Group:
             cases.append(Case(row, config, group.window, own.get("adaptation", True), measure))
     columns = {title: _column(text, where) for title, text in group.columns.items()} or COLUMNS
     criteria = [
-        one.bounding(column, columns, group.rows, f"{where}.criteria.{column}")
-        for column, one in group.criteria.items()
+        one.of(column, columns, group.rows, f"{where}.criteria.{column}") for column, one in group.criteria.items()
     ]
     figures = {key: FIGURES[one] if isinstance(one, str) else over_time(*one) for key, one in group.figures.items()}
     return Group(group.title, tuple(cases), tuple(criteria), columns, figures)

@@ -366,6 +366,7 @@ def test_thousands_of_fixed_links_are_merged() -> None:
 TOKENS = ["<", "/>", '"', "&amp;", "nan", "1e400", "-1", "\n", "link", "joint", "<!DOCTYPE a>", "é", " "]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     edits=st.lists(

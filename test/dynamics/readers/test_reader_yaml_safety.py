@@ -64,12 +64,14 @@ def test_twenty_levels_are_read_and_one_more_is_refused(opening: str, closing: s
         parse_yaml(text.replace(inner, opening + inner + closing), "arm.yaml")
 
 
+@pytest.mark.slow
 def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
     begin = time.monotonic()
     assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
     assert time.monotonic() - begin < 30.0  # all of it would take a minute
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["9" * 4_000_000, "-" + "9" * 20, "1e999999999", "9" * 1000 + ".5"])
 def test_a_number_beyond_all_bounds_is_refused(tmp_path: Path, number: str) -> None:
     assert "arm.yaml:" in message_of(tmp_path, changed("mass: 2.0", f"mass: {number}"))
@@ -137,6 +139,7 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
 TOKENS = [*":-[]{}\n'é\t", "&PI_2", "*PI_2", "!!x", ".nan", "1e400", "-1", "  ", "null"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     edits=st.lists(
