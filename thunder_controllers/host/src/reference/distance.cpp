@@ -6,14 +6,17 @@
 #include <limits>
 #include <utility>
 
-#include "thunder/host/motion/pose_difference.hpp"
-
 namespace thunder {
 
+std::array<double, 6> pose_difference(const double* from, const double* position, const Quaternion& orientation) noexcept {
+  const Vector3 turn = to_rotation_vector(product(orientation, conjugate(from_matrix(from, 4))));
+  return {position[0] - from[12], position[1] - from[13], position[2] - from[14], turn[0], turn[1], turn[2]};
+}
+
 ReferenceDistance::ReferenceDistance(std::shared_ptr<const Library> library, const std::string& law)
-    : law_(&library->law(law)), layout_(*law_, library->n_joints()) {
+    : layout_(library->law(law), library->n_joints()) {
   if (!layout_.is_cartesian) return;
-  uses_orientation_ = uses_orientation(*law_);
+  uses_orientation_ = uses_orientation(library->law(law));
   pose_.emplace(std::move(library), "T_0_ee", 16);
 }
 
@@ -25,7 +28,7 @@ double ReferenceDistance::evaluate(const double* q, const double* reference) noe
     return distance;
   }
   if (!pose_->evaluate(q)) return std::numeric_limits<double>::infinity();
-  error_ = pose_difference(pose_->result(), PoseSample::from(layout_, reference));
+  error_ = pose_difference(pose_->result(), reference + layout_.position, from_matrix(reference + layout_.rotation));
   distance = norm({error_[0], error_[1], error_[2]});
   return uses_orientation_ ? std::max(distance, norm({error_[3], error_[4], error_[5]})) : distance;
 }

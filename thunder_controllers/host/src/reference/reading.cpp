@@ -8,7 +8,6 @@
 #include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/points.hpp"
-#include "thunder/host/motion/rotation.hpp"
 #include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
@@ -63,19 +62,14 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
            where, "one transform, at most one velocity and one acceleration");
   }
   const TargetPose pose = read_pose(point.transforms[0], where);
-  const thunder_signal& signal = configuration_.law_data().reference;
-  const auto standard = static_cast<std::size_t>(SampleLayout(configuration_.law_data(), 0).standard);
-  std::vector<double> sample(standard, 0.0);
-  const auto place = [&](const char* name) {
-    return sample.data() + find_entry(signal, name, configuration_.law + ".reference").offset;
+  const SampleLayout layout(configuration_.law_data(), 0);
+  std::vector<double> sample(static_cast<std::size_t>(layout.standard), 0.0);
+  PoseSample{pose.position, pose.orientation, {}, {}, {}, {}}.write(layout, sample.data());
+  const auto write = [&](const std::vector<TwistNumbers>& given, int offset) {
+    if (!given.empty()) std::copy_n(checked(given[0], where).begin(), 6, sample.begin() + offset);
   };
-  std::copy(pose.position.begin(), pose.position.end(), place("position"));
-  to_matrix(pose.orientation, place("rotation"));
-  const auto write = [&](const std::vector<TwistNumbers>& given, const char* name) {
-    if (!given.empty()) std::copy_n(checked(given[0], where).begin(), 6, place(name));
-  };
-  write(point.velocities, "twist");
-  write(point.accelerations, "acceleration");
+  write(point.velocities, layout.velocity);
+  write(point.accelerations, layout.acceleration);
   return sample;
 }
 

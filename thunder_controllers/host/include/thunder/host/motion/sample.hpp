@@ -25,6 +25,15 @@ struct SampleLayout {
   int rotation;            ///< Entry rotation; none for joint laws.
   int velocity;            ///< Entry qd or twist.
   int acceleration;        ///< Entry qdd or acceleration.
+
+  /// Joint laws: one joint of a flat reference.
+  ScalarSample joint(const double* reference, std::size_t i) const noexcept {
+    return {reference[position + i], reference[velocity + i], reference[acceleration + i]};
+  }
+  void write_joint(const ScalarSample& now, std::size_t i, double* reference) const noexcept {
+    reference[position + i] = now.value, reference[velocity + i] = now.velocity;
+    reference[acceleration + i] = now.acceleration;
+  }
 };
 
 /// Whether a cartesian law depends on the orientation of its reference.
