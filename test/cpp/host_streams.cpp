@@ -17,7 +17,7 @@
 #include "subject.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/motion/rotation.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/session.hpp"
 
 namespace {

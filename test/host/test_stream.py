@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Configuration, ControlSession, Guard, Library, MotionLimits, Options
@@ -21,11 +20,6 @@ BEGIN = 1_000_000_000
 """[ns] Stamp at t = 0."""
 START = np.array([0.1, 0.2])
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ thunder::PosePoint numbers(const MultiDOFJointTrajectoryPoint& point) {
   return read;
 }
 
-thunder::JointPoint numbers(const JointTrajectoryPoint& point) {
+thunder::TimedJoints numbers(const JointTrajectoryPoint& point) {
   return {seconds(point.time_from_start), point.positions, point.velocities, point.accelerations};
 }
 
@@ -72,8 +72,8 @@ std::vector<thunder::PosePoint> numbers(const std::vector<MultiDOFJointTrajector
   return read;
 }
 
-std::vector<thunder::JointPoint> numbers(const std::vector<JointTrajectoryPoint>& points) {
-  std::vector<thunder::JointPoint> read;
+std::vector<thunder::TimedJoints> numbers(const std::vector<JointTrajectoryPoint>& points) {
+  std::vector<thunder::TimedJoints> read;
   for (const auto& point : points) read.push_back(numbers(point));
   return read;
 }
@@ -121,7 +121,7 @@ void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::Re
   });
   node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
     const auto& [position, orientation] = message.pose;
-    const thunder::TargetPose target = reader.target(message.header.frame_id, numbers(position, orientation));
+    const thunder::PoseTarget target = reader.target(message.header.frame_id, numbers(position, orientation));
     session->move_to_pose(target.position.data(), target.orientation.data());
   });
   node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "thunder/host/library/signals.hpp"
-#include "thunder/host/motion/pose_columns.hpp"
 
 namespace thunder {
 namespace {

@@ -9,7 +9,6 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/player.hpp"
-#include "thunder/host/motion/pose_columns.hpp"
 
 namespace thunder {
 namespace {

@@ -23,7 +23,7 @@ void check_count(std::size_t count, std::size_t least, std::size_t full, const s
   refuse(std::to_string(count) + " values", where, (least == full ? "" : "0 or ") + std::to_string(full));
 }
 
-TargetPose read_pose(const PoseNumbers& numbers, const std::string& where) {
+PoseTarget read_pose(const PoseNumbers& numbers, const std::string& where) {
   if (!all_finite(numbers.data(), 7)) refuse("a position or orientation is not finite", where, "numbers");
   return {{numbers[0], numbers[1], numbers[2]}, checked_orientation(numbers.data() + 3, where.c_str())};
 }
@@ -61,7 +61,7 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
                " velocities, " + std::to_string(point.accelerations.size()) + " accelerations",
            where, "one transform, at most one velocity and one acceleration");
   }
-  const TargetPose pose = read_pose(point.transforms[0], where);
+  const PoseTarget pose = read_pose(point.transforms[0], where);
   const SampleLayout layout(configuration_.law_data(), 0);
   std::vector<double> sample(static_cast<std::size_t>(layout.standard), 0.0);
   PoseSample{pose.position, pose.orientation, {}, {}, {}, {}}.write(layout, sample.data());
@@ -73,7 +73,7 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
   return sample;
 }
 
-std::vector<double> ReferenceReader::sample(const JointPoint& point) const {
+std::vector<double> ReferenceReader::sample(const TimedJoints& point) const {
   const std::size_t n = configuration_.joints.size();
   std::vector<double> sample;
   const auto append = [&](const std::vector<double>& values, const std::string& field, bool is_optional) {
@@ -87,9 +87,9 @@ std::vector<double> ReferenceReader::sample(const JointPoint& point) const {
     sample.insert(sample.end(), values.begin(), values.end());
     if (values.empty()) sample.insert(sample.end(), n, 0.0);
   };
-  append(point.positions, "positions", false);
-  append(point.velocities, "velocities", true);
-  append(point.accelerations, "accelerations", true);
+  append(point.q, "positions", false);
+  append(point.qd, "velocities", true);
+  append(point.qdd, "accelerations", true);
   return sample;
 }
 
@@ -97,7 +97,7 @@ void ReferenceReader::check_frame(const std::string& frame, const std::string& w
   if (frame != frames_.base) refuse("frame_id '" + frame + "'", where, "'" + frames_.base + "', parameter base_frame");
 }
 
-TargetPose ReferenceReader::target(const std::string& frame, const PoseNumbers& pose) const {
+PoseTarget ReferenceReader::target(const std::string& frame, const PoseNumbers& pose) const {
   check_frame(frame, "target_pose");
   return read_pose(pose, "target_pose");
 }
@@ -114,7 +114,7 @@ std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const st
     check_count(given.transforms.size(), 1, 1, where + ".transforms");
     check_count(given.velocities.size(), 0, 1, where + ".velocities");
     check_count(given.accelerations.size(), 0, 1, where + ".accelerations");
-    const TargetPose pose = read_pose(given.transforms[0], where);
+    const PoseTarget pose = read_pose(given.transforms[0], where);
     TimedPose& point = read.emplace_back();
     point.time = given.time;
     point.position = pose.position;
@@ -146,16 +146,16 @@ std::vector<std::size_t> ReferenceReader::order_of(const std::vector<std::string
 }
 
 std::vector<TimedJoints> ReferenceReader::joints(const std::vector<std::string>& names,
-                                                 const std::vector<JointPoint>& points) const {
+                                                 const std::vector<TimedJoints>& points) const {
   const std::vector<std::size_t> order = order_of(names);
   std::vector<TimedJoints> read;
-  for (const JointPoint& given : points) {
+  for (const TimedJoints& given : points) {
     const std::string where = point_name("joint_trajectory", read.size());
     TimedJoints& point = read.emplace_back();
     point.time = given.time;
-    point.q = reordered(given.positions, order, order.size(), where + ".positions");
-    point.qd = reordered(given.velocities, order, 0, where + ".velocities");
-    point.qdd = reordered(given.accelerations, order, 0, where + ".accelerations");
+    point.q = reordered(given.q, order, order.size(), where + ".positions");
+    point.qd = reordered(given.qd, order, 0, where + ".velocities");
+    point.qdd = reordered(given.qdd, order, 0, where + ".accelerations");
   }
   return read;
 }

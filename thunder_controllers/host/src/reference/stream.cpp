@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thunder/host/motion/pose_columns.hpp"
 #include "thunder/host/motion/spline.hpp"
 
 namespace thunder {

@@ -12,12 +12,6 @@
 
 namespace thunder {
 
-/// Where a motion to a pose goes.
-struct PoseTarget {
-  Vector3 position{};                               ///< [m]
-  Quaternion orientation{0.0, 0.0, 0.0, 1.0};       ///< Unit norm.
-};
-
 /// A motion that is asked for.
 struct Motion {
   PoseTarget target;
