@@ -258,6 +258,16 @@ def test_one_entry_written_after_a_motion_leaves_the_others_where_it_ended(libra
     np.testing.assert_array_equal(run.rows[-1][3:], run.rows[-2][3:])
 
 
+def test_one_entry_written_before_a_motion_began_leaves_the_others_where_the_stream_was(library: Library) -> None:
+    run = cartesian(library, MOVING)
+    before = run.steps(50)[-1]
+    run.host.stop_motion()
+    run.host.set_reference_entry("position", [0.1, 0.2, 0.3])
+    run.step()
+    assert run.rows[-1][POSITION].tolist() == [0.1, 0.2, 0.3]
+    np.testing.assert_array_equal(run.rows[-1][ROTATION], before[ROTATION])
+
+
 def test_activation_forgets_a_motion(library: Library) -> None:
     run = cartesian(library)
     run.host.follow(POINTS)
