@@ -178,6 +178,17 @@ def test_damping_can_be_chosen_and_never_passes_the_effort_limit(library: Librar
     assert gravity(START)[1] < efforts[0] < efforts[1] < efforts[2] <= LIMIT[1]
 
 
+def test_what_holds_an_arm_is_forgotten_where_it_is_fast(library: Library) -> None:
+    efforts = []
+    for slow in (0, 1000):
+        loop = holding(library)
+        loop.controller.begin_stop()
+        loop.updates(slow, qd=0.1 * VELOCITY)
+        loop.updates(3000, qd=-0.8 * VELOCITY)
+        efforts.append(loop.effort)
+    np.testing.assert_allclose(efforts[0], efforts[1], rtol=1e-4)
+
+
 @pytest.mark.parametrize("value", ["NAN", "-1.0"])
 def test_an_arm_whose_inertia_cannot_be_computed_is_braked_with_the_last_one(tmp_path: Path, value: str) -> None:
     """M(q) is not positive definite, or no number, where joint 2 is beyond 1 rad."""

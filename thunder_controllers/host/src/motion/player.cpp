@@ -189,16 +189,11 @@ void MotionPlayer::advance_figure(double dt, const Figure& figure, double* refer
 
 bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
   const bool goes_on = cursor_.advance(dt, knots);
-  const double scale = goes_on ? 1.0 : 0.0;  // the derivatives end with rounding
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const ScalarSample now = cursor_.sample(knots, i);
-    layout_.write_joint({now.value, scale * now.velocity, scale * now.acceleration}, i, reference);
-  }
+  for (std::size_t i = 0; i < joints_.size(); ++i) layout_.write_joint(cursor_.sample(knots, i), i, reference);
   if (layout_.is_cartesian) {
     PoseColumns columns;
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);
     if (!from_columns(columns, sample_)) return false;
-    if (!goes_on) sample_.come_to_rest();
   }
   if (!goes_on) phase_ = Phase::none;
   return true;

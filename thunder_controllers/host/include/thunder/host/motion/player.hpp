@@ -39,9 +39,9 @@ class MotionPlayer {
   bool is_running() const noexcept { return phase_ != Phase::none; }
   /// Whether it comes to rest, with or without a motion after it.
   bool is_stopping() const noexcept { return phase_ == Phase::stop; }
-  /// While running: let dt [s] pass and write the sample, at rest if that was the last one; the motion is the one that it
-  /// began with. False, and nothing written, where timed orientations overshoot so far that no orientation can be made of
-  /// them.
+  /// While running: let dt [s] pass and write the sample, at rest but for rounding if that was the last one; the motion is
+  /// the one that it began with. False, and nothing written, where timed orientations overshoot so far that no orientation
+  /// can be made of them.
   bool advance(double dt, const Motion& motion, double* reference) noexcept;
 
  private:
