@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
-#include <mutex>
 
 #include "judge.hpp"
 #include "thunder/host/error.hpp"
@@ -35,6 +34,8 @@ enum Place { in_reach, at_edge, beyond_reach, through_singularity, near_limits, 
 constexpr const char* kPlaces[] = {"in_reach", "at_edge", "beyond_reach", "through_singularity", "near_limits"};
 enum Way { step, stream, motion, ways };
 constexpr const char* kWays[] = {"step", "stream", "motion"};
+constexpr Place place_of(long number) { return static_cast<Place>(number % places); }
+constexpr Way way_of(long number) { return static_cast<Way>(number / places % ways); }
 
 struct Ending {
   std::string name;    ///< tracked, held, refused, stopped by …, restless
@@ -47,8 +48,8 @@ struct Ending {
 class Run {
  public:
   Run(const Subject& subject, std::uint64_t seed, long number, bool is_told)
-      : place(static_cast<Place>(number % places)),
-        way(static_cast<Way>(number / places % ways)),
+      : place(place_of(number)),
+        way(way_of(number)),
         subject_(subject),
         data_(subject.data()),
         n_(data_.n_joints),
@@ -82,9 +83,6 @@ class Run {
     ending.beyond = judge_.worst;
     return ending;
   }
-
-  const Place place;
-  const Way way;
 
  private:
   // --- where to -----------------------------------------------------------------------------------------------------
@@ -264,6 +262,8 @@ class Run {
     return farthest;
   }
 
+  const Place place;
+  const Way way;
   const Subject& subject_;
   const thunder_library& data_;
   const int n_;
@@ -289,8 +289,8 @@ struct Table {
   Vector beyond;
 };
 
-void add(Table& table, const Run& run, const Ending& ending) {
-  ++table.endings[std::string(kPlaces[run.place]) + " " + kWays[run.way]][ending.name];
+void add(Table& table, long number, const Ending& ending) {
+  ++table.endings[std::string(kPlaces[place_of(number)]) + " " + kWays[way_of(number)]][ending.name];
   table.updates += ending.updates;
   table.wrong += is_wrong(ending);
   table.beyond = table.beyond.size() == 0 ? ending.beyond : table.beyond.cwiseMax(ending.beyond).eval();
@@ -315,21 +315,14 @@ void print(const Subject& subject, const Table& table) {
 
 bool try_all(const std::vector<Subject>& subjects, double count, std::uint64_t seed) {
   std::vector<Table> tables(subjects.size());
-  std::mutex mutex;
-  test::in_parallel([&](long k) {
-    if (static_cast<double>(k) >= count * static_cast<double>(subjects.size())) return false;
-    const std::size_t which = static_cast<std::size_t>(k) % subjects.size();
-    const long number = k / static_cast<long>(subjects.size());
-    Run run(subjects[which], seed, number, false);
-    const Ending ending = run.run();
-    const std::lock_guard<std::mutex> lock(mutex);
-    add(tables[which], run, ending);
+  const auto make = [&](std::size_t which, long number) { return Run(subjects[which], seed, number, false).run(); };
+  test::try_each(subjects.size(), count, make, [&](std::size_t which, long number, const Ending& ending) {
+    add(tables[which], number, ending);
     if (is_wrong(ending)) {
       std::fprintf(stderr, "%s %s, seed %llu, number %ld (%s, %s): %s; %s\n", subjects[which].data().robot,
-                   subjects[which].law.c_str(), static_cast<unsigned long long>(seed), number, kPlaces[run.place],
-                   kWays[run.way], ending.name.c_str(), ending.breach.c_str());
+                   subjects[which].law.c_str(), static_cast<unsigned long long>(seed), number, kPlaces[place_of(number)],
+                   kWays[way_of(number)], ending.name.c_str(), ending.breach.c_str());
     }
-    return true;
   });
   long wrong = 0;
   std::printf("{\"subjects\": [\n");

@@ -10,7 +10,6 @@
 // Exit status: 0, or 1 if of the arms whose rotors are all known more than kMoving (and one) are not at rest. JSON to stdout, what is not at rest to stderr.
 #include <cstdio>
 #include <deque>
-#include <mutex>
 
 #include "judge.hpp"
 #include "thunder/host/session.hpp"
@@ -135,20 +134,16 @@ bool try_all(const std::vector<Subject>& subjects, double count, std::uint64_t s
     if (arms.empty() || arms.back()->library != subject.library) arms.push_back(&subject);
   }
   std::vector<Totals> totals(arms.size());
-  std::mutex mutex;
-  test::in_parallel([&](long k) {
-    if (static_cast<double>(k) >= count * static_cast<double>(arms.size())) return false;
-    const std::size_t which = static_cast<std::size_t>(k) % arms.size();
-    const long number = k / static_cast<long>(arms.size());
-    const Ending ending = Stop(*arms[which], arms[which]->seed(seed, number), false).run();
-    const std::lock_guard<std::mutex> lock(mutex);
+  const auto make = [&](std::size_t which, long number) {
+    return Stop(*arms[which], arms[which]->seed(seed, number), false).run();
+  };
+  test::try_each(arms.size(), count, make, [&](std::size_t which, long number, const Ending& ending) {
     totals[which].updates += ending.updates, ++totals[which].stops, totals[which].too_heavy += ending.is_too_heavy;
-    if (ending.is_at_rest()) return true;
+    if (ending.is_at_rest()) return;
     ++totals[which].moving, totals[which].spinning += ending.spins();
     std::fprintf(stderr, "%s %s, seed %llu, number %ld: %s velocity limits after %s s\n", arms[which]->data().robot,
                  arms[which]->law.c_str(), static_cast<unsigned long long>(seed), number,
                  thunder::format(ending.last).c_str(), thunder::format(kDuration).c_str());
-    return true;
   });
   long known = 0, moving = 0;
   std::printf("{\"subjects\": [\n");

@@ -12,12 +12,11 @@
 // if the arm was farther away on the way than kCoarse times what the latter give, and kClose. JSON to stdout, what is
 // wrong to stderr.
 #include <cstdio>
-#include <mutex>
 
 #include "subject.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/motion/rotation.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/session.hpp"
 
 namespace {
@@ -211,23 +210,18 @@ void print(const Subject& subject, const std::vector<Stream>& streams, long wron
 bool try_all(const std::vector<Subject>& subjects, double count, std::uint64_t seed) {
   std::vector<std::vector<Stream>> streams(subjects.size());
   std::vector<long> wrong(subjects.size(), 0);
-  std::mutex mutex;
-  test::in_parallel([&](long k) {
-    if (static_cast<double>(k) >= count * static_cast<double>(subjects.size())) return false;
-    const std::size_t which = static_cast<std::size_t>(k) % subjects.size();
-    const Subject& subject = subjects[which];
-    const long number = k / static_cast<long>(subjects.size());
-    const Stream stream = run_all(subject, subject.seed(seed, number));
-    const std::lock_guard<std::mutex> lock(mutex);
+  const auto make = [&](std::size_t which, long number) {
+    return run_all(subjects[which], subjects[which].seed(seed, number));
+  };
+  test::try_each(subjects.size(), count, make, [&](std::size_t which, long number, const Stream& stream) {
     streams[which].push_back(stream);
     for (std::size_t i = 0; i < kWayCount; ++i) {
       const std::string what = find_wrong(stream, i);
       if (what.empty()) continue;
       ++wrong[which];
-      std::fprintf(stderr, "%s %s, seed %llu, number %ld, %s: %s\n", subject.data().robot, subject.law.c_str(),
+      std::fprintf(stderr, "%s %s, seed %llu, number %ld, %s: %s\n", subjects[which].data().robot, subjects[which].law.c_str(),
                    static_cast<unsigned long long>(seed), number, kWays[i].name, what.c_str());
     }
-    return true;
   });
   std::printf("{\"subjects\": [\n");
   for (std::size_t i = 0; i < subjects.size(); ++i) {

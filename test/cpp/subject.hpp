@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -149,6 +150,21 @@ void in_parallel(Work work) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+/// `count` runs of every subject on all cores: make(which, number) at the same time, take(which, number, made) one by one.
+template <class Make, class Take>
+void try_each(std::size_t subjects, double count, Make make, Take take) {
+  std::mutex mutex;
+  in_parallel([&](long k) {
+    if (static_cast<double>(k) >= count * static_cast<double>(subjects)) return false;
+    const std::size_t which = static_cast<std::size_t>(k) % subjects;
+    const long number = k / static_cast<long>(subjects);
+    const auto made = make(which, number);
+    const std::lock_guard<std::mutex> lock(mutex);
+    take(which, number, made);
+    return true;
+  });
 }
 
 /// As a JSON list; null for what is infinite.

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from motion_run import DT, Run, assert_rests, functions, rotations
-from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Configuration, ControlSession, Figure, Library, Options
@@ -19,11 +18,6 @@ from thunder_dynamics.errors import DimensionError, LawError
 
 HOME = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 LISSAJOUS = Figure([0.1, 0.15, 0.1], [0.2, 0.1, 0.4])
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
 
 
 def resting(library: Library, law: str = "cartesian_spring") -> Run:

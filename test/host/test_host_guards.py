@@ -7,51 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from host_loop import START, STEP, Loop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pendulum2 import compile_pendulum2, gravity
 
-from thunder_controllers.host import BLOCKING_GUARDS, FAULTS, Controller, Guard, Library, Options
+from thunder_controllers.host import BLOCKING_GUARDS, FAULTS, Guard, Library
 
-START = np.array([0.1, 0.2])
-REST = np.zeros(2)
-STEP = 1e-3
 LIMIT = np.array([30.0, 15.0])
 RATE = np.array([1000.0, 500.0])
 NAMES = {guard: str(guard.name).lower() for guard in Guard}
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-class Loop:
-    """A controller, its clock and its effort."""
-
-    def __init__(self, library: Library, law: str = "joint_adaptive", **options: object) -> None:
-        """Configure and activate at START, at rest; the adaptive law knows the masses."""
-        self.controller = Controller()
-        known = {"pi_hat": [1.2, 0.8]} if law == "joint_adaptive" else {}
-        self.controller.configure(library, law=law, initial_state=known, options=Options(**options))
-        self.t = 0.0
-        self.effort = np.full(2, np.nan)
-
-    def activate(self, **arguments: object) -> Loop:
-        self.controller.activate(START, **arguments)
-        return self
-
-    def update(self, q: np.ndarray = START, qd: np.ndarray = REST, dt: float = STEP, advance: float = STEP) -> Guard:
-        self.t += advance
-        return Guard(self.controller.update(self.t, q, qd, dt, self.effort))
-
-    def ask(self, position: float) -> None:
-        """Ask for both joints to be at this position."""
-        self.controller.set_reference([position, position, 0, 0, 0, 0])
-
-
 def test_good_updates_set_off_no_guard(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     assert [loop.update() for _ in range(5)] == [Guard(0)] * 5
     np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
 
@@ -73,7 +42,7 @@ def test_good_updates_set_off_no_guard(library: Library) -> None:
 def test_bad_input_keeps_the_state_and_approaches_the_safe_effort(
     library: Library, arguments: dict[str, object], guard: Guard
 ) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.ask(0.15)  # a wanted effort away from gravity, so that the approach is visible
     for _ in range(500):
         loop.update()
@@ -94,7 +63,7 @@ def test_bad_input_keeps_the_state_and_approaches_the_safe_effort(
 def test_an_invalid_period_moves_the_effort_no_further_than_the_time_that_has_passed_allows(
     library: Library, dt: float
 ) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.ask(0.15)
     for _ in range(20):
         loop.update()
@@ -111,7 +80,7 @@ def test_an_invalid_period_moves_the_effort_no_further_than_the_time_that_has_pa
 
 
 def test_telemetry_alone_that_is_not_finite_is_enough(tmp_path: Path) -> None:
-    loop = Loop(Library(compile_pendulum2(tmp_path, "WITHOUT_POSITION_LIMITS"))).activate()
+    loop = Loop(Library(compile_pendulum2(tmp_path, "WITHOUT_POSITION_LIMITS")))
     far = np.array([1e200, 0.0])  # its square overflows in position_error, K_d Lambda times it does not
     state = loop.controller.state_vector
     assert Guard.RESULT_NON_FINITE in loop.update(q=far)
@@ -120,7 +89,7 @@ def test_telemetry_alone_that_is_not_finite_is_enough(tmp_path: Path) -> None:
 
 
 def test_next_state_alone_that_is_not_finite_is_enough(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.controller.set_gain("K_d", 0.0)  # the effort stays finite while Y_gᵀ s is inf − inf
     state = loop.controller.state_vector
     assert Guard.RESULT_NON_FINITE in loop.update(qd=np.array([1.7e308, -1.7e308]))
@@ -128,7 +97,7 @@ def test_next_state_alone_that_is_not_finite_is_enough(library: Library) -> None
 
 
 def test_safe_effort_is_gravity_at_the_last_good_position(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     moved = np.array([0.3, 0.4])
     loop.update(q=moved)
     for _ in range(100):
@@ -137,7 +106,7 @@ def test_safe_effort_is_gravity_at_the_last_good_position(library: Library) -> N
 
 
 def test_safe_effort_is_zero_if_the_robot_compensates_gravity(library: Library) -> None:
-    loop = Loop(library, gravity_compensated_by_robot=True).activate(held_effort=[5.0, -5.0])
+    loop = Loop(library, gravity_compensated_by_robot=True, held_effort=[5.0, -5.0])
     efforts = []
     for _ in range(20):
         loop.update(qd=np.full(2, np.nan))
@@ -147,8 +116,8 @@ def test_safe_effort_is_zero_if_the_robot_compensates_gravity(library: Library) 
 
 
 def test_compensated_gravity_is_subtracted(library: Library) -> None:
-    plain = Loop(library).activate(held_effort=gravity(START))
-    compensated = Loop(library, gravity_compensated_by_robot=True).activate()
+    plain = Loop(library, held_effort=gravity(START))
+    compensated = Loop(library, gravity_compensated_by_robot=True)
     for loop in (plain, compensated):
         loop.ask(0.12)
         for _ in range(10):
@@ -157,7 +126,7 @@ def test_compensated_gravity_is_subtracted(library: Library) -> None:
 
 
 def test_overtaken_measurement_costs_one_step(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.update()
     assert loop.update(advance=-0.5 * STEP) == Guard.MEASUREMENT_STALE
     assert loop.update(advance=0.25 * STEP) == Guard.MEASUREMENT_STALE  # still older than the newest
@@ -166,14 +135,14 @@ def test_overtaken_measurement_costs_one_step(library: Library) -> None:
 
 @pytest.mark.parametrize("jump", [0.1, -1.0])
 def test_clock_that_was_set_costs_one_step(library: Library, jump: float) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.update()
     assert loop.update(advance=jump) == Guard.MEASUREMENT_STALE
     assert loop.update() == 0
 
 
 def test_a_clock_set_forward_is_like_measurements_that_were_lost(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.update()
     assert loop.update(advance=1.0) == Guard.MEASUREMENT_STALE
     assert loop.update() & FAULTS == Guard.MEASUREMENT_LOST
@@ -181,8 +150,8 @@ def test_a_clock_set_forward_is_like_measurements_that_were_lost(library: Librar
 
 def test_a_fast_joint_is_reported_and_not_driven_further(library: Library) -> None:
     as_is = {"approaches_jumps": False}
-    slow = Loop(library, **as_is).activate()
-    fast = Loop(library, velocity_limit=[0.08, 0.2], **as_is).activate()
+    slow = Loop(library, **as_is)
+    fast = Loop(library, velocity_limit=[0.08, 0.2], **as_is)
     velocity = np.array([0.1, 0.1])
     for loop in (slow, fast):
         loop.controller.set_reference([0.1, 0.2, 0.5, 0.1, 0.0, 0.0])
@@ -192,45 +161,19 @@ def test_a_fast_joint_is_reported_and_not_driven_further(library: Library) -> No
     assert fast.effort[1] == slow.effort[1]
 
 
-def test_stale_reference_comes_to_rest_smoothly_and_is_held(library: Library) -> None:
-    """Carried on for four periods of 1 ms, then over the shortest time of 0.1 s, ∫ v₀(1 − 3u² + 2u³) dt = 5 mrad."""
-    infinite = [np.inf, np.inf]
-    loop = Loop(library, reference_timeout=10.5 * STEP, velocity_limit=infinite, approaches_jumps=False).activate()
-    for k in range(5):
-        loop.controller.set_reference([0.12 + 0.1 * STEP * k, 0.22 + 0.1 * STEP * k, 0.1, 0.1, 0, 0])
-        assert not loop.update() & Guard.REFERENCE_STALE
-    velocities, acted = [0.1], []
-    for _ in range(130):
-        acted.append(loop.update(q=np.array([0.11, 0.21])))
-        velocities.append(loop.controller.reference("qd")[0])
-    assert [bool(guard & Guard.REFERENCE_STALE) for guard in acted] == [False] * 10 + [True] * 120
-    # 1.5 v₀/T is the greatest deceleration.
-    assert np.diff(velocities).min() >= -1.5 * STEP * (1 + 1e-9) and np.diff(velocities).max() <= 0.0
-    # The stop that the timeout asks for begins anew, from a velocity that is a little less.
-    travelled = loop.controller.reference("q") - [0.1204, 0.2204]
-    assert (travelled > 0.0054).all() and (travelled < 0.0054 + 0.1 * 6.5 * STEP).all()
-    assert not loop.controller.reference_vector[2:].any()
-    rest = loop.controller.reference_vector
-    assert loop.update(q=START) & Guard.REFERENCE_STALE
-    np.testing.assert_array_equal(loop.controller.reference_vector, rest)
-    loop.ask(0.12)
-    assert not loop.update() & Guard.REFERENCE_STALE
-    assert loop.controller.reference("q").tolist() == [0.12, 0.12]
-
-
 def test_holding_does_not_grow_stale(library: Library) -> None:
-    loop = Loop(library, "cartesian_spring", reference_timeout=0.01).activate()
+    loop = Loop(library, "cartesian_spring", reference_timeout=0.01)
     assert [loop.update() for _ in range(50)] == [Guard(0)] * 50
 
 
 def test_rate_limit_starts_from_the_held_effort(library: Library) -> None:
-    loop = Loop(library).activate(held_effort=[10.0, -10.0])
+    loop = Loop(library, held_effort=[10.0, -10.0])
     assert loop.update() == Guard.EFFORT_RATE_LIMITED | Guard.ADAPTATION_FROZEN
     assert loop.effort.tolist() == [9.0, -9.5]
 
 
 def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
-    loop = Loop(library, effort_limit=[4.0, 3.0], approaches_jumps=False).activate()
+    loop = Loop(library, effort_limit=[4.0, 3.0], approaches_jumps=False)
     loop.ask(0.9)
     previous, seen = np.minimum(gravity(START), [4.0, 3.0]), Guard(0)
     for _ in range(100):
@@ -245,7 +188,7 @@ def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
 
 @pytest.mark.parametrize("freezes", [True, False])
 def test_saturation_freezes_adapted_states_only(library: Library, freezes: bool) -> None:
-    loop = Loop(library, effort_limit=[0.5, 0.5], saturation_freezes_adaptation=freezes).activate()
+    loop = Loop(library, effort_limit=[0.5, 0.5], saturation_freezes_adaptation=freezes)
     loop.ask(0.9)
     for _ in range(20):
         acted = loop.update()
@@ -259,7 +202,7 @@ def test_saturation_freezes_adapted_states_only(library: Library, freezes: bool)
 
 def test_noise_that_meets_the_rate_limit_does_not_starve_adaptation(library: Library) -> None:
     """The effort is cut in most steps, now on this side and now on that: on average little is missing."""
-    loop, random = Loop(library).activate(), np.random.default_rng(0)
+    loop, random = Loop(library), np.random.default_rng(0)
     loop.controller.set_reference([0.1001, 0.2001, 0, 0, 0, 0])
     acted = [loop.update(START, random.normal(0.0, 0.15, 2)) for _ in range(1000)]
     assert sum(Guard.EFFORT_RATE_LIMITED in guards for guards in acted) > 500
@@ -268,7 +211,7 @@ def test_noise_that_meets_the_rate_limit_does_not_starve_adaptation(library: Lib
 
 
 def test_adaptation_freezes_on_request(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     loop.controller.set_reference([0.1001, 0.2001, 0, 0, 0, 0])  # so little that nothing saturates
     loop.controller.freeze_adaptation(True)
     assert loop.update() == Guard.ADAPTATION_FROZEN
@@ -280,14 +223,14 @@ def test_adaptation_freezes_on_request(library: Library) -> None:
 
 
 def test_law_without_estimates_reports_no_freeze(library: Library) -> None:
-    loop = Loop(library, "cartesian_spring").activate(held_effort=[10.0, -10.0])
+    loop = Loop(library, "cartesian_spring", held_effort=[10.0, -10.0])
     loop.controller.freeze_adaptation(True)
     assert loop.update() == Guard.EFFORT_RATE_LIMITED
     assert loop.controller.state("elapsed").tolist() == [STEP]
 
 
 def test_stop_ramps_to_the_safe_effort_and_stays(library: Library) -> None:
-    loop = Loop(library).activate(held_effort=[10.0, 10.0])
+    loop = Loop(library, held_effort=[10.0, 10.0])
     loop.controller.begin_stop()
     state = loop.controller.state_vector
     assert loop.update() == Guard.STOPPING | Guard.EFFORT_RATE_LIMITED
@@ -300,7 +243,7 @@ def test_stop_ramps_to_the_safe_effort_and_stays(library: Library) -> None:
 
 
 def test_deactivated_controller_gives_the_safe_effort(library: Library) -> None:
-    loop = Loop(library).activate(held_effort=[10.0, 10.0])
+    loop = Loop(library, held_effort=[10.0, 10.0])
     loop.update()
     loop.controller.deactivate()
     assert loop.update() == Guard.NOT_ACTIVE | Guard.EFFORT_RATE_LIMITED
@@ -308,7 +251,7 @@ def test_deactivated_controller_gives_the_safe_effort(library: Library) -> None:
 
 
 def test_counters_count_and_restart_with_activation(library: Library) -> None:
-    loop = Loop(library).activate()
+    loop = Loop(library)
     for _ in range(3):
         loop.update(dt=0.0)
     status = loop.controller.status
@@ -316,7 +259,7 @@ def test_counters_count_and_restart_with_activation(library: Library) -> None:
     assert status.counters["time_step_invalid"] == 3
     assert sum(status.counters.values()) == 3
     loop.controller.deactivate()
-    loop.activate()
+    loop.controller.activate(START)
     assert sum(loop.controller.status.counters.values()) == 0
     assert status.counters["time_step_invalid"] == 3  # a snapshot
 
@@ -339,7 +282,7 @@ def test_effort_is_finite_and_inside_both_limits_whatever_comes_in(
     library: Library, measurements: list[tuple], compensated: bool, adaptive: bool
 ) -> None:
     law = "joint_adaptive" if adaptive else "cartesian_spring"
-    loop = Loop(library, law, gravity_compensated_by_robot=compensated).activate()
+    loop = Loop(library, law, gravity_compensated_by_robot=compensated)
     previous, begin = np.zeros(2) if compensated else gravity(START), time.perf_counter()
     for q, qd, dt, advance, wanted in measurements:
         if wanted is not None and adaptive:

@@ -29,17 +29,10 @@ from motion_run import (
     rotations,
     sample,
 )
-from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Guard, Library, MotionLimits
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
 
 # --- coming to rest --------------------------------------------------------------------------------------------------
 
@@ -47,15 +40,7 @@ STOP_JERK = 200.0
 """Bounds 6|v₀|/T² + 4|a₀|/T of the stops here: T is 1.5 · 0.99 rad/s / 4 rad/s² = 0.37 s, |a₀| below 2.3 rad/s²."""
 
 
-def test_a_stop_is_consistent_and_continuous_with_the_motion_before(library: Library) -> None:
-    run = cartesian(library, MOVING)
-    run.host.stop_motion()
-    rows = run.finish()
-    assert_is_consistent(rows, STOP_JERK, 10 * STOP_JERK)
-    assert_is_continuous(rows, STOP_JERK)
-
-
-def test_a_stop_ends_at_rest_and_stays(library: Library) -> None:
+def test_a_stop_is_consistent_and_continuous_with_the_motion_before_and_ends_at_rest(library: Library) -> None:
     run = cartesian(library, MOVING)
     run.host.stop_motion()
     run.step()
@@ -63,6 +48,8 @@ def test_a_stop_ends_at_rest_and_stays(library: Library) -> None:
     rows = run.finish()
     assert_rests(rows[-4])
     np.testing.assert_array_equal(rows[-1], rows[-4])
+    assert_is_consistent(rows, STOP_JERK, 10 * STOP_JERK)
+    assert_is_continuous(rows, STOP_JERK)
 
 
 def test_a_stop_takes_the_time_that_the_acceleration_asks_for(library: Library) -> None:
@@ -185,13 +172,6 @@ def test_half_a_turn_is_made(library: Library) -> None:
     assert_is_consistent(rows, STOP_JERK, 10 * STOP_JERK)
 
 
-def test_a_way_lasts_no_longer_than_the_limits_ask_for(library: Library) -> None:
-    """0.2 m at 0.25 m/s, the ramps of the velocity at 1 m/s² and those of the acceleration at 10 m/s³."""
-    rows = go(cartesian(library), PLACE + [0.2, 0.0, 0.0], TURN)
-    moving = np.flatnonzero(rows[:, 12] != 0.0)
-    assert len(moving) * DT == pytest.approx(0.2 / 0.25 + 0.25 / 1.0 + 1.0 / 10.0, abs=2 * DT)
-
-
 def test_a_pose_out_of_all_reach_is_not_gone_to(library: Library) -> None:
     run = cartesian(library)
     run.host.move_to_pose([1e308, -1e308, 0.0], TURN.as_quat())
@@ -277,6 +257,16 @@ def test_one_entry_written_after_a_motion_leaves_the_others_where_it_ended(libra
     run.step()
     assert run.rows[-1][POSITION].tolist() == [0.1, 0.2, 0.3]
     np.testing.assert_array_equal(run.rows[-1][3:], run.rows[-2][3:])
+
+
+def test_one_entry_written_before_a_motion_began_leaves_the_others_where_the_stream_was(library: Library) -> None:
+    run = cartesian(library, MOVING)
+    before = run.steps(50)[-1]
+    run.host.stop_motion()
+    run.host.set_reference_entry("position", [0.1, 0.2, 0.3])
+    run.step()
+    assert run.rows[-1][POSITION].tolist() == [0.1, 0.2, 0.3]
+    np.testing.assert_array_equal(run.rows[-1][ROTATION], before[ROTATION])
 
 
 def test_activation_forgets_a_motion(library: Library) -> None:

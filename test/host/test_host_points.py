@@ -24,19 +24,12 @@ from motion_run import (
     joint,
     sample,
 )
-from pendulum2 import compile_pendulum2
 from scipy.interpolate import BPoly, CubicSpline
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Library, MotionLimits, TimedJoints, TimedPose
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, LawError
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
 
 # --- along timed points ----------------------------------------------------------------------------------------------
 
@@ -143,16 +136,6 @@ def test_given_velocities_and_accelerations_are_taken_at_their_points(library: L
     row = rows[round(points[0].time / DT)]
     assert np.allclose(row[TWIST], points[0].twist, rtol=0, atol=1e-9)
     assert np.allclose(row[ACCELERATION], points[0].acceleration, rtol=0, atol=1e-9)
-
-
-def test_timed_poses_start_in_either_hemisphere(library: Library) -> None:
-    """The reference starts at a matrix, of which both quaternions are equally good."""
-    ends = []
-    for sign in (1.0, -1.0):
-        run = cartesian(library, MOVING)
-        run.host.follow([TimedPose(p.time, p.position, sign * p.orientation) for p in POINTS])
-        ends.append(run.finish())
-    assert np.allclose(ends[0], ends[1], rtol=0, atol=1e-9)
 
 
 def test_a_start_that_turned_away_meanwhile_comes_to_rest(library: Library) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation import load_robot
+from host_loop import REST, START, STEP, Loop
 from numpy.typing import NDArray
 from pendulum2 import compile_pendulum2, gravity
 
@@ -22,8 +23,6 @@ from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
-STEP = 1e-3
-START = np.array([0.1, 0.2])
 LIMIT, VELOCITY = np.array([30.0, 15.0]), np.array([4.0, 5.0])
 HOLD_TIME = 0.2
 TOO_FAST = np.array([0.0, -1.01 * 3.0 * VELOCITY[1]])
@@ -33,31 +32,13 @@ PANDA_START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-@pytest.fixture(scope="module")
 def panda(panda_folder: Path) -> Library:
     return Library(panda_folder / "libpanda.so")
 
 
-class Loop:
-    """A controller that holds the pendulum at START, and its clock."""
-
-    def __init__(self, library: Library, **options: object) -> None:
-        self.controller = Controller()
-        self.controller.configure(library, law="cartesian_spring", options=Options(**options))
-        self.controller.activate(START)
-        self.t = 0.0
-        self.effort = np.zeros(2)
-
-    def update(self, qd: FloatArray | None = None, dt: float = STEP, advance: float = STEP) -> Guard:
-        self.t += advance
-        return Guard(self.controller.update(self.t, START, np.zeros(2) if qd is None else qd, dt, self.effort))
-
-    def updates(self, count: int, qd: FloatArray | None = None, **arguments: float) -> list[Guard]:
-        return [self.update(qd, **arguments) for _ in range(count)]
+def holding(library: Library, **options: object) -> Loop:
+    """The pendulum is held at START."""
+    return Loop(library, "cartesian_spring", **options)
 
 
 def runs_away(guards: list[Guard]) -> list[bool]:
@@ -68,8 +49,8 @@ def runs_away(guards: list[Guard]) -> list[bool]:
 
 
 def test_a_joint_far_too_fast_stops_the_arm_at_once_until_the_next_activation(library: Library) -> None:
-    loop = Loop(library)
-    assert runs_away(loop.updates(4, TOO_FAST)) == [False] * 2 + [True, True]
+    loop = holding(library)
+    assert runs_away(loop.updates(4, qd=TOO_FAST)) == [False] * 2 + [True, True]
     state = loop.controller.state_vector
     for guard in loop.updates(100):
         assert guard & ~Guard.EFFORT_RATE_LIMITED == Guard.RUNAWAY | Guard.STOPPING
@@ -86,82 +67,75 @@ def test_a_joint_far_too_fast_stops_the_arm_at_once_until_the_next_activation(li
 
 
 def test_speed_below_the_ratio_is_only_reported(library: Library) -> None:
-    loop = Loop(library)
-    assert not any(guard & BLOCKING_GUARDS for guard in loop.updates(100, FAST))
+    loop = holding(library)
+    assert not any(guard & BLOCKING_GUARDS for guard in loop.updates(100, qd=FAST))
     assert loop.controller.status.counters["velocity_exceeded"] == 100
 
 
 def test_ratio_and_limit_say_what_is_too_fast(library: Library) -> None:
-    strict = Loop(library, velocity_stop_ratio=1.0)
-    assert any(runs_away(strict.updates(3, FAST)))
-    lower = Loop(library, velocity_limit=[2.0, 2.0])
-    assert any(runs_away(lower.updates(3, FAST)))
+    strict = holding(library, velocity_stop_ratio=1.0)
+    assert any(runs_away(strict.updates(3, qd=FAST)))
+    lower = holding(library, velocity_limit=[2.0, 2.0])
+    assert any(runs_away(lower.updates(3, qd=FAST)))
 
 
 def test_the_joints_may_take_turns(library: Library) -> None:
-    loop = Loop(library)
+    loop = holding(library)
     other = np.array([-1.01 * 3.0 * VELOCITY[0], 0.0])
-    acted = [loop.update(other if k % 2 else TOO_FAST) for k in range(3)]
+    acted = [loop.update(qd=other if k % 2 else TOO_FAST) for k in range(3)]
     assert any(runs_away(acted))
 
 
 @pytest.mark.parametrize("wrong", [1, 2])
 def test_measurements_that_are_wrong_now_and_then_do_not_stop_the_arm(library: Library, wrong: int) -> None:
     """One, or two in a row, of ten; and of ten that lie far apart."""
-    loop = Loop(library, velocity_limit_patience=np.inf)
+    loop = holding(library, velocity_limit_patience=np.inf)
     for period in (STEP, 9 * STEP):
         for _ in range(20):
-            assert not any(runs_away(loop.updates(wrong, 100 * TOO_FAST, dt=period, advance=period)))
+            assert not any(runs_away(loop.updates(wrong, qd=100 * TOO_FAST, dt=period, advance=period)))
             assert not any(runs_away(loop.updates(10 - wrong, dt=period, advance=period)))
 
 
 def test_a_joint_that_oscillates_is_too_fast_where_it_turns_back_too(library: Library) -> None:
-    loop = Loop(library)
-    acted = [loop.update(TOO_FAST if k % 2 else None) for k in range(12)]
+    loop = holding(library)
+    acted = [loop.update(qd=TOO_FAST if k % 2 else REST) for k in range(12)]
     assert runs_away(acted) == [False] * 9 + [True] * 3
 
 
 def test_a_speed_is_forgotten_after_two_slow_measurements_for_each_fast_one(library: Library) -> None:
-    loop = Loop(library)
+    loop = holding(library)
     for _ in range(5):
-        assert not any(runs_away(loop.updates(2, TOO_FAST)))
+        assert not any(runs_away(loop.updates(2, qd=TOO_FAST)))
         assert not any(runs_away(loop.updates(4)))
 
 
 def test_measurements_that_are_not_good_say_neither_yes_nor_no(library: Library) -> None:
-    loop = Loop(library)
-    loop.updates(2, TOO_FAST)
-    assert not any(runs_away(loop.updates(50, TOO_FAST, advance=0.0)))
-    assert not any(runs_away(loop.updates(50, np.array([np.nan, 0.0]))))
+    loop = holding(library)
+    loop.updates(2, qd=TOO_FAST)
+    assert not any(runs_away(loop.updates(50, qd=TOO_FAST, advance=0.0)))
+    assert not any(runs_away(loop.updates(50, qd=np.array([np.nan, 0.0]))))
     # The first comes after a gap in the good ones, which makes it stale as well.
-    assert runs_away(loop.updates(2, TOO_FAST, advance=STEP))[-1]
+    assert runs_away(loop.updates(2, qd=TOO_FAST, advance=STEP))[-1]
 
 
 def test_a_ratio_and_patience_that_no_arm_reaches_never_stop(library: Library) -> None:
-    loop = Loop(library, velocity_stop_ratio=1e6, velocity_limit_patience=np.inf)
-    assert not any(runs_away(loop.updates(1000, 10 * TOO_FAST)))
+    loop = holding(library, velocity_stop_ratio=1e6, velocity_limit_patience=np.inf)
+    assert not any(runs_away(loop.updates(1000, qd=10 * TOO_FAST)))
 
 
 def test_an_arm_moved_by_others_does_not_run_away(library: Library) -> None:
-    loop = Loop(library)
+    loop = holding(library)
     loop.controller.deactivate()
-    assert not any(runs_away(loop.updates(100, TOO_FAST)))
+    assert not any(runs_away(loop.updates(100, qd=TOO_FAST)))
     loop.controller.activate(START)
-    assert not any(runs_away(loop.updates(2, TOO_FAST)))
+    assert not any(runs_away(loop.updates(2, qd=TOO_FAST)))
 
 
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        (
-            "velocity_limit_patience",
-            0.0,
-            "velocity_limit_patience: is 0; valid: above 0 [s]",
-        ),
-        ("velocity_limit_patience", np.nan, "options.velocity_limit_patience: is nan"),
+        ("velocity_limit_patience", 0.0, "velocity_limit_patience: is 0; valid: above 0 [s]"),
         ("velocity_stop_ratio", 0.9, "options.velocity_stop_ratio: is 0.9; valid: at least 1, finite [1]"),
-        ("velocity_stop_ratio", np.inf, "options.velocity_stop_ratio: is inf"),
-        ("stop_damping", [1.0, -1.0], "options.stop_damping: is -1; valid: at least 0, finite"),
         ("stop_damping", [np.nan, 1.0], "options.stop_damping: is nan"),
     ],
 )
@@ -173,7 +147,7 @@ def test_bad_options_are_refused(option: str, value: object, message: str) -> No
 
 def test_damping_needs_one_value_per_joint(library: Library) -> None:
     with pytest.raises(DimensionError, match=r"options\.stop_damping: has 3 values; valid: 2, one per joint"):
-        Loop(library, stop_damping=[1.0, 2.0, 3.0])
+        holding(library, stop_damping=[1.0, 2.0, 3.0])
 
 
 # --- the brake -------------------------------------------------------------------------------------------------------
@@ -181,13 +155,13 @@ def test_damping_needs_one_value_per_joint(library: Library) -> None:
 
 @pytest.mark.parametrize("compensated", [False, True])
 def test_stopping_takes_power_from_the_joints(library: Library, compensated: bool) -> None:
-    loop = Loop(library, gravity_compensated_by_robot=compensated)
+    loop = holding(library, gravity_compensated_by_robot=compensated)
     loop.controller.begin_stop()
     velocity = np.array([0.5, -0.4])
     own = np.zeros(2) if compensated else gravity(START)
-    loop.updates(20, velocity)
+    loop.updates(20, qd=velocity)
     early = loop.effort - own
-    loop.updates(80, velocity)
+    loop.updates(80, qd=velocity)
     late = loop.effort - own
     assert ((early * velocity < 0.0) & (np.abs(late) > np.abs(early))).all()  # more, while that does not stop them
     assert (np.abs(loop.effort) <= LIMIT).all()
@@ -196,12 +170,23 @@ def test_stopping_takes_power_from_the_joints(library: Library, compensated: boo
 def test_damping_can_be_chosen_and_never_passes_the_effort_limit(library: Library) -> None:
     efforts = []
     for damping in (0.1, 1.0, 1000.0):
-        loop = Loop(library, stop_damping=[0.0, damping])
+        loop = holding(library, stop_damping=[0.0, damping])
         loop.controller.begin_stop()
-        loop.updates(100, np.array([2.0, -2.0]))
+        loop.updates(100, qd=np.array([2.0, -2.0]))
         np.testing.assert_allclose(loop.effort[0], gravity(START)[0], rtol=1e-12)
         efforts.append(loop.effort[1])
     assert gravity(START)[1] < efforts[0] < efforts[1] < efforts[2] <= LIMIT[1]
+
+
+def test_what_holds_an_arm_is_forgotten_where_it_is_fast(library: Library) -> None:
+    efforts = []
+    for slow in (0, 1000):
+        loop = holding(library)
+        loop.controller.begin_stop()
+        loop.updates(slow, qd=0.1 * VELOCITY)
+        loop.updates(3000, qd=-0.8 * VELOCITY)
+        efforts.append(loop.effort)
+    np.testing.assert_allclose(efforts[0], efforts[1], rtol=1e-4)
 
 
 @pytest.mark.parametrize("value", ["NAN", "-1.0"])
@@ -227,33 +212,33 @@ def test_an_arm_whose_inertia_cannot_be_computed_is_braked_with_the_last_one(tmp
 
 
 def test_a_stop_is_done_once_the_effort_is_reached_and_the_arm_at_rest(library: Library) -> None:
-    loop = Loop(library)
+    loop = holding(library)
     loop.update()
     assert not loop.controller.has_stopped
     loop.controller.begin_stop()
     moving = 0.051 * VELOCITY
-    assert loop.updates(100, moving)[-1] == Guard.STOPPING
+    assert loop.updates(100, qd=moving)[-1] == Guard.STOPPING
     assert not loop.controller.has_stopped  # the effort is what it should be, the joints still move
-    loop.updates(5, 0.049 * VELOCITY)
+    loop.updates(5, qd=0.049 * VELOCITY)
     assert loop.controller.has_stopped
 
 
 def test_a_stop_without_measurements_is_done_once_the_undamped_effort_is_reached(library: Library) -> None:
-    loop = Loop(library)
+    loop = holding(library)
     loop.controller.begin_stop()
-    loop.updates(100, VELOCITY)
-    loop.update(VELOCITY, advance=0.0)
+    loop.updates(100, qd=VELOCITY)
+    loop.update(qd=VELOCITY, advance=0.0)
     assert not loop.controller.has_stopped  # the effort is on its way back from the damped one
-    loop.updates(100, VELOCITY, advance=0.0)
+    loop.updates(100, qd=VELOCITY, advance=0.0)
     assert loop.controller.has_stopped
     np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
 
 
 def test_nothing_is_damped_after_a_deactivation(library: Library) -> None:
     """The last command may stay in force for ever: it must hold the arm, not push it."""
-    loop = Loop(library)
+    loop = holding(library)
     loop.controller.deactivate()
-    loop.updates(100, VELOCITY)
+    loop.updates(100, qd=VELOCITY)
     np.testing.assert_allclose(loop.effort, gravity(START), rtol=1e-12)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation import load_robot
+from host_loop import REST, START, STEP, Loop
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -32,43 +33,15 @@ from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
 
-STEP = 1e-3
-START = np.array([0.1, 0.2])
-REST = np.zeros(2)
 UPPER, VELOCITY, EFFORT = 2.5, np.array([4.0, 5.0]), np.array([30.0, 15.0])
 MARGIN = 0.025
 HOME = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
-
-
-@pytest.fixture(scope="module")
 def panda(build_cache: Path) -> Library:
     laws = ["cartesian_backstepping", "slotine_li"]
-    return Library(thunder_dynamics.build(load_robot("panda"), laws=laws) / "libpanda.so")
-
-
-class Loop:
-    """A controller of the pendulum, active at START, and its clock."""
-
-    def __init__(self, library: Library, law: str = "joint_adaptive", **options: object) -> None:
-        self.controller = Controller()
-        self.controller.configure(
-            library, law=law, options=Options(**options), initial_state={"pi_hat": [1.2, 0.8]} if "joint" in law else {}
-        )
-        self.controller.activate(START)
-        self.t = 0.0
-        self.effort = np.full(2, np.nan)
-
-    def update(self, q: FloatArray = START, qd: FloatArray = REST, dt: float = STEP, advance: float = STEP) -> Guard:
-        self.t += advance
-        return Guard(self.controller.update(self.t, q, qd, dt, self.effort))
-
-    def updates(self, count: int, *arguments: object, **named: object) -> list[Guard]:
-        return [self.update(*arguments, **named) for _ in range(count)]
+    return Library(thunder_dynamics.build(load_robot("panda"), laws=laws, python=False) / "libpanda.so")
 
 
 class Arm:
@@ -245,7 +218,7 @@ def test_a_pose_out_of_reach_is_refused_before_it_is_moved_to(panda: Library) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(
     posture=arrays(float, 7, elements=st.floats(0.05, 0.95)),
     direction=arrays(float, 7, elements=st.floats(-1.0, 1.0)),

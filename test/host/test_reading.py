@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.host import Configuration, JointPoint, Library, PosePoint, ReferenceReader
+from thunder_controllers.host import Configuration, Library, PosePoint, ReferenceReader, TimedJoints
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_dynamics.errors import LawError
 
@@ -18,11 +17,6 @@ TURN = Rotation.from_euler("xyz", [2.7, 0.1, -0.3])
 PLACE = np.array([0.5, 0.0, 0.45])
 POSE = (*PLACE, *TURN.as_quat())
 VELOCITY, ACCELERATION = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
 
 
 @pytest.fixture(scope="module")
@@ -70,21 +64,21 @@ def test_a_bad_streamed_pose_is_refused(cartesian: ReferenceReader, point: PoseP
 
 
 def test_streamed_joints_become_the_same_sample(joint: ReferenceReader) -> None:
-    assert joint.sample(JointPoint(0.0, [1.0, 2.0], [], [3.0, 4.0])).tolist() == [1.0, 2.0, 0.0, 0.0, 3.0, 4.0]
-    assert joint.sample(JointPoint(0.0, [1.0, 2.0], [-1.0, -2.0])).tolist() == [1.0, 2.0, -1.0, -2.0, 0.0, 0.0]
+    assert joint.sample(TimedJoints(0.0, [1.0, 2.0], [], [3.0, 4.0])).tolist() == [1.0, 2.0, 0.0, 0.0, 3.0, 4.0]
+    assert joint.sample(TimedJoints(0.0, [1.0, 2.0], [-1.0, -2.0])).tolist() == [1.0, 2.0, -1.0, -2.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        (JointPoint(0.0, []), "joint_reference: 0 positions; valid: 2, in the order of the parameter joints$"),
-        (JointPoint(0.0, [1.0, 2.0, 3.0]), "3 positions"),
-        (JointPoint(0.0, [1.0, 2.0], [1.0]), "1 velocities; valid: 2, .* or none"),
-        (JointPoint(0.0, [1.0, NAN]), "positions are not finite; valid: numbers"),
-        (JointPoint(0.0, [1.0, 2.0], [], [1.0, np.inf]), "accelerations are not finite"),
+        (TimedJoints(0.0, []), "joint_reference: 0 positions; valid: 2, in the order of the parameter joints$"),
+        (TimedJoints(0.0, [1.0, 2.0, 3.0]), "3 positions"),
+        (TimedJoints(0.0, [1.0, 2.0], [1.0]), "1 velocities; valid: 2, .* or none"),
+        (TimedJoints(0.0, [1.0, NAN]), "positions are not finite; valid: numbers"),
+        (TimedJoints(0.0, [1.0, 2.0], [], [1.0, np.inf]), "accelerations are not finite"),
     ],
 )
-def test_bad_streamed_joints_are_refused(joint: ReferenceReader, point: JointPoint, reason: str) -> None:
+def test_bad_streamed_joints_are_refused(joint: ReferenceReader, point: TimedJoints, reason: str) -> None:
     with pytest.raises(LawError, match=reason):
         joint.sample(point)
 
@@ -127,7 +121,7 @@ def test_a_bad_trajectory_is_refused(
 
 
 def test_joint_trajectories_may_have_another_order_of_joints(joint: ReferenceReader) -> None:
-    (timed,) = joint.joints(["b", "a"], [JointPoint(1.0, [0.7, 0.5], [0.2, 0.1])])
+    (timed,) = joint.joints(["b", "a"], [TimedJoints(1.0, [0.7, 0.5], [0.2, 0.1])])
     assert (timed.time, timed.q.tolist(), timed.qd.tolist(), timed.qdd) == (1.0, [0.5, 0.7], [0.1, 0.2], None)
 
 
@@ -145,4 +139,4 @@ def test_a_bad_joint_trajectory_is_refused(
     joint: ReferenceReader, names: list[str], point: tuple[Any, ...], reason: str
 ) -> None:
     with pytest.raises(LawError, match=reason):
-        joint.joints(names, [JointPoint(1.0, *point)])
+        joint.joints(names, [TimedJoints(1.0, *point)])

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pendulum2 import compile_pendulum2
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.host import Configuration, ControlSession, Guard, Library, MotionLimits, Options
@@ -21,11 +20,6 @@ BEGIN = 1_000_000_000
 """[ns] Stamp at t = 0."""
 START = np.array([0.1, 0.2])
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(compile_pendulum2(tmp_path_factory.mktemp("pendulum2")))
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +159,11 @@ def test_samples_ahead_of_their_time_are_interpolated_exactly(loop: Loop) -> Non
 # --- late, repeated, reordered, future --------------------------------------------------------------------------------
 
 
-def test_a_stream_that_falls_silent_comes_to_rest_without_a_jump(loop: Loop) -> None:
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_stream_that_falls_silent_comes_to_rest_without_a_jump(loop: Loop, side: float) -> None:
+    rest = np.concatenate([START, np.zeros(4)])
     for k in range(30):
-        loop.stream(swing(0.01 * k), loop.t)
+        loop.stream(rest + side * (swing(0.01 * k) - rest), loop.t)
         loop.update(10)
     assert not loop.acted(Guard.REFERENCE_LATE)
     loop.update(1000)
@@ -175,7 +171,7 @@ def test_a_stream_that_falls_silent_comes_to_rest_without_a_jump(loop: Loop) -> 
     references = np.array(loop.references)
     assert np.abs(np.diff(references[:, 2:4], axis=0)).max() < 2.0 * 2.5 * STEP
     assert (references[-1, 2:] == 0.0).all()
-    last = swing(0.29)
+    last = rest + side * (swing(0.29) - rest)
     longest = np.abs(last[2:4]) * 0.04 + last[2:4] ** 2 / MotionLimits().joint_acceleration + 0.05
     assert (np.abs(references[-1, :2] - last[:2]) < longest).all()
 
@@ -259,6 +255,17 @@ def test_a_jump_is_approached_at_the_velocities_of_motions_relative_to_the_strea
     assert speeds.max() < MotionLimits().linear_velocity
     assert loop.acted(Guard.REFERENCE_LIMITED)
     np.testing.assert_array_equal(loop.references[-1][:24], (motion(3999 * STEP) + jump))
+
+
+def test_a_jump_of_the_orientation_is_approached_at_the_angular_velocity_of_motions(panda: Library) -> None:
+    loop = Loop(panda, "cartesian_backstepping", HOME)
+    sample = loop.update()[:24].copy()
+    turned = Rotation.from_rotvec([0.0, 0.0, 1.0]).as_matrix() @ sample[3:12].reshape(3, 3).T
+    sample[3:12] = turned.ravel(order="F")
+    loop.stream(sample)
+    loop.update(2500)
+    speed = np.linalg.norm(np.array(loop.references)[:, 15:18], axis=1).max()
+    assert 0.8 < speed / MotionLimits().angular_velocity < 1.0
 
 
 def test_many_jumps_one_way_stay_below_the_velocity_limit(loop: Loop) -> None:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'JointPoint', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -1376,15 +1376,6 @@ class PosePoint:
         time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities [m/s, rad/s] and
         accelerations [m/s², rad/s²]: linear, then angular. All in the base frame.
         """
-class JointPoint:
-    """
-    A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.
-    """
-    def __init__(self, time: typing.SupportsFloat | typing.SupportsIndex, positions: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], velocities: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex] = [], accelerations: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex] = []) -> None:
-        """
-        time [s] from start; positions [rad or m], velocities [rad/s or m/s] and accelerations [rad/s² or m/s²],
-        per joint.
-        """
 class ReferenceReader:
     """
     Checks frames, names, sizes and quaternions of reference messages.
@@ -1397,7 +1388,7 @@ class ReferenceReader:
         
         Raises LawError if the law asks for something that no message says.
         """
-    def joints(self, names: collections.abc.Sequence[str], points: collections.abc.Sequence[JointPoint]) -> list[TimedJoints]:
+    def joints(self, names: collections.abc.Sequence[str], points: collections.abc.Sequence[TimedJoints]) -> list[TimedJoints]:
         """
         Joint positions at times, in the library's order; names and values may have any order.
         """
@@ -1414,7 +1405,7 @@ class ReferenceReader:
         may differ from one by 1e-3; it is then normalised.
         """
     @typing.overload
-    def sample(self, point: JointPoint) -> numpy.typing.NDArray[numpy.float64]:
+    def sample(self, point: TimedJoints) -> numpy.typing.NDArray[numpy.float64]:
         """
         A streamed point as a flat sample of a joint law, SI units.
         

@@ -9,7 +9,7 @@ namespace {
 using Pose = py::typing::Tuple<py::array_t<double>, py::array_t<double>>;
 
 Pose read_target(const ReferenceReader& reader, const std::string& frame, const PoseNumbers& pose) {
-  const TargetPose target = reader.target(frame, pose);
+  const PoseTarget target = reader.target(frame, pose);
   return py::make_tuple(vector_of(target.position.data(), 3), vector_of(target.orientation.data(), 4));
 }
 
@@ -26,13 +26,6 @@ void bind_points(py::module_& module) {
            py::arg("accelerations") = std::vector<TwistNumbers>(),
            "time [s] from start; transforms: x y z [m] and quaternion x y z w; velocities [m/s, rad/s] and\n"
            "accelerations [m/s², rad/s²]: linear, then angular. All in the base frame.");
-  py::class_<JointPoint>(module, "JointPoint",
-                         "A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.")
-      .def(py::init<double, std::vector<double>, std::vector<double>, std::vector<double>>(), py::arg("time"),
-           py::arg("positions"), py::arg("velocities") = std::vector<double>(),
-           py::arg("accelerations") = std::vector<double>(), 
-           "time [s] from start; positions [rad or m], velocities [rad/s or m/s] and accelerations [rad/s² or m/s²],\n"
-           "per joint.");
 }
 
 }  // namespace
@@ -52,7 +45,7 @@ void bind_reading(py::module_& module) {
            "A streamed point as a flat sample of a cartesian law, SI units.\n\n"
            "One transform, at most one velocity and one acceleration, zero where there is none. A quaternion's norm\n"
            "may differ from one by 1e-3; it is then normalised.")
-      .def("sample", &read_sample<JointPoint>, py::arg("point"),
+      .def("sample", &read_sample<TimedJoints>, py::arg("point"),
            "A streamed point as a flat sample of a joint law, SI units.\n\n"
            "Positions in the order of the joints; velocities and accelerations or none, which stands for zeros.")
       .def("target", &read_target, py::arg("frame"), py::arg("pose"),

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
-from thunder_controllers.host import Configuration, ControlSession, Entry, JointPoint, PosePoint, ReferenceReader
+from thunder_controllers.host import Configuration, ControlSession, Entry, PosePoint, ReferenceReader, TimedJoints
 from thunder_controllers.ros.common.messages import nanoseconds
 
 FloatArray = NDArray[np.float64]
@@ -108,9 +108,9 @@ def pose_point(message: MultiDOFJointTrajectoryPoint) -> PosePoint:
     )
 
 
-def joint_point(message: JointTrajectoryPoint) -> JointPoint:
+def joint_point(message: JointTrajectoryPoint) -> TimedJoints:
     """Take the numbers of a point of joint positions, as many as it has."""
-    return JointPoint(
+    return TimedJoints(
         1e-9 * nanoseconds(message.time_from_start), message.positions, message.velocities, message.accelerations
     )
 

@@ -63,7 +63,7 @@ thunder::PosePoint pose_point(const MultiDOFJointTrajectoryPoint& point) {
           each(point.velocities, twist), each(point.accelerations, twist)};
 }
 
-thunder::JointPoint joint_point(const JointTrajectoryPoint& point) {
+thunder::TimedJoints joint_point(const JointTrajectoryPoint& point) {
   return {rclcpp::Duration(point.time_from_start).seconds(), point.positions, point.velocities, point.accelerations};
 }
 
@@ -116,7 +116,7 @@ void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::Re
   });
   node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
     const auto& [position, orientation] = message.pose;
-    const thunder::TargetPose target = reader.target(message.header.frame_id, pose(position, orientation));
+    const thunder::PoseTarget target = reader.target(message.header.frame_id, pose(position, orientation));
     session->move_to_pose(target.position.data(), target.orientation.data());
   });
   node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {

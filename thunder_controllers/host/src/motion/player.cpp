@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "thunder/host/library/signals.hpp"
-#include "thunder/host/motion/pose_columns.hpp"
 
 namespace thunder {
 namespace {
@@ -24,145 +23,112 @@ Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0
 
 MotionPlayer::MotionPlayer(const SampleLayout& layout)
     : layout_(layout),
-      joint_start_(layout.is_cartesian ? 0 : static_cast<std::size_t>(layout.size)),
-      cursor_(layout.is_cartesian ? 7 : static_cast<std::size_t>(layout.n_joints)) {}
+      joints_(layout.is_cartesian ? 0 : static_cast<std::size_t>(layout.n_joints)),
+      cursor_(layout.is_cartesian ? 7 : joints_.size()) {}
 
-void MotionPlayer::begin(const double* reference, const MotionLimits& limits) noexcept {
-  limits_ = limits;
-  if (layout_.is_cartesian) {
-    start_ = sample_ = PoseSample::from(layout_, reference);
-  } else {
-    std::copy_n(reference, joint_start_.size(), joint_start_.begin());
-  }
-}
-
-bool MotionPlayer::is_at_rest(const double* reference) const noexcept {
-  const int count = layout_.is_cartesian ? 6 : layout_.n_joints;
-  const auto is_zero = [](double value) { return std::abs(value) <= kAtRest; };
-  return std::all_of(reference + layout_.velocity, reference + layout_.velocity + count, is_zero) &&
-         std::all_of(reference + layout_.acceleration, reference + layout_.acceleration + count, is_zero);
+void MotionPlayer::start_at(const double* reference) noexcept {
+  if (layout_.is_cartesian) start_ = sample_ = PoseSample::from(layout_, reference);
+  for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i] = layout_.joint(reference, i);
 }
 
 void MotionPlayer::stop(const double* reference, const MotionLimits& limits) noexcept {
-  begin(reference, limits);
-  phase_ = is_at_rest(reference) ? Phase::none : Phase::stop;
-  double duration = 0.0;
+  start_at(reference);
+  next_ = Phase::none;
+  time_ = shape_.duration = 0.0;
   if (layout_.is_cartesian) {
-    duration = std::max(StopShape::shortest(norm(start_.velocity), limits.linear_acceleration),
-                        StopShape::shortest(norm(start_.angular_velocity), limits.angular_acceleration));
-  } else {
-    for (int i = 0; i < layout_.n_joints; ++i) {
-      const double speed = std::abs(reference[layout_.velocity + i]);
-      duration = std::max(duration, StopShape::shortest(speed, limits.joint_acceleration));
-    }
+    shape_.duration = std::max(StopShape::shortest(norm(start_.velocity), limits.linear_acceleration),
+                               StopShape::shortest(norm(start_.angular_velocity), limits.angular_acceleration));
   }
-  shape_.duration = duration;
-  time_ = 0.0;
-}
-
-void MotionPlayer::go(const double* reference, const PoseTarget& target, const MotionLimits& limits) noexcept {
-  target_ = target;
-  stop(reference, limits);
-  if (is_running()) {
-    phase_ = Phase::stop_then_go;
-  } else {
-    plan_way();
+  for (const ScalarSample& joint : joints_) {
+    const double duration = StopShape::shortest(std::abs(joint.velocity), limits.joint_acceleration);
+    shape_.duration = std::max(shape_.duration, duration);
   }
+  const bool is_at_rest = std::all_of(reference + layout_.velocity, reference + layout_.standard,
+                                      [](double rate) { return std::abs(rate) <= kAtRest; });
+  phase_ = is_at_rest ? Phase::none : Phase::stop;
 }
 
-void MotionPlayer::plan_way() noexcept {
-  sample_.come_to_rest();
-  way_.from = sample_.position;
-  way_.first = sample_.orientation;
-  way_.line = plus(target_.position, -1.0, sample_.position);
-  way_.turn = to_rotation_vector(product(target_.orientation, conjugate(sample_.orientation)));
-  const double length = norm(way_.line), angle = norm(way_.turn);
-  const MotionLimits& l = limits_;
-  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle),
-                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
-                 std::min(l.linear_jerk / length, l.angular_jerk / angle));
-  time_ = 0.0;
-  // Not finite: a place so far away that there are no numbers for the way.
-  const bool goes = (length >= kSamePose || angle >= kSamePose) && std::isfinite(law_.duration());
-  phase_ = goes ? Phase::go : Phase::none;
-}
-
-void MotionPlayer::trace(const double* reference, const Figure& figure, const MotionLimits& limits) noexcept {
-  ramp_time_ = figure.ramp_time;
-  stop(reference, limits);
-  if (is_running()) {
-    phase_ = Phase::stop_then_trace;
-  } else {
-    begin_figure(reference);
+bool MotionPlayer::begin(const double* reference, const Motion& motion) noexcept {
+  if (motion.knots) {
+    start_at(reference);
+    return begin_spline(*motion.knots);
   }
-}
-
-void MotionPlayer::begin_figure(const double* reference) noexcept {
-  if (layout_.is_cartesian) {
-    sample_.come_to_rest();
-    start_ = sample_;
-  } else {
-    std::copy_n(reference, joint_start_.size(), joint_start_.begin());
-  }
-  shape_.duration = ramp_time_;
-  time_ = 0.0;
-  phase_ = Phase::trace;
-}
-
-bool MotionPlayer::follow(const double* reference, const SplineKnots& knots, const MotionLimits& limits) noexcept {
-  begin(reference, limits);
-  cursor_.begin();
-  phase_ = layout_.is_cartesian && !begin_pose_spline(knots) ? Phase::none : Phase::follow;
-  for (int i = 0; !layout_.is_cartesian && i < layout_.n_joints; ++i) {
-    cursor_.set_start(static_cast<std::size_t>(i),
-                      {reference[layout_.position + i], reference[layout_.velocity + i],
-                       reference[layout_.acceleration + i]});
-  }
-  return is_running();
-}
-
-bool MotionPlayer::begin_pose_spline(const SplineKnots& knots) noexcept {
-  const double cosine = dot(start_.orientation, {knots.value(0, 3), knots.value(0, 4), knots.value(0, 5), knots.value(0, 6)});
-  if (std::abs(cosine) < std::cos(0.5 * kLargestTurn)) return false;
-  // The knots are given; of the start's two quaternions the one nearer to the first is taken.
-  PoseSample start = start_;
-  for (double& element : start.orientation) element = cosine < 0.0 ? -element : element;
-  const PoseColumns columns = to_columns(start);
-  for (std::size_t i = 0; i < columns.size(); ++i) cursor_.set_start(i, columns[i]);
+  stop(reference, motion.limits);
+  next_ = motion.figure ? Phase::trace : Phase::go;
+  if (!is_running()) go_on(motion, reference);
   return true;
 }
 
-bool MotionPlayer::advance(double dt, const SplineKnots* knots, const Figure* figure, double* reference) noexcept {
+/// After coming to rest.
+void MotionPlayer::go_on(const Motion& motion, const double* reference) noexcept {
+  phase_ = next_;
+  time_ = 0.0;
+  sample_.come_to_rest();
+  if (phase_ == Phase::go) plan_way(motion);
+  if (phase_ != Phase::trace) return;
+  shape_.duration = motion.figure->ramp_time;
+  start_ = sample_;
+  for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i] = layout_.joint(reference, i);
+}
+
+void MotionPlayer::plan_way(const Motion& motion) noexcept {
+  way_.from = sample_.position;
+  way_.first = sample_.orientation;
+  way_.line = plus(motion.target.position, -1.0, sample_.position);
+  way_.turn = to_rotation_vector(product(motion.target.orientation, conjugate(sample_.orientation)));
+  const double length = norm(way_.line), angle = norm(way_.turn);
+  const MotionLimits& l = motion.limits;
+  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle),
+                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
+                 std::min(l.linear_jerk / length, l.angular_jerk / angle));
+  // Not finite: a place so far away that there are no numbers for the way.
+  const bool goes = (length >= kSamePose || angle >= kSamePose) && std::isfinite(law_.duration());
+  if (!goes) cancel();
+}
+
+bool MotionPlayer::begin_spline(const SplineKnots& knots) noexcept {
+  cursor_.begin();
+  phase_ = Phase::none;
+  for (std::size_t i = 0; i < joints_.size(); ++i) cursor_.set_start(i, joints_[i]);
+  if (layout_.is_cartesian) {
+    const Quaternion first = {knots.value(0, 3), knots.value(0, 4), knots.value(0, 5), knots.value(0, 6)};
+    const double cosine = dot(start_.orientation, first);
+    if (std::abs(cosine) < std::cos(0.5 * kLargestTurn)) return false;
+    // The knots are given; of the start's two quaternions the one nearer to the first is taken.
+    PoseSample start = start_;
+    for (double& element : start.orientation) element = std::copysign(1.0, cosine) * element;
+    const PoseColumns columns = to_columns(start);
+    for (std::size_t i = 0; i < columns.size(); ++i) cursor_.set_start(i, columns[i]);
+  }
+  phase_ = Phase::follow;
+  return true;
+}
+
+bool MotionPlayer::advance(double dt, const Motion& motion, double* reference) noexcept {
   bool is_sound = true;
   if (phase_ == Phase::go) {
-    advance_way(dt);
+    advance_way(dt, motion.target);
   } else if (phase_ == Phase::follow) {
-    is_sound = advance_spline(dt, *knots, reference);
+    is_sound = advance_spline(dt, *motion.knots, reference);
   } else if (phase_ == Phase::trace) {
-    advance_figure(dt, *figure, reference);
+    advance_figure(dt, *motion.figure, reference);
   } else {
-    advance_stop(dt, reference);
+    advance_stop(dt, motion, reference);
   }
   if (layout_.is_cartesian && is_sound) sample_.write(layout_, reference);
   return is_sound;
 }
 
-void MotionPlayer::advance_stop(double dt, double* reference) noexcept {
+void MotionPlayer::advance_stop(double dt, const Motion& motion, double* reference) noexcept {
   const double begin = time_;
   time_ = std::min(begin + dt, shape_.duration);
-  if (layout_.is_cartesian) {
-    advance_pose_stop(begin);
-  } else {
-    advance_joint_stop(reference);
+  if (layout_.is_cartesian) advance_pose_stop(begin);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    ScalarSample now = shape_.at(time_, joints_[i].velocity, joints_[i].acceleration);
+    now.value += joints_[i].value;
+    layout_.write_joint(now, i, reference);
   }
-  if (time_ < shape_.duration) return;
-  if (phase_ == Phase::stop_then_go) {
-    plan_way();
-  } else if (phase_ == Phase::stop_then_trace) {
-    begin_figure(reference);
-  } else {
-    phase_ = Phase::none;
-  }
+  if (time_ >= shape_.duration) go_on(motion, reference);
 }
 
 void MotionPlayer::advance_pose_stop(double begin) noexcept {
@@ -185,21 +151,11 @@ void MotionPlayer::advance_pose_stop(double begin) noexcept {
   sample_.orientation = normalized(product(from_rotation_vector(turn), sample_.orientation));
 }
 
-void MotionPlayer::advance_joint_stop(double* reference) const noexcept {
-  for (int i = 0; i < layout_.n_joints; ++i) {
-    const double* start = joint_start_.data() + i;
-    const ScalarSample now = shape_.at(time_, start[layout_.velocity], start[layout_.acceleration]);
-    reference[layout_.position + i] = start[layout_.position] + now.value;
-    reference[layout_.velocity + i] = now.velocity;
-    reference[layout_.acceleration + i] = now.acceleration;
-  }
-}
-
-void MotionPlayer::advance_way(double dt) noexcept {
+void MotionPlayer::advance_way(double dt, const PoseTarget& target) noexcept {
   time_ += dt;
   if (time_ >= law_.duration()) {
-    sample_.position = target_.position;
-    sample_.orientation = target_.orientation;
+    sample_.position = target.position;
+    sample_.orientation = target.orientation;
     sample_.come_to_rest();
     phase_ = Phase::none;
     return;
@@ -218,43 +174,29 @@ void MotionPlayer::advance_figure(double dt, const Figure& figure, double* refer
   time_ += dt;
   const ScalarSample lack = shape_.at(time_, -1.0, 0.0);
   const ScalarSample clock{time_ + lack.value, 1.0 + lack.velocity, lack.acceleration};
-  const std::size_t n = layout_.is_cartesian ? 3 : static_cast<std::size_t>(layout_.n_joints);
+  const std::size_t n = layout_.is_cartesian ? 3 : joints_.size();
   for (std::size_t k = 0; k < n; ++k) {
-    const ScalarSample now = figure.at(k, n, clock);
+    ScalarSample now = figure.at(k, n, clock);
     if (layout_.is_cartesian) {
       sample_.position[k] = start_.position[k] + now.value;
       sample_.velocity[k] = now.velocity, sample_.acceleration[k] = now.acceleration;
     } else {
-      const int i = static_cast<int>(k);
-      reference[layout_.position + i] = joint_start_[k + static_cast<std::size_t>(layout_.position)] + now.value;
-      reference[layout_.velocity + i] = now.velocity;
-      reference[layout_.acceleration + i] = now.acceleration;
+      now.value += joints_[k].value;
+      layout_.write_joint(now, k, reference);
     }
   }
 }
 
 bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
   const bool goes_on = cursor_.advance(dt, knots);
+  for (std::size_t i = 0; i < joints_.size(); ++i) layout_.write_joint(cursor_.sample(knots, i), i, reference);
   if (layout_.is_cartesian) {
-    if (!advance_pose_spline(knots)) return false;
-    if (!goes_on) sample_.come_to_rest();
-  } else {
-    const double scale = goes_on ? 1.0 : 0.0;  // the derivatives end with rounding
-    for (int i = 0; i < layout_.n_joints; ++i) {
-      const ScalarSample now = cursor_.sample(knots, static_cast<std::size_t>(i));
-      reference[layout_.position + i] = now.value;
-      reference[layout_.velocity + i] = scale * now.velocity;
-      reference[layout_.acceleration + i] = scale * now.acceleration;
-    }
+    PoseColumns columns;
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);
+    if (!from_columns(columns, sample_)) return false;
   }
   if (!goes_on) phase_ = Phase::none;
   return true;
-}
-
-bool MotionPlayer::advance_pose_spline(const SplineKnots& knots) noexcept {
-  PoseColumns columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);
-  return from_columns(columns, sample_);
 }
 
 }  // namespace thunder

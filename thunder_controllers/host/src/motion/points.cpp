@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "thunder/host/error.hpp"
-#include "thunder/host/motion/player.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/player.hpp"
 
 namespace thunder {
 namespace {
@@ -99,25 +99,19 @@ Quaternion nearest(const Quaternion& q, const Quaternion& before, std::size_t in
   return cosine < 0.0 ? Quaternion{-q[0], -q[1], -q[2], -q[3]} : q;
 }
 
-void append(std::vector<double>& rows, const Vector3& linear, const Quaternion& angular) {
-  rows.insert(rows.end(), linear.begin(), linear.end());
-  rows.insert(rows.end(), angular.begin(), angular.end());
-}
-
-/// Rates of [p; q] from twist and its derivative: q̇ = ½ ω q, q̈ = ½ (ω̇ q + ω q̇); null acceleration is not wanted.
-void append_rates(const TimedPose& point, const Quaternion& q, std::size_t index, KnotRates& rates) {
-  const std::array<double, 6> none{};
-  const std::array<double, 6>& twist = point.twist ? *point.twist : none;
-  check_finite(twist.data(), twist.size(), place(index, ".twist"));
-  const Quaternion rate = half_product({twist[3], twist[4], twist[5]}, q);
-  if (point.twist) append(rates.velocity, {twist[0], twist[1], twist[2]}, rate);
-  if (!point.acceleration) return;
-  const std::array<double, 6>& a = *point.acceleration;
-  check_finite(a.data(), a.size(), place(index, ".acceleration"));
-  Quaternion curvature = half_product({a[3], a[4], a[5]}, q);
-  const Quaternion centripetal = half_product({twist[3], twist[4], twist[5]}, rate);
-  for (std::size_t i = 0; i < 4; ++i) curvature[i] += centripetal[i];
-  append(rates.acceleration, {a[0], a[1], a[2]}, curvature);
+/// A point as a sample; rates that are not given are zero.
+PoseSample checked(const TimedPose& point, std::size_t index) {
+  const std::array<double, 6> v = point.twist.value_or(std::array<double, 6>{});
+  const std::array<double, 6> a = point.acceleration.value_or(std::array<double, 6>{});
+  check_finite(point.position.data(), 3, place(index, ".position"));
+  check_finite(v.data(), 6, place(index, ".twist"));
+  check_finite(a.data(), 6, place(index, ".acceleration"));
+  return {point.position,
+          checked_orientation(point.orientation.data(), place(index, ".orientation").c_str()),
+          {v[0], v[1], v[2]},
+          {v[3], v[4], v[5]},
+          {a[0], a[1], a[2]},
+          {a[3], a[4], a[5]}};
 }
 
 void append_joints(std::vector<double>& rows, const std::vector<double>& values, int n, std::size_t index,
@@ -144,22 +138,25 @@ Quaternion checked_orientation(const double* orientation, const char* where) {
 std::shared_ptr<const SplineKnots> prepare_knots(const std::vector<TimedPose>& points, const SampleLayout& layout,
                                                  const double* start) {
   Rows rows{kPoseWidth, checked_times(points), {}, {}};
-  all_have(points, "twist", [](const TimedPose& point) { return point.twist.has_value(); });
-  all_have(points, "acceleration", [](const TimedPose& point) { return point.acceleration.has_value(); });
+  const bool has_twist = all_have(points, "twist", [](const TimedPose& point) { return point.twist.has_value(); });
+  const bool has_acceleration =
+      all_have(points, "acceleration", [](const TimedPose& point) { return point.acceleration.has_value(); });
   std::vector<double> first;
   Quaternion before{};
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const Vector3& p = points[i].position;
-    check_finite(p.data(), p.size(), place(i, ".position"));
-    Quaternion q = checked_orientation(points[i].orientation.data(), place(i, ".orientation").c_str());
-    if (i > 0) q = nearest(q, before, i);
+    PoseSample sample = checked(points[i], i);
+    if (i > 0) sample.orientation = nearest(sample.orientation, before, i);
+    before = sample.orientation;
     if (i == 0 && start) {
-      const PoseSample sample = PoseSample::from(layout, start);
-      append(first, sample.position, nearest(sample.orientation, q, i));
+      PoseSample now = PoseSample::from(layout, start);
+      now.orientation = nearest(now.orientation, before, i);
+      for (const ScalarSample& column : to_columns(now)) first.push_back(column.value);
     }
-    append(rows.values, p, q);
-    append_rates(points[i], q, i, rows.rates);
-    before = q;
+    for (const ScalarSample& column : to_columns(sample)) {
+      rows.values.push_back(column.value);
+      if (has_twist) rows.rates.velocity.push_back(column.velocity);
+      if (has_acceleration) rows.rates.acceleration.push_back(column.acceleration);
+    }
   }
   return knots_of(std::move(rows), start ? first.data() : nullptr);
 }

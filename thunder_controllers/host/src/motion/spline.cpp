@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/motion/spline.hpp"
 
+#include <numeric>
 #include <utility>
 
 namespace thunder {
@@ -18,30 +19,39 @@ ScalarSample evaluate_quintic(const ScalarSample& a, const ScalarSample& b, doub
 }
 
 SplineKnots::SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given)
-    : width_(width), times_(std::move(times)), values_(std::move(values)) {
-  prepare_velocity();
-  prepare_acceleration();
-  if (!given.velocity.empty()) velocity_ = {std::move(given.velocity), std::vector<double>(count()),
-                                            std::vector<double>(count())};
-  if (!given.acceleration.empty()) acceleration_ = {std::move(given.acceleration), std::vector<double>(count()),
-                                                    std::vector<double>(count())};
-  // The end is at rest, whatever is given or follows from the cubic spline.
-  for (Affine* rate : {&velocity_, &acceleration_}) {
-    for (std::size_t c = 0; c < width_; ++c) rate->base[(count() - 1) * width_ + c] = 0.0;
-    rate->of_value.back() = rate->of_velocity.back() = 0.0;
+    : width_(width),
+      times_(std::move(times)),
+      values_(std::move(values)),
+      given_(std::move(given)),
+      slopes_(values_.size()) {
+  std::vector<double> y(count() + 1, 0.0);
+  of_velocity_ = solve_slopes(y, 1.0);
+  y[0] = 1.0;
+  of_value_ = solve_slopes(y, 0.0);
+  y[0] = 0.0;
+  for (std::size_t c = 0; c < width_; ++c) {
+    for (std::size_t i = 0; i < count(); ++i) y[i + 1] = value(i, c);
+    const std::vector<double> slopes = solve_slopes(y, 0.0);
+    for (std::size_t i = 0; i < count(); ++i) slopes_[i * width_ + c] = slopes[i];
   }
 }
 
-std::vector<double> SplineKnots::intervals() const {
-  std::vector<double> lengths(count());
-  for (std::size_t i = 0; i < count(); ++i) lengths[i] = times_[i] - (i == 0 ? 0.0 : times_[i - 1]);
-  return lengths;
+/// The end is at rest. The cubic piece that begins at knot i has ÿ_i = 6 Δy/h² − (4 s_i + 2 s_{i+1})/h.
+ScalarSample SplineKnots::at(std::size_t knot, std::size_t column, const ScalarSample& start) const noexcept {
+  const std::size_t k = knot * width_ + column;
+  if (knot + 1 == count()) return {values_[k], 0.0, 0.0};
+  const double h = times_[knot + 1] - times_[knot], s = slope(knot, column, start);
+  const double bend = 6.0 * (values_[k + width_] - values_[k]) / (h * h) -
+                      (4.0 * s + 2.0 * slope(knot + 1, column, start)) / h;
+  return {values_[k], given_.velocity.empty() ? s : given_.velocity[k],
+          given_.acceleration.empty() ? bend : given_.acceleration[k]};
 }
 
 /// The slopes at the knots of the clamped cubic spline through count() + 1 values, the first one at time 0, by
 /// elimination of h_{i+1} s_{i-1} + 2(h_i + h_{i+1}) s_i + h_i s_{i+1} = 3(h_{i+1} d_i + h_i d_{i+1}), d_i = Δy_i/h_i.
 std::vector<double> SplineKnots::solve_slopes(const std::vector<double>& y, double first_slope) const {
-  const std::vector<double> h = intervals();
+  std::vector<double> h(times_);
+  std::adjacent_difference(times_.begin(), times_.end(), h.begin());
   const std::size_t last = count() - 1;  // its slope is zero
   std::vector<double> ratio(count(), 0.0), slopes(count(), 0.0);
   double before_ratio = 0.0, before = first_slope;
@@ -55,38 +65,6 @@ std::vector<double> SplineKnots::solve_slopes(const std::vector<double>& y, doub
   return slopes;
 }
 
-void SplineKnots::prepare_velocity() {
-  std::vector<double> y(count() + 1, 0.0);
-  velocity_.of_velocity = solve_slopes(y, 1.0);
-  y[0] = 1.0;
-  velocity_.of_value = solve_slopes(y, 0.0);
-  y[0] = 0.0;
-  velocity_.base.assign(count() * width_, 0.0);
-  for (std::size_t c = 0; c < width_; ++c) {
-    for (std::size_t i = 0; i < count(); ++i) y[i + 1] = value(i, c);
-    const std::vector<double> slopes = solve_slopes(y, 0.0);
-    for (std::size_t i = 0; i < count(); ++i) velocity_.base[i * width_ + c] = slopes[i];
-  }
-}
-
-/// Of the cubic piece that begins at knot i: ÿ_i = 6 Δy/h² − (4 s_i + 2 s_{i+1})/h; at the last knot it is not used.
-void SplineKnots::prepare_acceleration() {
-  const std::vector<double> h = intervals();
-  acceleration_ = {std::vector<double>(count() * width_, 0.0), std::vector<double>(count(), 0.0),
-                   std::vector<double>(count(), 0.0)};
-  for (std::size_t i = 0; i + 1 < count(); ++i) {
-    const double length = h[i + 1];
-    const auto from_slopes = [length](double s, double next) { return -(4.0 * s + 2.0 * next) / length; };
-    for (std::size_t c = 0; c < width_; ++c) {
-      const std::size_t k = i * width_ + c;
-      acceleration_.base[k] = 6.0 * (values_[k + width_] - values_[k]) / (length * length) +
-                              from_slopes(velocity_.base[k], velocity_.base[k + width_]);
-    }
-    acceleration_.of_value[i] = from_slopes(velocity_.of_value[i], velocity_.of_value[i + 1]);
-    acceleration_.of_velocity[i] = from_slopes(velocity_.of_velocity[i], velocity_.of_velocity[i + 1]);
-  }
-}
-
 bool SplineCursor::advance(double dt, const SplineKnots& knots) noexcept {
   time_ += dt;
   if (time_ >= knots.duration()) {
@@ -98,17 +76,11 @@ bool SplineCursor::advance(double dt, const SplineKnots& knots) noexcept {
   return true;
 }
 
-ScalarSample SplineCursor::knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept {
-  const ScalarSample& start = start_[column];
-  return {knots.value(index, column), knots.velocity(index, column, start.value, start.velocity),
-          knots.acceleration(index, column, start.value, start.velocity)};
-}
-
 ScalarSample SplineCursor::sample(const SplineKnots& knots, std::size_t column) const noexcept {
   const double begin = piece_ == 0 ? 0.0 : knots.time(piece_ - 1);
   const double length = knots.time(piece_) - begin;
-  const ScalarSample first = piece_ == 0 ? start_[column] : knot(knots, piece_ - 1, column);
-  return evaluate_quintic(first, knot(knots, piece_, column), length, (time_ - begin) / length);
+  const ScalarSample first = piece_ == 0 ? start_[column] : knots.at(piece_ - 1, column, start_[column]);
+  return evaluate_quintic(first, knots.at(piece_, column, start_[column]), length, (time_ - begin) / length);
 }
 
 }  // namespace thunder

@@ -20,7 +20,7 @@ ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& libra
       place_(library, law),
       limits_(limits),
       stream_(law, layout_, options, limits),
-      motion_(layout_),
+      player_(layout_),
       reach_(library, law, limits, options.approach_patience),
       values_(static_cast<std::size_t>(law.reference.size), 0.0),
       before_(values_),
@@ -30,14 +30,13 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   channel_.messages.fetch();
   take_further();
   stamp_.reset();
+  source_ = ReferenceSource::hold;
   is_given_up_ = is_limited_ = is_restless_ = false;
-  if (!capture(q)) return false;
-  std::copy(place_.values().begin(), place_.values().end(), values_.begin());
-  holds_taken_ = channel_.messages.value().holds;
-  motions_taken_ = channel_.messages.value().motions;
+  if (!hold(q)) return false;
+  holds_taken_ = message().holds;
   if (!take(q)) return false;
-  begins_on_stream_ = source_ == ReferenceSource::stream;
-  if (begins_on_stream_) cut(kStreamMargins, values_.data());
+  if (source_ == ReferenceSource::stream) cut(kStreamMargins, values_.data());
+  taken_ = 0;  // a stream begins with the first update
   reach_.restart();
   show(q);
   return true;
@@ -46,21 +45,29 @@ bool ReferenceFollower::restart(const double* q) noexcept {
 ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, double timeout) noexcept {
   std::copy(values_.begin(), values_.end(), before_.begin());
   if (channel_.messages.fetch()) take_further();
-  if (channel_.messages.value().number != taken_) {
+  const double since = stamp_ ? dt : 0.0;  // no time has passed since the activation
+  if (message().number != taken_) {
     if (!take(q)) return ReferenceState::failed;
+    taken_ = message().number;
     stamp_ = t;
+    if (source_ == ReferenceSource::stream) {
+      is_cut_ = cut(kStreamMargins, wanted_.data());
+      stream_.take(wanted_.data(), message().due.value_or(t), t, since, message().motion.limits, before_.data());
+      std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
+    }
   }
   if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
   if (source_ == ReferenceSource::stream && t - *stamp_ > timeout) {
     is_stale_ = true;
-    move(motion_.stop(channel_.messages.value().limits, values_.data()));
+    stop();
   }
   is_limited_ = false;
-  if (motion_.is_running()) {
-    move(motion_.advance(dt, channel_.messages.value(), values_.data()));
+  if (player_.is_running()) {
+    advance_motion(dt);
     is_limited_ = cut(0.0, values_.data());
   } else if (source_ == ReferenceSource::stream) {
-    follow_written(t, dt);
+    stream_.advance(t, values_.data());
+    is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
   }
   give_up(q, dt);
   show(q);
@@ -74,10 +81,11 @@ void ReferenceFollower::show(const double* q) noexcept {
   channel_.in_effect.publish();
 }
 
-/// Find the place to hold.
-bool ReferenceFollower::capture(const double* q) noexcept {
-  has_moved_ = false;
-  return place_.find(q);
+/// Hold the place where the robot is.
+bool ReferenceFollower::hold(const double* q) noexcept {
+  if (!place_.find(q)) return false;
+  std::copy(place_.values().begin(), place_.values().end(), values_.begin());
+  return true;
 }
 
 /// Further entries are as written, whatever else is followed.
@@ -89,28 +97,26 @@ void ReferenceFollower::take_further() noexcept {
 }
 
 bool ReferenceFollower::take(const double* q) noexcept {
-  const ReferenceMessage& message = channel_.messages.value();
-  const bool is_sample = message.request == ReferenceMessage::Request::write && message.given != 0;
-  if (is_given_up_ && is_sample && reach_.distance(q, message.values.data()) > kNear) {
-    taken_ = message.number;
-    return true;
+  const bool is_written = message().request == ReferenceMessage::Request::write;
+  const bool is_sample = is_written && message().given != 0;
+  if (is_given_up_ && is_sample && reach_.distance(q, message().values.data()) > kNear) return true;
+  if (message().holds != holds_taken_) {
+    if (!hold(q)) return false;
+  } else if (source_ != ReferenceSource::stream || (given_ & ~message().given) != 0) {
+    place_.copy(values_.data());  // what a motion has led to, or a stream that is over
   }
-  is_given_up_ = false;
-  if (message.holds != holds_taken_) {
-    if (!capture(q)) return false;
-    std::copy(place_.values().begin(), place_.values().end(), values_.begin());
-  } else if (has_moved_ || message.motions != motions_taken_) {
-    place_.copy(values_.data());
-  }
-  holds_taken_ = message.holds;
-  motions_taken_ = message.motions;
-  taken_ = message.number;
-  is_stale_ = false;
-  motion_.cancel();
-  if (message.request == ReferenceMessage::Request::write) {
-    take_written(message);
+  holds_taken_ = message().holds;
+  given_ = message().given;
+  is_given_up_ = is_stale_ = false;
+  player_.cancel();
+  if (is_written) {
+    take_written(message());
+  } else if (message().request == ReferenceMessage::Request::move &&
+             player_.begin(values_.data(), message().motion)) {
+    source_ = ReferenceSource::motion;
+    settle();
   } else {
-    move(motion_.begin(message, values_.data()));
+    stop();
   }
   return true;
 }
@@ -124,27 +130,33 @@ void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
   std::copy(wanted_.begin(), wanted_.end(), values_.begin());
   if (source_ != ReferenceSource::stream) stream_.begin();
   source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
-  is_new_ = true;
 }
 
-/// What a motion says of itself; after a lost stream the reference counts as stopping, at rest too.
-void ReferenceFollower::move(ReferenceSource source) noexcept {
-  has_moved_ = true;
-  source_ = is_stale_ ? ReferenceSource::stopping : source;
+void ReferenceFollower::stop() noexcept {
+  source_ = ReferenceSource::stopping;
+  player_.stop(values_.data(), message().motion.limits);
+  settle();
 }
 
-/// The stream, from the reference before, in before_.
-void ReferenceFollower::follow_written(double t, double dt) noexcept {
-  const ReferenceMessage& message = channel_.messages.value();
-  if (is_new_) {
-    is_cut_ = cut(kStreamMargins, wanted_.data());
-    const double since = begins_on_stream_ ? 0.0 : dt;
-    stream_.take(wanted_.data(), message.due.value_or(t), t, since, message.limits, before_.data());
-    is_new_ = begins_on_stream_ = false;
+/// A sample that cannot be made, or is not finite, ends the motion.
+void ReferenceFollower::advance_motion(double dt) noexcept {
+  std::copy(values_.begin(), values_.end(), wanted_.begin());
+  if (player_.advance(dt, message().motion, wanted_.data()) &&
+      all_finite(wanted_.data(), static_cast<int>(wanted_.size()))) {
+    std::copy(wanted_.begin(), wanted_.end(), values_.begin());
+  } else if (source_ == ReferenceSource::stopping) {
+    player_.cancel();  // numbers so large that they cannot even be stopped
+  } else {
+    return stop();
   }
-  std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
-  stream_.advance(t, values_.data());
-  is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
+  settle();
+}
+
+/// Where a motion is over, or there is none to make: rest exactly. After a lost stream it counts as stopping at rest too.
+void ReferenceFollower::settle() noexcept {
+  if (player_.is_running()) return;
+  std::fill(values_.begin() + layout_.velocity, values_.begin() + layout_.standard, 0.0);
+  source_ = is_stale_ ? ReferenceSource::stopping : ReferenceSource::hold;
 }
 
 /// Hold the place where the robot is, once it is known not to reach the reference. A place that it was found at, or that a
@@ -156,10 +168,9 @@ void ReferenceFollower::give_up(const double* q, double dt) noexcept {
     reach_.restart();
   } else if (is_given_up_) {
     is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
-  } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && capture(q)) {
-    std::copy(place_.values().begin(), place_.values().end(), values_.begin());
+  } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && hold(q)) {
     is_limited_ = cut(kStreamMargins, values_.data()) || is_limited_;
-    motion_.cancel();
+    player_.cancel();
     source_ = ReferenceSource::hold;
     is_given_up_ = true;
     reach_.restart();

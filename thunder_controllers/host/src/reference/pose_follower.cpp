@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thunder/host/motion/pose_difference.hpp"
 #include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
@@ -74,7 +73,7 @@ bool PoseFollower::find_jacobian(const double* q) noexcept {
     const bool is_finite = pose_.evaluate(q_.data());
     q_[i] = q[i];
     if (!is_finite) return false;
-    jacobian_[i] = pose_difference(here.data(), pose_.result());
+    jacobian_[i] = pose_difference(here.data(), pose_.result() + 12, from_matrix(pose_.result(), 4));
     for (double& value : jacobian_[i]) value /= kDifference;
     std::fill(jacobian_[i].begin() + static_cast<std::ptrdiff_t>(rows_), jacobian_[i].end(), 0.0);
   }

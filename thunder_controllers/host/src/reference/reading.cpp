@@ -8,7 +8,6 @@
 #include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/points.hpp"
-#include "thunder/host/motion/rotation.hpp"
 #include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
@@ -24,7 +23,7 @@ void check_count(std::size_t count, std::size_t least, std::size_t full, const s
   refuse(std::to_string(count) + " values", where, (least == full ? "" : "0 or ") + std::to_string(full));
 }
 
-TargetPose read_pose(const PoseNumbers& numbers, const std::string& where) {
+PoseTarget read_pose(const PoseNumbers& numbers, const std::string& where) {
   if (!all_finite(numbers.data(), 7)) refuse("a position or orientation is not finite", where, "numbers");
   return {{numbers[0], numbers[1], numbers[2]}, checked_orientation(numbers.data() + 3, where.c_str())};
 }
@@ -62,24 +61,19 @@ std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
                " velocities, " + std::to_string(point.accelerations.size()) + " accelerations",
            where, "one transform, at most one velocity and one acceleration");
   }
-  const TargetPose pose = read_pose(point.transforms[0], where);
-  const thunder_signal& signal = configuration_.law_data().reference;
-  const auto standard = static_cast<std::size_t>(SampleLayout(configuration_.law_data(), 0).standard);
-  std::vector<double> sample(standard, 0.0);
-  const auto place = [&](const char* name) {
-    return sample.data() + find_entry(signal, name, configuration_.law + ".reference").offset;
+  const PoseTarget pose = read_pose(point.transforms[0], where);
+  const SampleLayout layout(configuration_.law_data(), 0);
+  std::vector<double> sample(static_cast<std::size_t>(layout.standard), 0.0);
+  PoseSample{pose.position, pose.orientation, {}, {}, {}, {}}.write(layout, sample.data());
+  const auto write = [&](const std::vector<TwistNumbers>& given, int offset) {
+    if (!given.empty()) std::copy_n(checked(given[0], where).begin(), 6, sample.begin() + offset);
   };
-  std::copy(pose.position.begin(), pose.position.end(), place("position"));
-  to_matrix(pose.orientation, place("rotation"));
-  const auto write = [&](const std::vector<TwistNumbers>& given, const char* name) {
-    if (!given.empty()) std::copy_n(checked(given[0], where).begin(), 6, place(name));
-  };
-  write(point.velocities, "twist");
-  write(point.accelerations, "acceleration");
+  write(point.velocities, layout.velocity);
+  write(point.accelerations, layout.acceleration);
   return sample;
 }
 
-std::vector<double> ReferenceReader::sample(const JointPoint& point) const {
+std::vector<double> ReferenceReader::sample(const TimedJoints& point) const {
   const std::size_t n = configuration_.joints.size();
   std::vector<double> sample;
   const auto append = [&](const std::vector<double>& values, const std::string& field, bool is_optional) {
@@ -93,9 +87,9 @@ std::vector<double> ReferenceReader::sample(const JointPoint& point) const {
     sample.insert(sample.end(), values.begin(), values.end());
     if (values.empty()) sample.insert(sample.end(), n, 0.0);
   };
-  append(point.positions, "positions", false);
-  append(point.velocities, "velocities", true);
-  append(point.accelerations, "accelerations", true);
+  append(point.q, "positions", false);
+  append(point.qd, "velocities", true);
+  append(point.qdd, "accelerations", true);
   return sample;
 }
 
@@ -103,7 +97,7 @@ void ReferenceReader::check_frame(const std::string& frame, const std::string& w
   if (frame != frames_.base) refuse("frame_id '" + frame + "'", where, "'" + frames_.base + "', parameter base_frame");
 }
 
-TargetPose ReferenceReader::target(const std::string& frame, const PoseNumbers& pose) const {
+PoseTarget ReferenceReader::target(const std::string& frame, const PoseNumbers& pose) const {
   check_frame(frame, "target_pose");
   return read_pose(pose, "target_pose");
 }
@@ -120,7 +114,7 @@ std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const st
     check_count(given.transforms.size(), 1, 1, where + ".transforms");
     check_count(given.velocities.size(), 0, 1, where + ".velocities");
     check_count(given.accelerations.size(), 0, 1, where + ".accelerations");
-    const TargetPose pose = read_pose(given.transforms[0], where);
+    const PoseTarget pose = read_pose(given.transforms[0], where);
     TimedPose& point = read.emplace_back();
     point.time = given.time;
     point.position = pose.position;
@@ -152,16 +146,16 @@ std::vector<std::size_t> ReferenceReader::order_of(const std::vector<std::string
 }
 
 std::vector<TimedJoints> ReferenceReader::joints(const std::vector<std::string>& names,
-                                                 const std::vector<JointPoint>& points) const {
+                                                 const std::vector<TimedJoints>& points) const {
   const std::vector<std::size_t> order = order_of(names);
   std::vector<TimedJoints> read;
-  for (const JointPoint& given : points) {
+  for (const TimedJoints& given : points) {
     const std::string where = point_name("joint_trajectory", read.size());
     TimedJoints& point = read.emplace_back();
     point.time = given.time;
-    point.q = reordered(given.positions, order, order.size(), where + ".positions");
-    point.qd = reordered(given.velocities, order, 0, where + ".velocities");
-    point.qdd = reordered(given.accelerations, order, 0, where + ".accelerations");
+    point.q = reordered(given.q, order, order.size(), where + ".positions");
+    point.qd = reordered(given.qd, order, 0, where + ".velocities");
+    point.qdd = reordered(given.qdd, order, 0, where + ".accelerations");
   }
   return read;
 }

@@ -39,52 +39,50 @@ void Rehearsal::check(const MotionPlan& plan) {
   sample_ = plan.reference;
   q_ = plan.q;
   if (follower_) follower_->approach(q_.data(), sample_.data());
-  if (plan.figure) {
-    trace(plan);
-  } else if (plan.knots) {
-    follow(plan);
+  player_.begin(plan.reference.data(), plan.motion);
+  if (plan.motion.figure) {
+    trace(plan.motion);
+  } else if (plan.motion.knots) {
+    follow(plan.motion);
   } else {
-    go(plan);
+    go(plan.motion);
   }
 }
 
-void Rehearsal::go(const MotionPlan& plan) {
-  player_.go(plan.reference.data(), plan.target, plan.limits);
+void Rehearsal::go(const Motion& motion) {
   for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) {
-    play(plan, time, kPeriod, "move_to_pose");
+    play(motion, time, kPeriod, "move_to_pose");
   }
 }
 
-void Rehearsal::follow(const MotionPlan& plan) {
-  const SplineKnots& knots = *plan.knots;
-  player_.follow(plan.reference.data(), knots, plan.limits);
+void Rehearsal::follow(const Motion& motion) {
+  const SplineKnots& knots = *motion.knots;
   const double longest = std::max(kPeriod, knots.duration() / kMostSamples);
   double before = 0.0;
   for (std::size_t k = 0; k < knots.count(); ++k) {
     const double piece = knots.time(k) - before;
     const double count = std::max(std::ceil(piece / longest), kFewestSamples);
     for (double i = 1.0; i <= count && player_.is_running(); ++i) {
-      play(plan, before + i / count * piece, piece / count, "follow");
+      play(motion, before + i / count * piece, piece / count, "follow");
     }
     before = knots.time(k);
   }
 }
 
 /// Coming to rest, the start, and one period: what follows is the same again.
-void Rehearsal::trace(const MotionPlan& plan) {
-  const Figure& figure = *plan.figure;
-  player_.trace(plan.reference.data(), figure, plan.limits);
+void Rehearsal::trace(const Motion& motion) {
+  const Figure& figure = *motion.figure;
   const double fastest = *std::max_element(figure.frequency.begin(), figure.frequency.end());
   const double period = std::min(kPeriod, 1.0 / (kFewestSamples * fastest));
   double end = std::min(kLongestWay, figure.ramp_time + figure.period(kLongestWay));
   for (double time = period; time <= end; time += period) {
     if (player_.is_stopping()) end += period;
-    play(plan, time, period, "trace");
+    play(motion, time, period, "trace");
   }
 }
 
-void Rehearsal::play(const MotionPlan& plan, double time, double period, const char* where) {
-  if (!player_.advance(period, plan.knots.get(), plan.figure.get(), sample_.data())) {
+void Rehearsal::play(const Motion& motion, double time, double period, const char* where) {
+  if (!player_.advance(period, motion, sample_.data())) {
     player_.cancel();  // no orientation can be made of these points: the controller comes to rest here
   } else if (layout_.is_cartesian) {
     check_pose(time, period, where);

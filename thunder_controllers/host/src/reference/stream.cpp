@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thunder/host/motion/pose_columns.hpp"
 #include "thunder/host/motion/spline.hpp"
 
 namespace thunder {
@@ -75,10 +74,7 @@ void Stream::read(const double* reference, Columns& columns) const noexcept {
     std::copy(pose.begin(), pose.end(), columns.begin());
     return;
   }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const double* value = reference + i;
-    columns[i] = {value[layout_.position], value[layout_.velocity], value[layout_.acceleration]};
-  }
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = layout_.joint(reference, i);
 }
 
 void Stream::write(const Columns& columns, double* reference) const noexcept {
@@ -89,12 +85,7 @@ void Stream::write(const Columns& columns, double* reference) const noexcept {
     if (from_columns(pose, sample)) sample.write(layout_, reference);
     return;
   }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    double* value = reference + i;
-    value[layout_.position] = columns[i].value;
-    value[layout_.velocity] = columns[i].velocity;
-    value[layout_.acceleration] = columns[i].acceleration;
-  }
+  for (std::size_t i = 0; i < columns.size(); ++i) layout_.write_joint(columns[i], i, reference);
 }
 
 void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
@@ -106,7 +97,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   news_ = due_ ? carried_ : away_;
   due_ = due;
   std::copy_n(sample, flat_.size(), flat_.begin());
-  rests_ = std::all_of(flat_.begin() + layout_.velocity, flat_.end(), [](double rate) { return rate == 0.0; });
+  moves_ = std::any_of(flat_.begin() + layout_.velocity, flat_.end(), [](double r) { return std::abs(r) > kAtRest; });
   read(sample, sample_);
   if (layout_.is_cartesian) {
     align(news_, away_);
@@ -129,12 +120,10 @@ void Stream::take(const double* sample, double due, double now, double dt, const
 /// How long it takes to bring the sample to rest, should it be the last one.
 void Stream::plan_stop(const MotionLimits& limits) noexcept {
   shape_.duration = 0.0;
-  moves_ = false;
   visit_groups(limits, [this](std::size_t first, std::size_t last, double, double acceleration) {
     double speed = 0.0;
     for (std::size_t i = first; i < last; ++i) speed = std::hypot(speed, sample_[i].velocity);
     shape_.duration = std::max(shape_.duration, StopShape::shortest(speed, acceleration));
-    moves_ = moves_ || speed > kAtRest;
   });
 }
 
@@ -179,7 +168,7 @@ void Stream::advance(double now, double* reference) noexcept {
   const double elapsed = std::max(0.0, now - begun_);
   is_over_ = elapsed > duration_ - kInstant;
   carry(now - *due_);
-  if (is_over_ && (now == *due_ || rests_)) {
+  if (is_over_ && (now == *due_ || !moves_)) {
     std::copy(flat_.begin(), flat_.end(), reference);  // as it is, without rounding
     return;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/reference/writer.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,17 +16,10 @@ namespace {
 
 constexpr double kRotationTolerance = 1e-6;  // far above rounding, far below what a law would notice
 
-double dot(const double* a, const double* b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 /// Column-major 3x3: orthonormal and right-handed.
-bool is_rotation(const double* r) noexcept {
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      if (std::abs(dot(r + 3 * i, r + 3 * j) - (i == j ? 1.0 : 0.0)) > kRotationTolerance) return false;
-    }
-  }
-  const double cross[3] = {r[1] * r[5] - r[2] * r[4], r[2] * r[3] - r[0] * r[5], r[0] * r[4] - r[1] * r[3]};
-  return dot(cross, r + 6) > 0.0;
+bool is_rotation(const double* values) noexcept {
+  const Eigen::Map<const Eigen::Matrix3d> R(values);
+  return R.isUnitary(kRotationTolerance) && R.determinant() > 0.0;
 }
 
 }  // namespace
@@ -109,23 +103,23 @@ void ReferenceWriter::hold() noexcept {
 void ReferenceWriter::set_limits(const MotionLimits& limits) {
   check_limits(limits);
   ++requests_;
-  written_.limits = limits;
+  written_.motion.limits = limits;
   publish();
 }
 
 MotionPlan ReferenceWriter::plan(const double position[3], const double orientation[4]) {
   require_kind(true, "move_to_pose");
   MotionPlan plan = plan_from_here();
-  plan.target = {{position[0], position[1], position[2]},
-                 checked_orientation(orientation, "move_to_pose: orientation")};
-  check_pose(plan.target.position, plan.target.orientation);
+  plan.motion.target = {{position[0], position[1], position[2]},
+                        checked_orientation(orientation, "move_to_pose: orientation")};
+  check_pose(plan.motion.target.position, plan.motion.target.orientation);
   return plan;
 }
 
 MotionPlan ReferenceWriter::plan(const std::vector<TimedPose>& points) {
   require_kind(true, "follow poses");
   MotionPlan plan = plan_from_here();
-  plan.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
+  plan.motion.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
   for (const TimedPose& point : points) check_pose(point.position, point.orientation);
   return plan;
 }
@@ -133,7 +127,7 @@ MotionPlan ReferenceWriter::plan(const std::vector<TimedPose>& points) {
 MotionPlan ReferenceWriter::plan(const std::vector<TimedJoints>& points) {
   require_kind(false, "follow joints");
   MotionPlan plan = plan_from_here();
-  plan.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
+  plan.motion.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
   const thunder_entry& entry = find_entry(law_->reference, "q", law_->name);
   for (const TimedJoints& point : points) check_entry(entry, point.q.data());
   return plan;
@@ -141,13 +135,13 @@ MotionPlan ReferenceWriter::plan(const std::vector<TimedJoints>& points) {
 
 MotionPlan ReferenceWriter::plan(const Figure& figure) {
   MotionPlan plan = plan_from_here();
-  plan.figure = prepare_figure(figure, layout_.is_cartesian ? 3 : layout_.n_joints);
+  plan.motion.figure = prepare_figure(figure, layout_.is_cartesian ? 3 : layout_.n_joints);
   return plan;
 }
 
 MotionPlan ReferenceWriter::plan_from_here() {
   MotionPlan plan;
-  plan.limits = written_.limits;
+  plan.motion.limits = written_.motion.limits;
   plan.requests = requests_;
   if (const ReferenceInEffect* start = find_start()) {
     plan.q = start->q;
@@ -166,11 +160,8 @@ void ReferenceWriter::begin(MotionPlan plan) {
     throw HostError(ErrorKind::law, "something else was asked for while the motion was rehearsed", "motion",
                     "ask for it again");
   }
-  using Request = ReferenceMessage::Request;
-  begin_request(plan.figure ? Request::trace : plan.knots ? Request::follow : Request::go);
-  written_.target = plan.target;
-  written_.knots = std::move(plan.knots);
-  written_.figure = std::move(plan.figure);
+  begin_request(ReferenceMessage::Request::move);
+  written_.motion = std::move(plan.motion);
   publish();
 }
 
@@ -190,11 +181,8 @@ void ReferenceWriter::begin_request(ReferenceMessage::Request request) noexcept 
   ++requests_;
   ++written_.number;
   written_.due.reset();
-  written_.knots.reset();
-  written_.figure.reset();
-  if (request == ReferenceMessage::Request::write) return;
-  written_.given = 0;
-  ++written_.motions;
+  written_.motion = {{}, nullptr, nullptr, written_.motion.limits};
+  if (request != ReferenceMessage::Request::write) written_.given = 0;
 }
 
 void ReferenceWriter::publish() noexcept {

@@ -38,7 +38,7 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
       added_(damping_.size(), 0.0),
       velocity_(added_),
       held_(added_),
-      spins_(added_.size()),
+      spins_(added_.size(), Persistence::in_measurements()),
       friction_(added_),
       ahead_(added_),
       slowed_(added_.size() * added_.size(), 0.0),
@@ -55,7 +55,7 @@ void Brake::restart() noexcept {
 }
 
 void Brake::resume() noexcept {
-  for (Confirmation& spins : spins_) spins.clear();
+  for (Persistence& spins : spins_) spins.clear();
 }
 
 void Brake::add_inertia(std::size_t joint, double least, double qd) noexcept {

@@ -32,8 +32,6 @@ SoftStops::SoftStops(ArmInertia& inertia, const Options& options, const Limits& 
       inertia_(inertia) {
   for (std::size_t i = 0; i < lower_.size(); ++i) {
     swing_.push_back(std::max(2.0 * effort_limit_[i] / rate_limit_[i], kShortestSwing / bandwidth_));
-    is_needed_ = is_needed_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]) ||
-                 std::isfinite(velocity_limit_[i]);
   }
 }
 
@@ -82,7 +80,6 @@ double SoftStops::speed_bound(std::size_t joint, double speed, double bias, bool
 
 GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias, const Brake* brake,
                            double* effort) noexcept {
-  if (!is_needed_) return 0;
   if (!inertia_.find(q)) return kResultNonFinite;
   GuardBits guards = 0;
   for (std::size_t i = 0; i < lower_.size(); ++i) {

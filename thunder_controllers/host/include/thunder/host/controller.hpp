@@ -18,7 +18,6 @@
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/measurement_monitor.hpp"
-#include "thunder/host/safety/shortfall.hpp"
 #include "thunder/host/safety/soft_stops.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"

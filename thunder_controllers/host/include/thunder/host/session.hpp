@@ -14,7 +14,7 @@
 #include "thunder/host/controller.hpp"
 #include "thunder/host/freshness.hpp"
 #include "thunder/host/priority_mutex.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/snapshot.hpp"
 #include "thunder/host/triple_buffer.hpp"
 

@@ -33,6 +33,12 @@ struct TimedPose {
   std::optional<std::array<double, 6>> acceleration{};        ///< [m/s², rad/s²], time derivative of the twist.
 };
 
+/// Where a motion to a pose goes, in the base frame.
+struct PoseTarget {
+  std::array<double, 3> position{};                       ///< [m]
+  std::array<double, 4> orientation{0.0, 0.0, 0.0, 1.0};  ///< Quaternion x, y, z, w of unit norm.
+};
+
 /// Positions of all joints, and when they are passed. Empty velocities or accelerations are not given.
 struct TimedJoints {
   double time = 0.0;           ///< [s] from the start of the motion.

@@ -39,8 +39,8 @@ Quaternion from_rotation_vector(const Vector3& vector) noexcept;
 /// Log: the rotation vector of a unit quaternion, of length π at most [rad].
 Vector3 to_rotation_vector(const Quaternion& a) noexcept;
 
-/// The unit quaternion of a rotation matrix, nine values column-major.
-Quaternion from_matrix(const double* matrix) noexcept;
+/// The unit quaternion of a rotation matrix, column-major, from one column to the next `stride` values: 4 within a pose.
+Quaternion from_matrix(const double* matrix, int stride = 3) noexcept;
 
 /// The rotation matrix of a quaternion of any norm but zero, nine values column-major.
 void to_matrix(const Quaternion& a, double* matrix) noexcept;

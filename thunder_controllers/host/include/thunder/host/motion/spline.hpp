@@ -31,39 +31,24 @@ class SplineKnots {
   SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given);
 
   std::size_t count() const noexcept { return times_.size(); }
-  std::size_t width() const noexcept { return width_; }
   double time(std::size_t knot) const noexcept { return times_[knot]; }
   double duration() const noexcept { return times_.back(); }
   double value(std::size_t knot, std::size_t column) const noexcept { return values_[knot * width_ + column]; }
-  /// For a start with this value and velocity.
-  double velocity(std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
-    return at(velocity_, knot, column, y0, v0);
-  }
-  double acceleration(std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
-    return at(acceleration_, knot, column, y0, v0);
-  }
+  /// One column at a knot, from a start with this value and velocity.
+  ScalarSample at(std::size_t knot, std::size_t column, const ScalarSample& start) const noexcept;
 
  private:
-  /// A quantity at the knots, linear in the start.
-  struct Affine {
-    std::vector<double> base;          ///< width values to a knot
-    std::vector<double> of_value;      ///< α, one to a knot
-    std::vector<double> of_velocity;   ///< β, one to a knot
-  };
-
-  double at(const Affine& rate, std::size_t knot, std::size_t column, double y0, double v0) const noexcept {
-    return rate.base[knot * width_ + column] + rate.of_value[knot] * y0 + rate.of_velocity[knot] * v0;
+  double slope(std::size_t knot, std::size_t column, const ScalarSample& start) const noexcept {
+    return slopes_[knot * width_ + column] + of_value_[knot] * start.value + of_velocity_[knot] * start.velocity;
   }
-  std::vector<double> intervals() const;
   std::vector<double> solve_slopes(const std::vector<double>& with_start, double first_slope) const;
-  void prepare_velocity();
-  void prepare_acceleration();
 
   std::size_t width_;
   std::vector<double> times_;
   std::vector<double> values_;
-  Affine velocity_;
-  Affine acceleration_;
+  KnotRates given_;
+  std::vector<double> slopes_;                 ///< b of the cubic spline, width values to a knot
+  std::vector<double> of_value_, of_velocity_; ///< α and β, one to a knot
 };
 
 /// Follows a spline from a start; everything that depends on the start and on time. Allocates only when it is made.
@@ -81,8 +66,6 @@ class SplineCursor {
   ScalarSample sample(const SplineKnots& knots, std::size_t column) const noexcept;
 
  private:
-  ScalarSample knot(const SplineKnots& knots, std::size_t index, std::size_t column) const noexcept;
-
   std::vector<ScalarSample> start_;
   double time_ = 0.0;
   std::size_t piece_ = 0;  ///< it ends at the knot of this index

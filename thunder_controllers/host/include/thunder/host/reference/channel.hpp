@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "thunder/host/library/signals.hpp"
-#include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/player.hpp"
 #include "thunder/host/triple_buffer.hpp"
 
@@ -15,7 +13,7 @@ namespace thunder {
 
 /// What the configuring thread asks of the reference: the newest request, and what was written until then.
 struct ReferenceMessage {
-  enum class Request { write, go, follow, trace, stop };
+  enum class Request { write, move, stop };
 
   Request request = Request::write;
   std::uint64_t number = 0;  ///< of the request
@@ -23,11 +21,7 @@ struct ReferenceMessage {
   std::optional<double> due;  ///< [s] of the values
   std::uint64_t given = 0;    ///< bit i: entry i was written since the last hold or motion
   std::uint64_t holds = 0;    ///< how many holds were asked for
-  std::uint64_t motions = 0;  ///< how many motions were asked for
-  PoseTarget target;
-  std::shared_ptr<const SplineKnots> knots;  ///< owned by the configuring thread, which alone copies and resets it
-  std::shared_ptr<const Figure> figure;      ///< likewise
-  MotionLimits limits;
+  Motion motion;              ///< what it points to is copied and reset by the configuring thread alone
 };
 
 /// What the updating thread shows of it.

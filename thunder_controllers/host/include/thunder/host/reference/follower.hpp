@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "thunder/host/library/library.hpp"
-#include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/player.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/channel.hpp"
 #include "thunder/host/reference/place.hpp"
 #include "thunder/host/reference/reach.hpp"
-#include "thunder/host/reference/requested_motion.hpp"
 #include "thunder/host/reference/stream.hpp"
 #include "thunder/host/safety/limits.hpp"
 
@@ -58,14 +57,16 @@ class ReferenceFollower {
   static constexpr double kStreamMargins = 2.0;  ///< nearer to a limit, a soft stop would work against the law
 
   void show(const double* q) noexcept;
-  bool capture(const double* q) noexcept;
+  bool hold(const double* q) noexcept;
   void take_further() noexcept;
   bool take(const double* q) noexcept;
   void take_written(const ReferenceMessage& message) noexcept;
-  void move(ReferenceSource source) noexcept;
-  void follow_written(double t, double dt) noexcept;
+  void stop() noexcept;
+  void advance_motion(double dt) noexcept;
+  void settle() noexcept;
   void give_up(const double* q, double dt) noexcept;
   bool cut(double margins, double* reference) const noexcept;
+  const ReferenceMessage& message() const noexcept { return channel_.messages.value(); }
 
   const thunder_law* law_;
   SampleLayout layout_;
@@ -73,24 +74,21 @@ class ReferenceFollower {
   Place place_;
   Limits limits_;
   Stream stream_;
-  RequestedMotion motion_;
+  MotionPlayer player_;
   Reach reach_;
   std::vector<double> values_;
   std::vector<double> before_;  ///< the update before
-  std::vector<double> wanted_;  ///< what is written, before it is approached
-  bool is_new_ = false;            ///< what is written, and not yet followed
-  bool begins_on_stream_ = false;  ///< the sample of the activation is the reference, and no time has passed since
-  bool is_cut_ = false;            ///< what is written, to the limits
+  std::vector<double> wanted_;  ///< what is written, before it is approached, or what a motion makes
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;
-  std::uint64_t motions_taken_ = 0;
-  std::uint64_t taken_ = 0;  ///< number of the request
-  bool has_moved_ = false;   ///< by a motion, since the place to hold was found
+  std::uint64_t given_ = 0;  ///< entries, of the request
+  std::uint64_t taken_ = 0;  ///< number of the request; 0 before the first update
+  bool is_cut_ = false;      ///< what is written, to the limits
   bool is_stale_ = false;
   bool is_limited_ = false;
   bool is_given_up_ = false;
   bool is_restless_ = false;
-  std::optional<double> stamp_;
+  std::optional<double> stamp_;  ///< of the newest request; none before the first update
 };
 
 }  // namespace thunder

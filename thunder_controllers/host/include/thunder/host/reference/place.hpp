@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "thunder/host/library/evaluator.hpp"
@@ -29,6 +31,32 @@ class Place {
   SampleLayout layout_;
   std::optional<PositionFunction> pose_;
   std::vector<double> values_;
+};
+
+/// From a pose, 4×4 column-major, to another: the way [m], then the rotation vector [rad], both in the world frame.
+std::array<double, 6> pose_difference(const double* from, const double* position, const Quaternion& orientation) noexcept;
+
+/// How far a robot is from a reference of a law.
+///
+/// Joint laws: max |q_d − q|, [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad], at
+/// the pose T_0_ee(q), of what the law uses. Evaluating allocates nothing.
+class ReferenceDistance {
+ public:
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q), HostError(name_not_found) if
+  /// the library has no such law.
+  ReferenceDistance(std::shared_ptr<const Library> library, const std::string& law);
+
+  /// From n_joints positions to a whole flat reference; infinite if the pose there is not finite.
+  double evaluate(const double* q, const double* reference) noexcept;
+
+  /// Cartesian laws: the way [m] and the rotation vector [rad] from the pose at the last evaluation, world frame.
+  const std::array<double, 6>& error() const noexcept { return error_; }
+
+ private:
+  SampleLayout layout_;
+  bool uses_orientation_ = false;
+  std::optional<PositionFunction> pose_;
+  std::array<double, 6> error_{};
 };
 
 }  // namespace thunder

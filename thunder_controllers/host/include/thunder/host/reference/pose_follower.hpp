@@ -7,7 +7,7 @@
 
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/reference/pose_follower.hpp"
 #include "thunder/host/safety/limits.hpp"
 

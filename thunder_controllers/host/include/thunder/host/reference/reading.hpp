@@ -32,20 +32,6 @@ struct PosePoint {
   std::vector<TwistNumbers> accelerations = {};  ///< [m/s², rad/s²]
 };
 
-/// A point as a trajectory_msgs/JointTrajectoryPoint has it, not yet checked.
-struct JointPoint {
-  double time = 0.0;  ///< [s] From start.
-  std::vector<double> positions;           ///< [rad or m]
-  std::vector<double> velocities = {};     ///< [rad/s or m/s]
-  std::vector<double> accelerations = {};  ///< [rad/s² or m/s²]
-};
-
-/// Position [m] and unit quaternion x y z w in the base frame.
-struct TargetPose {
-  std::array<double, 3> position;
-  std::array<double, 4> orientation;
-};
-
 /// Reads references, and measured wrenches, for one configuration. All throw HostError(law), `where` naming the topic
 /// and field.
 class ReferenceReader {
@@ -56,17 +42,17 @@ class ReferenceReader {
   /// A streamed point as a flat sample of a cartesian law: one transform, at most one velocity and one acceleration,
   /// which are zero where there is none. A quaternion's norm may differ from one by 1e-3; it is then normalised.
   std::vector<double> sample(const PosePoint& point) const;
-  /// A streamed point as a flat sample of a joint law: positions in the order of the joints; velocities and
+  /// A streamed point as a flat sample of a joint law, its time aside: positions in the order of the joints; velocities and
   /// accelerations or none, which stands for zeros.
-  std::vector<double> sample(const JointPoint& point) const;
+  std::vector<double> sample(const TimedJoints& point) const;
 
   /// A target given in a frame, which must be the base frame.
-  TargetPose target(const std::string& frame, const PoseNumbers& pose) const;
+  PoseTarget target(const std::string& frame, const PoseNumbers& pose) const;
   /// Poses of the end effector at times; `names` holds the frame of the end effector, or nothing.
   std::vector<TimedPose> poses(const std::string& frame, const std::vector<std::string>& names,
                                const std::vector<PosePoint>& points) const;
   /// Joint positions at times, in the library's order; the message may have the joints in any order.
-  std::vector<TimedJoints> joints(const std::vector<std::string>& names, const std::vector<JointPoint>& points) const;
+  std::vector<TimedJoints> joints(const std::vector<std::string>& names, const std::vector<TimedJoints>& points) const;
   /// A wrench [N, N·m], given in a frame, which must be the base frame.
   std::vector<double> wrench(const std::string& frame, const TwistNumbers& wrench, const std::string& topic) const;
 

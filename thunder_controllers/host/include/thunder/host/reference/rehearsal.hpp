@@ -15,12 +15,9 @@ namespace thunder {
 
 /// A motion that was asked for and can be made, as far as can be said without a rehearsal.
 struct MotionPlan {
-  PoseTarget target;
-  std::shared_ptr<const SplineKnots> knots;  ///< null, as the next one: to the target
-  std::shared_ptr<const Figure> figure;
-  MotionLimits limits;
-  std::vector<double> q, reference;          ///< where it starts; empty: that is not known
-  std::uint64_t requests = 0;                ///< how many there had been
+  Motion motion;
+  std::vector<double> q, reference;  ///< where it starts; empty: that is not known
+  std::uint64_t requests = 0;        ///< how many there had been
 };
 
 /// Plays a motion before it begins, and finds out whether the joints can make it within their limits.
@@ -39,10 +36,10 @@ class Rehearsal {
   void check(const MotionPlan& plan);
 
  private:
-  void go(const MotionPlan& plan);
-  void follow(const MotionPlan& plan);
-  void trace(const MotionPlan& plan);
-  void play(const MotionPlan& plan, double time, double period, const char* where);
+  void go(const Motion& motion);
+  void follow(const Motion& motion);
+  void trace(const Motion& motion);
+  void play(const Motion& motion, double time, double period, const char* where);
   void check_joints(double time, const char* where) const;
   void check_pose(double time, double period, const char* where);
 

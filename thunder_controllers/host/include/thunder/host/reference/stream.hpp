@@ -66,8 +66,8 @@ class Stream {
   double period_ = 0.0;        ///< [s] of the stream; 0 while it is not known
   double begun_ = 0.0;         ///< [s] when Δ was away_
   double duration_ = 0.0;      ///< [s] of Δ
-  bool rests_ = true;          ///< the sample, exactly
-  bool moves_ = false, is_far_ = false, is_late_ = false, is_over_ = true;
+  bool moves_ = false;         ///< the sample
+  bool is_far_ = false, is_late_ = false, is_over_ = true;
 };
 
 }  // namespace thunder

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "thunder/host/law/configuration.hpp"
-#include "thunder/host/reference/distance.hpp"
+#include "thunder/host/reference/place.hpp"
 #include "thunder/host/snapshot.hpp"
 
 namespace thunder {

@@ -52,7 +52,7 @@ class Brake {
   void apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept;
 
   /// Whether a joint of an unknown rotor is faster than three times its velocity limit: it has none, or hardly any.
-  bool is_spinning(std::size_t joint) const noexcept { return spins_[joint].holds(); }
+  bool is_spinning(std::size_t joint) const noexcept { return spins_[joint].is_exhausted(); }
 
   /// Whether every joint is slower than a twentieth of its velocity limit; a limit that is infinite says nothing.
   bool is_at_rest(const double* qd) const noexcept;
@@ -71,7 +71,7 @@ class Brake {
   std::vector<double> added_;     ///< inertia
   std::vector<double> velocity_;  ///< in the step before
   std::vector<double> held_;      ///< τ_h
-  std::vector<Confirmation> spins_;
+  std::vector<Persistence> spins_;
   std::vector<double> friction_;  ///< D
   std::vector<double> ahead_;     ///< w
   std::vector<double> slowed_;    ///< M + h D, column-major

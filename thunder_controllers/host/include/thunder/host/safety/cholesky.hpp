@@ -6,11 +6,11 @@
 
 namespace thunder {
 
-/// The factor L of a symmetric, positive definite matrix A = L Lᵀ, in memory of its own: nothing allocates once it is
-/// made, as Eigen's triangular solver would.
+/// Eigen's factor L of a symmetric, positive definite matrix A = L Lᵀ. Nothing allocates once it is made.
 class Cholesky {
  public:
-  explicit Cholesky(std::size_t size) : n_(size), factor_(size * size, 0.0), column_(size, 0.0) {}
+  explicit Cholesky(std::size_t size)
+      : n_(static_cast<std::ptrdiff_t>(size)), factor_(size * size, 0.0), column_(size, 0.0) {}
 
   /// Factor A, size² values. False, and no factor, if it is not positive definite.
   bool factor(const double* A) noexcept;
@@ -22,8 +22,8 @@ class Cholesky {
   double inverse_diagonal(std::size_t i) noexcept;
 
  private:
-  std::size_t n_;
-  std::vector<double> factor_;  ///< L, by rows
+  std::ptrdiff_t n_;
+  std::vector<double> factor_;  ///< L, column-major
   std::vector<double> column_;  ///< of L⁻¹
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "thunder/host/options.hpp"
@@ -11,33 +13,26 @@
 namespace thunder {
 
 /// How long something has been so, less half the time in which it was not, as where a joint oscillates: what is so for
-/// less than a third of the time, as a speed whose noise reaches over its limit, never lasts.
+/// less than a third of the time, as a speed whose noise reaches over its limit, never lasts. More than `most` is forgotten.
 class Persistence {
  public:
-  explicit Persistence(double patience) : patience_(patience) {}
+  explicit Persistence(double patience, double most = std::numeric_limits<double>::infinity())
+      : patience_(patience), most_(most) {}
+  /// Whether something is so in three good measurements, and since then in a third of them: one that is wrong does not
+  /// make it so. Each counts 1.
+  static Persistence in_measurements() { return Persistence(2.5, 50.0); }
 
   void clear() noexcept { time_ = 0.0; }
   /// Let `interval` [s] pass, at the end of which it is so or not.
-  void record(bool is_so, double interval) noexcept {
-    time_ = std::max(0.0, time_ + (is_so ? interval : -0.5 * interval));
+  void record(bool is_so, double interval = 1.0) noexcept {
+    time_ = std::clamp(time_ + (is_so ? interval : -0.5 * interval), 0.0, most_);
   }
   bool is_exhausted() const noexcept { return time_ > patience_; }
 
  private:
   double patience_;
+  double most_;
   double time_ = 0.0;
-};
-
-/// Whether something is so in three good measurements, and since then in a third of them, as where a joint oscillates:
-/// one measurement that is wrong does not make it so.
-class Confirmation {
- public:
-  void clear() noexcept { count_ = 0; }
-  void record(bool is_so) noexcept { count_ = std::clamp(count_ + (is_so ? 2 : -1), 0, 100); }
-  bool holds() const noexcept { return count_ >= 6; }
-
- private:
-  int count_ = 0;
 };
 
 /// Checks measurements, remembers the last good position, and finds what has gone on for too long.
@@ -57,11 +52,11 @@ class MeasurementMonitor {
 
   /// Whether some joint is faster than velocity_stop_ratio times its limit, or was faster than its limit for longer than
   /// velocity_limit_patience, less half the time in which none was. Time is counted from one good measurement to the next.
-  bool has_run_away() const noexcept { return far_too_fast_.holds() || too_fast_.is_exhausted(); }
+  bool has_run_away() const noexcept { return far_too_fast_.is_exhausted() || too_fast_.is_exhausted(); }
 
   /// Whether good measurements were missing for longer than gap_limit, or the first one after a gap lies further away
   /// than any joint gets at its velocity limit.
-  bool is_lost() const noexcept { return has_jumped_ || gap_ > gap_limit_; }
+  bool is_lost() const noexcept { return is_lost_; }
 
   /// Whether the last measurement is the first good one after a gap.
   bool resumes() const noexcept { return resumes_; }
@@ -77,25 +72,20 @@ class MeasurementMonitor {
 
  private:
   bool is_stale(double t) noexcept;
-  void end_gap(double t, const double* q, double elapsed) noexcept;
+  void resume(double t, const double* q, double elapsed) noexcept;
 
   double timeout_;
   double max_dt_;
   double gap_limit_;
   double stop_ratio_;
-  Confirmation far_too_fast_;
+  Persistence far_too_fast_ = Persistence::in_measurements();
   Persistence too_fast_;
   std::vector<double> velocity_limit_;
   std::vector<double> position_;
-  double newest_ = 0.0;  ///< time stamp
-  double good_ = 0.0;    ///< time stamp of the last good measurement
-  double gap_ = 0.0;     ///< [s] the gap lasts, or has lasted where the last measurement ended one
-  bool is_in_gap_ = false;
-  bool has_stamp_ = false;
-  bool has_good_ = false;
-  bool resumes_ = false;
-  bool has_jumped_ = false;
-  bool is_known_ = false;
+  std::optional<double> newest_;  ///< [s] time stamp
+  std::optional<double> good_;    ///< [s] time stamp of the last good measurement
+  std::optional<double> gap_;     ///< [s] that good measurements are missing
+  bool resumes_ = false, is_lost_ = false, is_known_ = false;  ///< of the last measurement
 };
 
 }  // namespace thunder

@@ -63,7 +63,6 @@ class SoftStops {
 
   double bandwidth_;
   std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
-  bool is_needed_ = false;
   ArmInertia& inertia_;
 };
 
