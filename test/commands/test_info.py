@@ -104,6 +104,7 @@ def test_tree_frames_parameters_and_functions_are_those_of_the_file(build_cache:
     ]
 
 
+@pytest.mark.slow
 def test_what_may_change_at_run_time_is_marked(build_cache: object) -> None:
     text = shown(str(share("config/robots/sea2.yaml")))
     assert "* at run time" in text and "par_DYN" in text

@@ -148,6 +148,7 @@ def test_an_arm_that_is_held_rests_whatever_the_lag(arm: RobotModel) -> None:
         np.testing.assert_allclose(plant.q, [0.2, -0.3, 0.1], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_rotors_of_the_robot_file_turn_with_the_plant(arm: RobotModel) -> None:
     known = arm.with_rotor_inertias(dict(zip(ARM_JOINTS, (0.4, None, 0.2), strict=True)))
     beyond = PlantOptions(rotor_inertia=0.1)
