@@ -58,6 +58,8 @@ def test_every_law_is_listed() -> None:
 def test_the_readme_describes_every_make_target() -> None:
     targets = re.findall(r"^(\w[\w-]*):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     readme = (ROOT / "README.md").read_text()
-    public = set(targets) - {"help", "lint", "lint-files"}
+    # The parts of test-all are one static pattern rule; what a part needs beyond it stands under its own name.
+    public = {target for target in targets if not target.startswith("test-") or target == "test-all"}
+    public -= {"help", "lint", "lint-files"}
     assert {"demo", "test", "bench"} <= public
     assert [target for target in sorted(public) if f"`make {target}`" not in readme] == []

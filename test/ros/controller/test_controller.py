@@ -226,7 +226,7 @@ def test_saved_estimates_are_where_the_next_start_begins_and_can_be_brought_back
     data = saved(robot, estimates_file)
     assert data["robot"] == "panda" and data["links"] == [LINK] and len(data["pi_hat"]) == 10
     data["pi_hat"][0] = 1.25
-    estimates_file.write_text(yaml.safe_dump(data))
+    estimates_file.write_text(yaml.safe_dump(data, default_flow_style=None, width=10**9))  # a list on its line
     robot.reset()
     robot.activate()
     robot.qd[:] = 0.05
