@@ -99,7 +99,8 @@ def collection() -> Path | None:
     return Path(str(package.locate_file("cmeel.prefix/share/example-robot-data/robots")))
 
 
-def _file(arm: Arm) -> Path | None:
+def robot_file(arm: Arm) -> Path | None:
+    """Path; None where the collection is not installed."""
     folder = share("config/robots") if arm.file.endswith(".yaml") else collection()
     return folder / arm.file if folder else None
 
@@ -109,7 +110,8 @@ def _engine(file: Path) -> Mapping[str, Any]:
     return {"integrator": "implicitfast"} if file.suffix == ".urdf" else {"engine": "model"}
 
 
-def _base(arm: Arm, file: Path, law: str) -> Mapping[str, Any]:
+def described(arm: Arm, file: Path, law: str) -> Mapping[str, Any]:
+    """Keys of a scenario: robot, plant and law."""
     is_cartesian = law.startswith("cartesian")
     reading = {"locked_joints": dict.fromkeys(arm.locked, 0.0)} if arm.locked else {}
     return {
@@ -124,9 +126,10 @@ def _base(arm: Arm, file: Path, law: str) -> Mapping[str, Any]:
 
 
 @cache
-def _library(name: str, law: str, file: Path) -> Library:
+def library_of(name: str, law: str, file: Path) -> Library:
+    """Of an arm of ARMS with a law."""
     anything = {"reference": {"type": "hold", "position": (0.0, 0.0, 0.0)}, "start": {"q": (0.0,)}}
-    return load_robot(RunConfig.model_validate({**_base(ARMS[name], file, law), **anything})).library
+    return load_robot(RunConfig.model_validate({**described(ARMS[name], file, law), **anything})).library
 
 
 def dexterous(rng: draws.Generator, library: Library, count: int = 50) -> FloatArray:
@@ -172,7 +175,7 @@ TABLE = {
 
 
 def _cases(name: str, law: str, file: Path, settings: Settings) -> list[Case]:
-    library = _library(name, law, file)
+    library = library_of(name, law, file)
     rotors = tuple((ROTOR * np.minimum(np.asarray(library.effort_limit), 300.0)).tolist())
     found = []
     for number in range(max(1, settings.cases // 100)):
@@ -185,7 +188,7 @@ def _cases(name: str, law: str, file: Path, settings: Settings) -> list[Case]:
         for drive in DRIVES.values():
             for beyond in (0.0, rotors):
                 plant = {"inertia": bodies_there, "noise": {"q_resolution": RESOLUTION}, "rotor_inertia": beyond}
-                config = merged(_base(ARMS[name], file, law), {**drive, **motion})
+                config = merged(described(ARMS[name], file, law), {**drive, **motion})
                 config = merged(config, {"plant": plant, "seed": settings.seed})
                 found.append(Case(f"{name}, {law}", RunConfig.model_validate(config), WINDOW, measure=measure))
     return found
@@ -196,7 +199,7 @@ def arms(settings: Settings) -> Group:
 
     A start for every hundred cases that are asked for, one at least.
     """
-    files = {name: _file(arm) for name, arm in ARMS.items()}
+    files = {name: robot_file(arm) for name, arm in ARMS.items()}
     missing = [name for name, file in files.items() if file is None]
     cases = [
         case

@@ -2,32 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.experiments.experiment import Case, Measured
+from thunder_controllers.experiments import draws
+from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import body_errors, measure_run, series
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
-from thunder_controllers.identification.payload import Payload, find_payload
+from thunder_controllers.identification.information import columns_of
+from thunder_controllers.identification.payload import FoundBody, find_payload
 from thunder_controllers.report.figures import with_centre
+from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_dynamics.inertia import Inertia, parallel_axis
-from thunder_studies.panda import LAST_LINK, bodies
+from thunder_dynamics.inertia import parallel_axis
+from thunder_studies.arms import ARMS, ROTOR, described, dexterous, library_of, robot_file
+from thunder_studies.panda import LAST_LINK, Keys, believing, bodies
 
 FloatArray = NDArray[np.float64]
 
-BOUNDS = {"mass": 5.0, "com": 1.0, "inertia": 1.0}
-"""What is asked for [g], [mm], [g·m²]."""
+FOUND = {"mass": 3.0, "com": 0.5}
+"""What is asked for [g], [mm]."""
 
-FOUND = ("mass", "com")
-"""A payload is found that is within these bounds."""
+AS_RECORD = 1.5
+"""Or so many times what 95 % of errors of least squares on the whole record are within, by their standard deviations."""
 
-BY_LAW, BY_RECORD = "", "record: "
-"""Before the name of a number: of the law's estimate, and of the fit to the record."""
+NORMAL, NORM = 1.96, 1.61
+"""Standard deviations that 95 % of errors are within: of a number, and of the norm of three over the norm of theirs."""
 
-RECORD_EVERY = 1.0
-"""Between the times at which the record is looked at [s]."""
+COM, RADII = (0.03, -0.02, 0.157), (2.0e-3, 1.0e-4, -1.0e-4, 1.8e-3, 1.0e-4, 1.0e-3)
+"""Of payloads in the frame of the last link [m], and their inertia about the CoM per mass [m²]."""
+
+VISCOUS, COULOMB = 0.005, 0.0035
+"""Friction of arms other than the Panda, over the effort limit of each joint [s/rad], [1]."""
+
+NOISE: Keys = {
+    "velocity": "differences",
+    "noise": {"q_std": 1.0e-5},
+    "faults": [{"type": "effort_noise", "share": 0.05}],
+    "torque_delay": 0.002,
+    "torque_lag": 0.002,
+}
+"""Of all plants."""
+
+LAW = "cartesian_backstepping"
+
+
+def payload(link: str, mass: float, **when: float) -> dict[str, Any]:
+    """A payload of a scenario."""
+    return {"link": link, "mass": mass, "com": COM, "inertia": tuple(mass * r for r in RADII), **when}
+
+
+def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
+    """An arm and a mass by the name of the row: an identifying motion about a dexterous posture, for every seed.
+
+    Nothing where the arm's file is not installed.
+    """
+    name, mass = row.removesuffix(" kg").split(", ")
+    file = robot_file(ARMS[name])
+    if file is None:
+        return
+    library = library_of(name, LAW, file)
+    limit = np.minimum(np.asarray(library.effort_limit), 300.0)
+    q = _posture(np.random.default_rng([settings.seed, *name.encode()]), library)
+    plant = {
+        **NOISE,
+        "payloads": [payload(library.link_names[-1], float(mass))],
+        "friction": {"viscous": tuple((VISCOUS * limit).tolist()), "coulomb": tuple((COULOMB * limit).tolist())},
+        "rotor_inertia": tuple((ROTOR * limit).tolist()),
+    }
+    motion = {"reference": {"type": "identify", "q": q, "workspace": None}, "start": {"q": q, "on_reference": False}}
+    config = merged(described(ARMS[name], file, LAW), {"plant": plant, **motion, "duration": 15.0})
+    config = merged(config, {"law": {"gains": {"q_home": q}}})
+    yield from ({**config, "seed": seed} for seed in settings.seeds)
+
+
+def _posture(rng: draws.Generator, library: Library) -> tuple[float, ...]:
+    """A dexterous one in the inner half of the joints' limits, which leaves room to move."""
+    lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
+    middle = 0.5 * (np.fmax(lower, -np.pi) + np.fmin(upper, np.pi))
+    return tuple((middle + 0.5 * (dexterous(rng, library) - middle)).tolist())
+
+
+def draw_priors(settings: Settings, row: str) -> Iterator[Keys]:
+    """A first estimate or an arm that is wrong, as the name of the row says."""
+    first = bodies()[LAST_LINK]
+    for seed in settings.seeds:
+        rng = np.random.default_rng([seed, *row.encode()])
+        keys: Keys = {"law": believing()}
+        if row.startswith("known"):
+            links = {name: draws.uncertain(body, 0.05, rng) for name, body in bodies().items() if name != LAST_LINK}
+            keys = {**keys, "plant": {"inertia": links}}
+        elif row.startswith("base"):
+            turn, tilt = rng.uniform(0.0, 2.0 * np.pi), np.deg2rad(3.0)
+            down = (np.cos(turn) * np.sin(tilt), np.sin(turn) * np.sin(tilt), -np.cos(tilt))
+            keys = {**keys, "plant": {"gravity": tuple(9.81 * part for part in down)}}
+        else:
+            share = float(row.split("× ")[1])
+            inertia = tuple(share * entry for entry in first["inertia"])
+            keys = {"law": believing(mass=share * first["mass"], inertia=inertia)}
+        yield {"seed": seed, **keys}
+
+
+def draw_changes(settings: Settings, _row: str) -> Iterator[Keys]:
+    """A body that is picked up and put down at random times."""
+    for seed in settings.seeds:
+        rng = np.random.default_rng([seed, *b"changes"])
+        times = {"time": float(rng.uniform(6.0, 8.0)), "until": float(rng.uniform(13.0, 15.0))}
+        yield {"seed": seed, "law": believing(), "plant": {"payloads": [payload(LAST_LINK, 1.0, **times)]}}
 
 
 def _dyn(pi: FloatArray) -> FloatArray:
@@ -36,48 +121,63 @@ def _dyn(pi: FloatArray) -> FloatArray:
     return np.hstack([body[:, :4], body[:, 4:] - np.transpose(parallel_axis(body[:, 0], body[:, 1:4].T))])
 
 
-def within(t: FloatArray, errors: FloatArray, bound: float) -> float:
-    """Time after which errors (N,) are within a bound for good; infinite if they are not in the end."""
-    outside = np.flatnonzero(~(errors <= bound))
-    if not outside.size:
-        return float(t[0])
-    return float(t[outside[-1] + 1]) if outside[-1] + 1 < len(t) else np.inf
-
-
 def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
-    """Measure the run, and errors of the payload over time, by the law's estimate and by the record up to there."""
+    """Measure the run, and errors of the payload over time, by the law's estimate, and by the whole record."""
     values, kept = measure_run(case, trace, timing)
     library = load_robot(case.config).library
-    nominal = bodies()[LAST_LINK]
-    link = Inertia.from_dyn([nominal["mass"], *nominal["com"], *nominal["inertia"]]).pi
-    truth = _dyn(trace.truth[-1:, -1] - link)
+    link = str(trace.adapted_links[-1])
+    nominal = np.asarray(library.pi)[columns_of(library.link_names.index(link))]
+    truth = trace.truth[-1:, -1]
     numbers, curves = dict(values), dict(kept)
-    by_law = trace.t, body_errors(_dyn(trace.estimates[:, -1] - link), truth)
-    ends = np.arange(2.0 * RECORD_EVERY, case.config.duration + 1e-9, RECORD_EVERY)
-    found = [_record(case, trace, library, end) for end in ends]
-    by_record = ends, body_errors(np.array([one.fit.dyn for one in found]), truth)
-    for by, (t, errors) in ((BY_LAW, by_law), (BY_RECORD, by_record)):
-        for (name, bound), curve in zip(BOUNDS.items(), errors, strict=True):
-            numbers[f"{by}{name}"] = float(curve[-1]) if np.isfinite(curve[-1]) else None
-            numbers[f"{by}{name}_time"] = within(t, curve, bound)
-            curves[f"{by}{name}"] = series(curve)
-        kept_bounds = [curve[-1] <= BOUNDS[name] for name, curve in zip(BOUNDS, errors, strict=True) if name in FOUND]
-        numbers[f"{by}within"] = float(all(kept_bounds))
-        curves[f"{by}t"] = series(t)
-    claimed = 1e3 * found[-1].fit.std
-    numbers |= {
-        "sigma_mass": float(claimed[0]),
-        "sigma_com": float(np.linalg.norm(claimed[1:4])),
-        "sigma_inertia": float(claimed[4:].max()),
-    }
+    errors = body_errors(_dyn(trace.estimates[:, -1] - nominal), _dyn(truth - nominal))
+    record = _record(link, trace, library, case.config.rate)
+    by_record = body_errors(record.dyn[None], _dyn(truth - nominal))
+    claimed = 1e3 * NORMAL * record.std[0], 1e3 * NORM * float(np.linalg.norm(record.std[1:4]))
+    for name, curve, (other,) in zip(("mass", "com", "inertia"), errors, by_record, strict=True):
+        numbers |= {name: _finite(curve[-1]), f"record: {name}": _finite(other)}
+        curves[name] = series(curve)
+    ends = zip(errors[:2, -1], FOUND.values(), claimed, strict=True)
+    numbers["found"] = float(all(error <= max(bound, AS_RECORD * other) for error, bound, other in ends))
+    if "pi_std" in trace.telemetry_names:
+        told, std = (_telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
+        numbers["chi2"] = float((((told - truth[0]) / std) ** 2).mean())
     return Measured(numbers, curves)
 
 
-def _record(case: Case, trace: Trace, library: Library, end: float) -> Payload:
-    """What the record up to a time says of the payload."""
-    rows = trace.t < end
-    found = find_payload(
-        library, {LAST_LINK: trace.estimates[-1, -1]}, trace.q_measured[rows], trace.effort[rows], case.config.rate
-    )
+def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure when changes of a body are found, which are invented, and what is known of the body then."""
+    values, kept = measure_run(case, trace, timing)
+    (carried,) = case.config.plant.payloads
+    age = _telemetry(trace, "change_age")[:, 0]
+    seen = trace.t[1:][(age[1:] >= 0.0) & ((age[:-1] < 0.0) | (age[1:] < age[:-1]))]
+    assert carried.until is not None
+    happened = np.array([carried.time, carried.until])
+    delays = [np.min(seen[seen >= time] - time, initial=np.inf) for time in happened]
+    before = int(np.searchsorted(trace.t, carried.until)) - 1
+    body = _telemetry(trace, "picked_up")[before]
+    truth = trace.truth[-1:, -1]
+    estimate = trace.estimates[before, -1] - truth[0]
+    numbers = {
+        "missed": float(sum(delay > 1.0 for delay in delays)),
+        "invented": float(len(seen) - sum(delay <= 1.0 for delay in delays)),
+        "delay": _finite(max(delays)),
+        "picked_up": 1e3 * abs(float(body[0]) - carried.mass),
+        "carried": 1e3 * float(np.linalg.norm(estimate[1:4] / estimate[0] - carried.com)),
+        "mass": 1e3 * abs(float(trace.estimates[-1, -1, 0] - truth[0, 0])),
+    }
+    return Measured({**values, **numbers}, kept)
+
+
+def _telemetry(trace: Trace, name: str) -> FloatArray:
+    return np.asarray(trace.telemetry[:, trace.telemetry_names == name])
+
+
+def _record(link: str, trace: Trace, library: Library, rate: float) -> FoundBody:
+    """The payload by least squares on the whole record."""
+    found = find_payload(library, {link: trace.estimates[-1, -1]}, trace.q_measured, trace.effort, rate)
     assert found is not None
-    return found
+    return found.fit
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

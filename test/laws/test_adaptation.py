@@ -8,6 +8,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from adapting_arm import FEEDBACK, HOME, PAYLOAD, build_law, motion, plant, run, with_payload
 from evaluation import load_robot
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,19 +16,18 @@ from laws import packed, step, unpacked
 from robots import random_inertia, random_robot
 
 from thunder_controllers.laws.adaptation import pseudo_inertia as graph
-from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
-from thunder_dynamics.build import law_builders
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia, pseudo_inertia
-from thunder_dynamics.law import Law
 from thunder_dynamics.model import RobotModel
 
 FloatArray = np.ndarray
 SCHEMES = ("gradient", "projected", "consistent", "natural", "composite", "consistent_composite", "natural_composite")
+EVERY = (*SCHEMES, "least_squares")
 COMPOSITE = ("composite", "consistent_composite", "natural_composite")
-CONSISTENT = ("consistent", "natural", "consistent_composite", "natural_composite")
-HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
+CONSISTENT = ("consistent", "natural", "consistent_composite", "natural_composite", "least_squares")
+STILL = {**dict.fromkeys(COMPOSITE, {"prediction_weight": 0.0}), "least_squares": {"follow_rate": 0.0}}
+"""Gains with which only the tracking error adapts."""
 BOUNDLESS = {"least_inertia": 1e6, "adaptation_limit": 1e9, "rest_speed": 0.0}
 """Gains with which natural adaptation meets no bound and no limit."""
 
@@ -43,69 +43,10 @@ def arm() -> RobotModel:
     return random_robot(3, 6)
 
 
-def build_law(model: RobotModel, scheme: str, name: str = "slotine_li", **options: object) -> Law:
-    return law_builders()[name].load()(RobotExpressions(model), {"adaptation": scheme, **options})
-
-
-def with_payload(model: RobotModel, payload: Inertia) -> RobotModel:
-    links = list(model.links)
-    links[model.ee_link] = replace(links[model.ee_link], inertia=links[model.ee_link].inertia + payload)
-    return replace(model, links=tuple(links))
-
-
-def plant(model: RobotModel, friction: tuple[float, float] = (0.0, 0.0)) -> ca.Function:
-    """(q, q̇, τ) → q̈ of the model, every joint with viscous and Coulomb friction."""
-    robot, tau = RobotExpressions(model), ca.SX.sym("tau", model.n)
-    q, qd, rest = robot.symbol("q"), robot.symbol("dq"), ca.SX.zeros(model.n)
-    bias = robot.inverse_dynamics(q, qd, qd, rest) + friction[0] * qd + friction[1] * ca.tanh(qd / SMOOTHING_VELOCITY)
-    return ca.Function("plant", [q, qd, tau], [ca.solve(robot["M"], tau - bias), bias])
-
-
-def motion(t: float, n: int = 7) -> dict[str, FloatArray]:
-    """Of all joints, fast enough to tell the parameters of the last link."""
-    w, a = np.linspace(1.1, 4.3, 7)[-n:], np.array([0.3, 0.3, 0.3, 0.3, 0.5, 0.5, 0.6])[-n:]
-    return {"q": HOME[-n:] + a * (1 - np.cos(w * t)), "qd": a * w * np.sin(w * t), "qdd": a * w**2 * np.cos(w * t)}
-
-
-def run(
-    law: Law,
-    model: RobotModel,
-    duration: float,
-    gains: dict[str, object] | None = None,
-    state: dict[str, object] | None = None,
-    watch: Callable[[FloatArray, FloatArray, dict[str, FloatArray], dict[str, FloatArray]], None] | None = None,
-    dt: float = 1e-3,
-    friction: tuple[float, float] = (0.0, 0.0),
-) -> dict[str, FloatArray]:
-    """Law and arm in steps of dt, the effort held over each, the arm by a midpoint rule; the last state."""
-    function, vector = plant(model, friction), packed(law.gains, gains)
-    first = motion(0.0, model.n)
-    q, qd = first["q"], first["qd"]
-    x = packed(law.state, state)
-    if law.initial is not None:
-        found = unpacked(law.state, np.asarray(law.initial(q, qd, vector)).ravel())
-        x = packed(law.state, {**found, **(state or {})})
-    tau = np.asarray(function(q, qd, np.zeros(model.n))[1]).ravel()
-    for k in range(round(duration / dt)):
-        reference = packed(law.reference, motion(k * dt, model.n))
-        before = unpacked(law.state, x)
-        found = law.step(q, qd, tau, [], reference, x, vector, dt)
-        tau, x, telemetry = (np.asarray(value).ravel() for value in found)
-        if watch is not None:
-            watch(q, qd, before, unpacked(law.telemetry, telemetry))
-        middle = qd + 0.5 * dt * np.asarray(function(q, qd, tau)[0]).ravel()
-        acceleration = np.asarray(function(q + 0.5 * dt * qd, middle, tau)[0]).ravel()
-        q, qd = q + dt * middle, qd + dt * acceleration
-    return unpacked(law.state, x)
-
-
-FEEDBACK = {"Lambda": 5.0, "K_d": [10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 2.0]}
-"""Of the tables in docs/laws.md."""
 GAMMA_IS_ENERGY = ("gradient", "projected", "composite")
 RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
-EAGER = ("gamma", "prediction_weight", "prediction_bandwidth", "forgetting")
-PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-3]))
+EAGER = ("gamma", "prediction_weight", "prediction_bandwidth")
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -161,7 +102,7 @@ def test_projection_is_the_gradient_until_a_bound(panda: RobotModel) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", EVERY)
 def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None:
     links = ["panda_link6", "panda_link7"]
     (gamma,) = (gain for gain in build_law(panda, scheme, adapted_links=links).gains if gain.name == "gamma")
@@ -169,7 +110,7 @@ def test_gamma_is_an_energy_of_each_link(panda: RobotModel, scheme: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", EVERY)
 def test_true_parameters_stay(panda: RobotModel, scheme: str) -> None:
     """Exactly where nothing differs from the reference; and while moving but for what a period does."""
     law, rest = build_law(panda, scheme), np.zeros(7)
@@ -275,6 +216,7 @@ def test_projection_on_bodies_makes_the_lyapunov_function_fall_along_their_borde
         ("composite", 5e-3, 1e-3, 0.1),
         ("consistent_composite", 2e-3, 5e-4, 0.25),
         ("natural_composite", 15e-3, 2e-3, 1.0),
+        ("least_squares", 1e-3, 1e-4, 0.01),
     ],
 )
 def test_a_payload_is_found_and_by_prediction_friction_too(
@@ -344,7 +286,7 @@ def test_composite_adaptation_is_stable_with_any_gains(panda: RobotModel, scheme
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", EVERY)
 def test_the_dead_zone_and_the_pull_to_the_nominal_values(panda: RobotModel, scheme: str) -> None:
     """What s leaves of the dead zone adapts as s; without any, estimates return as 1/(1 + Δσ), for any σ."""
     law, q, rest = build_law(panda, scheme, friction="adapted"), HOME, np.zeros(7)
@@ -353,7 +295,7 @@ def test_the_dead_zone_and_the_pull_to_the_nominal_values(panda: RobotModel, sch
     def change(s: float, **gains: float) -> FloatArray:
         reference = {"q": q, "qd": np.full(7, s), "qdd": rest}
         state = {"pi_hat": start, "friction_hat": np.full(14, 0.2)}
-        given = {**BOUNDLESS, **gains, **({"prediction_weight": 0.0} if scheme in COMPOSITE else {})}
+        given = {**BOUNDLESS, **gains, **STILL.get(scheme, {})}
         found = step(law, q, rest, reference, state, given)[1]
         return np.concatenate([found["pi_hat"] - start, found["friction_hat"] - 0.2])
 
@@ -372,7 +314,7 @@ def test_composite_adaptation_of_many_links_is_refused(panda: RobotModel) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", EVERY)
 def test_the_cartesian_law_takes_every_scheme_and_its_fixed_form_has_no_estimates(
     panda: RobotModel, scheme: str
 ) -> None:

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from thunder_controllers.experiments.experiment import Case, Column, Criterion, Draw, Experiment, Group, Settings
@@ -34,6 +35,7 @@ STATISTICS: Mapping[str, Callable[[list[float]], Any]] = {
     "median": statistics.median,
     "max": max,
     "min": min,
+    "p95": lambda values: float(np.quantile(values, 0.95)),
 }
 """What a column makes of a number of its cases."""
 

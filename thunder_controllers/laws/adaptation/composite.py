@@ -10,8 +10,7 @@ import casadi as ca
 from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest, of_nominal_bodies
 from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
-from thunder_controllers.laws.adaptation.scheme import Adaptation
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower, solve_upper
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -28,12 +27,13 @@ MOST_INFORMATION = 1e3
 
 
 class CompositeAdaptation(Adaptation):
-    """π̂̇ = G(κ Yᵀs + w Wᵀε),  Ġ = λ(G − GΓG) − w G WᵀW G   [Slotine & Li 1989].
+    """π̂̇ = G(κ Yᵀs + w Wᵀε),  Ġ = −w G WᵀW G   [Slotine & Li 1989].
 
-    Of the information J = G⁻¹ that is J̇ = −λ(J − Γ) + w WᵀW: it starts from Γ and forgets towards Γ, so that G never
-    exceeds Γ⁻¹. The state is Ĵ = DJD, D² = Γ⁻¹, without units. ε and its regressor W are of `PredictionError`.
+    Of the information J = G⁻¹ that is J̇ = w WᵀW: it starts from Γ, so that G never exceeds Γ⁻¹, and what exceeds
+    `MOST_INFORMATION` is scaled back to it, which is all the forgetting that there is. The state is Ĵ = DJD, D² = Γ⁻¹,
+    without units. ε and its regressor W are of `PredictionError`.
 
-    In discrete time J⁺ = Γ + (J − Γ)/(1 + λΔ) + wΔ WᵀW, and π̂⁺ = π̂ + Δ J⁺⁻¹(κ Yᵀs + w Wᵀε), which is implicit in ε:
+    In discrete time J⁺ = J + wΔ WᵀW, and π̂⁺ = π̂ + Δ J⁺⁻¹(κ Yᵀs + w Wᵀε), which is implicit in ε:
     no w or Γ makes it unstable. κ is the share that `AdaptationLimit` keeps, of Σᵢ (Y G Yᵀ)ᵢᵢ / K_d,i.
 
     Bounds are a projection too: the half-space that contains them, and the truth, has its nearest point in the metric J
@@ -42,9 +42,9 @@ class CompositeAdaptation(Adaptation):
 
     Args:
         signals: Where all is declared: what the estimates and their Γ, AdaptationLimit and PredictionError have, state
-            `information`, gains prediction_weight and forgetting.
+            `information`, gain prediction_weight.
         links: Indices of the adapted links, in the order of the columns of Y.
-        friction: That is adapted, if any: π̂, Y and Γ are then those of its coefficients too, and G that of all.
+        drives: With friction π̂, Y and Γ are those of its coefficients too, and G that of all.
         estimates: What they may be: `Estimates` or `ConsistentEstimates`.
 
     Raises:
@@ -56,7 +56,7 @@ class CompositeAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        friction: FrictionAdaptation | None = None,
+        drives: Drives,
         estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = Estimates,
     ) -> None:
         if len(links) > MOST_LINKS:
@@ -65,14 +65,12 @@ class CompositeAdaptation(Adaptation):
                 valid=f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite",
             )
         super().__init__(signals, estimates(robot, signals, links))
+        friction = drives.friction
         self._friction, self._parameters, self._root = friction, self.estimate, self._estimates.root
         if friction:
             self._root = ca.diagcat(self._root, ca.diag(ca.sqrt(friction.rates)))
             self._parameters = ca.vertcat(self.estimate, friction.estimate)
         self._weight = prediction_weight(signals)
-        self._forgetting = signals.gain(
-            "forgetting", default=0.2, bounds=(0.0, 10.0), unit="1/s", doc="Rate λ at which old data is forgotten."
-        )
         size = self._root.shape[0]
         self._triangle = ca.Sparsity.lower(size)
         information = signals.state(
@@ -121,10 +119,10 @@ class CompositeAdaptation(Adaptation):
         return ca.vertcat(clamped, self._friction.bounded(phi)) if self._friction else clamped
 
     def _updated_information(self) -> tuple[SX, SX]:
-        """Ĵ⁺, forgotten, then with every row of W as with one measurement more, and their weight wΔ."""
+        """Ĵ⁺, with every row of W as with one measurement more, and their weight wΔ."""
         start, W = SX.eye(self._root.shape[0]), self._prediction.W @ self._root
         weight = ca.fmin(self._signals.dt * self._weight, MOST_INFORMATION * reciprocal(ca.sumsqr(W) + LEAST_SLOPE))
-        more = reciprocal(1.0 + self._signals.dt * self._forgetting) * (self._information - start) + weight * (W.T @ W)
+        more = self._information - start + weight * (W.T @ W)
         return start + ca.fmin(1.0, MOST_INFORMATION * reciprocal(ca.trace(more) + LEAST_SLOPE)) * more, weight
 
 

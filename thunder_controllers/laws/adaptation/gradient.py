@@ -9,8 +9,7 @@ import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
 from thunder_controllers.laws.adaptation.limit import Estimates
-from thunder_controllers.laws.adaptation.scheme import Adaptation
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -30,7 +29,7 @@ class GradientAdaptation(Adaptation):
     Args:
         signals: Where state and gains are declared: those of the estimates, of their Γ, and of AdaptationLimit.
         links: Indices of the adapted links, in the order of the columns of Y.
-        friction: Adapts by itself.
+        drives: Adapt by themselves.
         estimates: What they may be: `Estimates`, with bounds or without, or `ConsistentEstimates`.
     """
 
@@ -39,7 +38,7 @@ class GradientAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        friction: FrictionAdaptation | None = None,
+        drives: Drives,
         estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = FREE,
     ) -> None:
         super().__init__(signals, estimates(robot, signals, links))

@@ -101,11 +101,14 @@ class Estimates:
         nominal: Of the robot file.
         bounds: Lower and upper, each (10 k,).
         telemetry: What to report of them.
+        sure: How far the parameters are known to be away from the nominal ones (10 k,): so much farther they may go.
+        beyond: What joints are known to turn beyond `least_inertia` about the links' axes, (3 k,) [kg·m²].
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
         self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)
         self.telemetry: Mapping[str, SX] = {}
+        self.sure, self.beyond = SX.zeros(self.size), SX.zeros(3 * len(links))
         widest = (PI_LOWER, PI_UPPER) if bounded else (np.full(N_PARAMETERS, -np.inf), np.full(N_PARAMETERS, np.inf))
         self.value, self.nominal, limits = declare_estimates(robot, signals, links, *widest)
         self._least_inertia = signals.gain(
@@ -158,12 +161,15 @@ class Estimates:
         return SX(ca.fmin(ca.fmax(pi, lower), upper))
 
     def bearable(self, Lambda: SX) -> SX:
-        """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s]."""
-        root = ca.sqrt(self._least_inertia * (BEARABLE / (ca.mmax(Lambda) * self._signals.dt + TINY)))
+        """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s].
+
+        What a loop does not bear is an inertia that is not there: `sure` is.
+        """
+        root = ca.sqrt((self._least_inertia + self.beyond) * (BEARABLE / (ca.mmax(Lambda) * self._signals.dt + TINY)))
         widths = []
         for a in ca.vertsplit(root, 3):
             widths += [ca.repmat(SX(ca.inf), 4), *(a[p] * a[q] for p in range(3) for q in range(p, 3))]
-        return ca.vertcat(*widths)
+        return SX(ca.vertcat(*widths) + self.sure)
 
 
 def declare_estimates(

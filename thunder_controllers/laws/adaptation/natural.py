@@ -11,8 +11,7 @@ from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
 from thunder_controllers.laws.adaptation.limit import TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import from_metric, in_metric, reg_from_pseudo_inertia
-from thunder_controllers.laws.adaptation.scheme import Adaptation
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -39,7 +38,7 @@ class NaturalAdaptation(Adaptation):
     Args:
         signals: Where state, gains and telemetry are declared: those of BodyEstimates and AdaptationLimit, gain gamma.
         links: Indices of the adapted links, in the order of the columns of Y.
-        friction: That is adapted, if any: by gradient, with w W_fᵀε beside Y_fᵀs where there is a prediction.
+        drives: Friction adapts by gradient, with w W_fᵀε beside Y_fᵀs where there is a prediction.
         predicts: Add w Wᵀε of `PredictionError` to Yᵀs, divided by 1 + Δ w tr(W 𝓖 Wᵀ), which no w makes unstable.
     """
 
@@ -48,17 +47,17 @@ class NaturalAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        friction: FrictionAdaptation | None = None,
+        drives: Drives,
         predicts: bool = False,
     ) -> None:
         estimates = BodyEstimates(robot, signals, links)
         super().__init__(signals, estimates)
         self._factors = [factor_ldl(P).root for P in estimates.pseudo_inertias]
         self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
-        self._friction, self._prediction = friction, None
+        self._friction, self._prediction = drives.friction, None
         if predicts:
             self._weight = prediction_weight(signals)
-            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)
+            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=drives.friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""

@@ -52,6 +52,7 @@ class PredictionError:
         friction: Effort of friction (n,), instead of that of the robot file.
         adapted: Friction that is estimated, in W, instead of either.
         rotors: Their reflected inertias (n,), instead of those of the robot file.
+        motion: Positions and velocities (n,) of the links, instead of the measured ones, by which all starts.
 
     Attributes:
         W: (n, 10 k), or (n, 10 k + 2 n) with friction.
@@ -70,6 +71,7 @@ class PredictionError:
         friction: SX | None = None,
         adapted: FrictionAdaptation | None = None,
         rotors: SX | None = None,
+        motion: tuple[SX, SX] | None = None,
     ) -> None:
         n, columns = robot.n, estimate.numel() + 1
         if omega is None:
@@ -80,10 +82,11 @@ class PredictionError:
                 unit="1/s",
                 doc="Of the filter of effort and regressor whose difference adapts the estimates.",
             )
-        momentum, rest = _momentum_and_rest(robot, signals, links, rotors)
-        first = [momentum, rest]  # a state starts from no other state: with the rotors of the file
-        if rotors is not None:
+        momentum, rest = first = _momentum_and_rest(robot, signals.q, signals.qd, links, rotors)
+        if rotors is not None:  # a state starts from no other state: with the rotors of the file
             first = ca.substitute(first, [rotors], [ca.densify(robot.rotor_inertias)])
+        if motion is not None:
+            momentum, rest = ca.substitute([momentum, rest], [signals.q, signals.qd], list(motion))
         x = signals.state(
             f"{prefix}filtered_regressor",
             size=n * columns,
@@ -136,11 +139,9 @@ class PredictionError:
         self.W = ca.diag(share) @ ca.horzcat(self.W, W_f)
 
 
-def _momentum_and_rest(
-    robot: RobotExpressions, signals: Signals, links: Sequence[int], rotors: SX | None
-) -> tuple[SX, SX]:
+def _momentum_and_rest(robot: RobotExpressions, q: SX, qd: SX, links: Sequence[int], rotors: SX | None) -> list[SX]:
     """P and N with the known links' own in a last column, each (n, 10 k + 1)."""
-    q, qd, zero = signals.q, signals.qd, SX.zeros(robot.n)
+    zero = SX.zeros(robot.n)
     known = [i for i in range(robot.n) if i not in links]
 
     def columns(qd: SX, qd_r: SX, qdd_r: SX) -> SX:
@@ -151,4 +152,4 @@ def _momentum_and_rest(
     momentum = columns(zero, zero, velocity) - columns(zero, zero, zero)
     drift = ca.reshape(ca.jtimes(ca.vec(momentum), q, qd), momentum.shape)
     momentum, drift = (ca.substitute(term, velocity, qd) for term in (momentum, drift))
-    return momentum, drift - columns(qd, qd, zero)
+    return [momentum, drift - columns(qd, qd, zero)]

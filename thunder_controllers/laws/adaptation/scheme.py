@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, Estimates
+from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
 
+@dataclass(frozen=True)
+class Drives:
+    """What adapts of the joints beside the links: by itself, unless the scheme's `step` has its state."""
+
+    friction: FrictionAdaptation | None = None
+    rotors: RotorAdaptation | None = None
+
+
 class Adaptation:
     """Estimated inertial parameters of some links and their update; a scheme says what `step` does.
 
-    An entry point is a scheme, `(robot, signals, links, friction)`: indices of links; what adapts friction, or None.
+    An entry point is a scheme, `(robot, signals, links, drives)`: indices of links; `Drives` that adapt.
 
     Args:
         signals: Where what the estimates have is declared, and the gain of AdaptationLimit.
@@ -36,7 +47,7 @@ class Adaptation:
     telemetry: Mapping[str, SX]
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
-        """Next values of every state that the scheme has declared, and of `friction_hat` where it adapts that itself.
+        """Next values of every state that the scheme has declared, and of the drives where it adapts them.
 
         Args:
             regressor: Y of the adapted links along the reference velocity, (n, 10 k).

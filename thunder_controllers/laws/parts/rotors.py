@@ -68,5 +68,9 @@ class RotorAdaptation:
             limit: What slows each joint's adaptation where it would be too fast for its damping.
         """
         moved = limit.moved(self.estimate, self._regressor, self._rates, s, K_d)
-        most = self.nominal + self._inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY))
-        return SX(ca.fmin(ca.fmax(moved, 0.0), most))
+        return self.bounded(moved, Lambda, SX(self.nominal))
+
+    def bounded(self, inertia: SX, Lambda: SX, sure: SX) -> SX:
+        """I_a, (n,), not negative, and above what is `sure` (n,) by no more than the loop bears."""
+        most = sure + self._inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY))
+        return SX(ca.fmin(ca.fmax(inertia, 0.0), most))

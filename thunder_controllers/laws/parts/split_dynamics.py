@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
-from thunder_controllers.laws.adaptation.scheme import Adaptation
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
 from thunder_controllers.laws.parts import friction
 from thunder_controllers.laws.parts.friction import FrictionAdaptation
 from thunder_controllers.laws.parts.gate import motion
@@ -86,7 +86,7 @@ class SplitDynamics:
             self.effort += self.friction.effort
         self._scheme: Adaptation | None = None
         if adapts:
-            self._scheme = options.parts["adaptation"](robot, signals, self.links, self.friction)
+            self._scheme = options.parts["adaptation"](robot, signals, self.links, Drives(self.friction, self._rotors))
             self._adapts(
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
@@ -113,6 +113,6 @@ class SplitDynamics:
             found |= self.friction.step(s, K_d, self._limit)
         if self._scheme:
             found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
-        if self._rotors:
+        if self._rotors and "rotor_hat" not in found:
             found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
         return found | {name: self._robustness.pulled(found[name], self._nominal[name]) for name in self.estimates}

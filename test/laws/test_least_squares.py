@@ -1,0 +1,157 @@
+"""Recursive least squares in a law: its rows, its recursion against one batch, and bodies that are picked up."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import pytest
+from adapting_arm import FEEDBACK, HOME, PAYLOAD, build_law, motion, plant, run, with_payload
+from evaluation import load_robot
+from laws import packed, step, unpacked
+
+from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
+from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, NONE, SETTLED, TOUCHED
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Law, ReferenceKind, Signals
+from thunder_dynamics.model import RobotModel
+
+pytestmark = pytest.mark.slow
+
+FloatArray = np.ndarray
+SX = ca.SX
+OMEGA, DT = 20.0, 1e-3
+FRICTION = (0.5, 0.3)
+
+
+@pytest.fixture(scope="module")
+def panda() -> RobotModel:
+    return load_robot("panda")
+
+
+@pytest.fixture(scope="module")
+def law(panda: RobotModel) -> Law:
+    return build_law(panda, "least_squares", friction="adapted")
+
+
+@cache
+def rows_law() -> Law:
+    """All rows of a Panda, as telemetry of a law that does nothing."""
+    signals = Signals(RobotExpressions(load_robot("panda")), ReferenceKind.JOINT)
+    rows = MomentumRows(signals.robot, signals, [6], SX(OMEGA))
+    every = [rows.of(SX(joint)) for joint in range(7)]
+    found = {"y": ca.vertcat(*(one.y for one in every)), "W": ca.vertcat(*(one.w.T for one in every))}
+    for name, value in found.items():
+        signals.describe_telemetry(name, size=value.numel(), unit="SI", doc="Of all joints.")
+    return signals.law("rows", "Rows.", effort=SX.zeros(7), next_state=rows.next_state, telemetry=found)
+
+
+@pytest.mark.parametrize("delay", [0.0, 2e-3])
+def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(panda: RobotModel, delay: float) -> None:
+    """Of a motion that is given, with the effort that it takes, sent ahead by the delay.
+
+    What is left is of second order: of the period, and of the delay, for which a derivative stands.
+    """
+    true, rotor, built = with_payload(panda, PAYLOAD), 0.1, rows_law()
+    inverse = plant(true, FRICTION)
+    robot = RobotExpressions(true)
+    M = ca.Function("M", [robot.symbol("q")], [robot["M"]])
+
+    def effort(t: float) -> FloatArray:
+        q, qd, qdd = motion(t).values()
+        bias = np.asarray(inverse(q, qd, np.zeros(7))[1]).ravel()
+        return np.asarray(M(q)) @ qdd + bias + rotor * qdd
+
+    first = motion(0.0)
+    x = np.asarray(built.initial(first["q"], first["qd"], packed(built.gains))).ravel()
+    theta = np.concatenate([PAYLOAD.pi, np.repeat([*FRICTION, rotor], 7), [delay + 0.5 * DT]])
+    left, whole = [], []
+    for k in range(2500):
+        now = motion(k * DT)
+        tau = effort((k - 0.5) * DT + delay)
+        reference = packed(built.reference, now)
+        _, x, telemetry = (
+            np.asarray(one).ravel() for one in built.step(now["q"], now["qd"], tau, [], reference, x, [], DT)
+        )
+        found = unpacked(built.telemetry, telemetry)
+        if k * DT * OMEGA > 2.0 * SETTLED:
+            left.append(found["y"] - found["W"].reshape(-1, 7).T @ theta)
+            whole.append(found["y"])
+    assert np.sqrt(np.mean(np.square(left), axis=0)).max() < 3e-3 * np.sqrt(np.mean(np.square(whole)))
+
+
+def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel) -> None:
+    """θ and C after all rows are those of one batch with the prior, each row with the weight that its joint had."""
+    states: list[dict[str, FloatArray]] = []
+    run(law, with_payload(panda, PAYLOAD), 1.5, FEEDBACK, friction=FRICTION, watch=lambda *at: states.append(at[2]))
+    scale, least = prior_deviations(RobotExpressions(panda), 1), (2e-5 * panda.limits("effort")) ** 2
+    A, b = np.eye(scale.size), np.zeros(scale.size)
+    for before, after in itertools.pairwise(states):
+        if before["told_time"][0] * OMEGA <= SETTLED:
+            continue
+        joint = int(before["told_turn"][0])
+        row, earlier = (one["filtered_twice"].reshape(-1, 7)[:, joint] for one in (after, before))
+        own = np.eye(7)[joint]
+        w = np.concatenate([row[1:11], *(own * row[k] for k in (11, 12, 14)), [(row[15] - earlier[15]) / DT]]) * scale
+        coulomb = (scale * before["told"])[17 + joint]
+        noise = max(before["residual_variance"][joint], least[joint]) + (coulomb * row[13]) ** 2
+        r = noise * CORRELATED / (OMEGA * 7 * DT)
+        A, b = A + np.outer(w, w) / r, b + w * row[0] / r
+    half = np.zeros(A.shape)
+    half[np.triu_indices(len(A))] = states[-1]["covariance"]
+    covariance = half + np.triu(half, 1).T
+    np.testing.assert_allclose(covariance @ A, np.eye(len(A)), atol=1e-6)
+    np.testing.assert_allclose(states[-1]["told"], np.linalg.solve(A, b), rtol=0, atol=1e-6 * np.abs(b).max() / A.max())
+
+
+def test_it_starts_from_the_estimates_that_are_kept(law: Law, panda: RobotModel) -> None:
+    pi = with_payload(panda, PAYLOAD).links[-1].inertia.pi
+    rest = {"q": HOME, "qd": np.zeros(7), "qdd": np.zeros(7)}
+    _, after, telemetry = step(law, HOME, np.zeros(7), rest, {"pi_hat": pi})
+    np.testing.assert_allclose(telemetry["pi_told"], pi, atol=1e-12)
+    np.testing.assert_allclose(after["pi_hat"], pi, atol=1e-9)
+
+
+def test_a_body_that_is_picked_up_is_found_with_its_time_and_weight(law: Law, panda: RobotModel) -> None:
+    found: list[dict[str, FloatArray]] = []
+    later = (4.0, with_payload(panda, PAYLOAD))
+    run(law, panda, 9.0, FEEDBACK, friction=FRICTION, later=later, watch=lambda *at: found.append(at[3]))
+    change = np.array([one["change"][0] for one in found])
+    (first,) = np.flatnonzero(np.diff(change != NONE)) + 1
+    assert 4.0 < first * DT < 4.1
+    assert change[-1] == BODY and found[-1]["change_age"] == pytest.approx(9.0 - first * DT, abs=2e-3)
+    picked_up, std = found[-1]["picked_up"], found[-1]["picked_up_std"]
+    np.testing.assert_allclose(picked_up, PAYLOAD.pi, rtol=0, atol=5e-3)
+    assert (np.abs(picked_up - PAYLOAD.pi) < 4.0 * std).all() and std[0] < 5e-3
+    assert all((one["picked_up"] == 0.0).all() for one in found[:first])
+
+
+def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:
+    """It ends, which a body would not."""
+    kinds: list[float] = []
+    push = np.array([0.0, 6.0, 0.0, -6.0, 0.0, 2.0, 0.0])
+    run(
+        law,
+        panda,
+        8.0,
+        FEEDBACK,
+        friction=FRICTION,
+        push=lambda t: push if 4.0 < t < 5.0 else 0.0,
+        watch=lambda *at: kinds.append(float(at[3]["change"][0])),
+    )
+    assert kinds[3999] == NONE and kinds[-1] == TOUCHED
+
+
+def test_rotors_and_friction_that_are_adapted_follow(panda: RobotModel) -> None:
+    law = build_law(panda, "least_squares", friction="adapted", rotors="adapted")
+    state = run(law, panda, 6.0, FEEDBACK, friction=FRICTION)
+    np.testing.assert_allclose(state["friction_hat"], np.repeat(FRICTION, 7), rtol=0.03)
+    np.testing.assert_allclose(state["rotor_hat"], 0.0, atol=1e-3)
+
+
+def test_any_number_of_links_adapts(panda: RobotModel) -> None:
+    law = build_law(panda, "least_squares", adapted_links="all")
+    sizes = {entry.name: entry.size for entry in law.state}
+    assert sizes["pi_hat"] == 70 and sizes["told"] == 70 + 21 + 1

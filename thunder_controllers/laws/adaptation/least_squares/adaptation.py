@@ -1,0 +1,158 @@
+"""Adaptation that follows recursive least squares on the momentum regressor (theory.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
+from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
+from thunder_controllers.laws.adaptation.least_squares.recursion import RecursiveLeastSquares
+from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot, reciprocal
+
+SX = ca.SX
+
+BANDWIDTH = 20.0
+"""Of both filters by default [1/s]."""
+
+FOLLOW_RATE = 10.0
+"""k by default [1/s]: slower than the filters, so that π̂ goes where θ stays."""
+
+SURE = 3.0
+"""Standard deviations by which a parameter may be nearer to the robot file's than it is told."""
+
+TELEMETRY: Mapping[str, tuple[str, str]] = {
+    "pi_told": (PI_UNITS, "π by least squares, of a body or not, in the order of pi_hat."),
+    "pi_std": (PI_UNITS, "Standard deviations of pi_told."),
+    "joints_told": ("SI", "Viscous and Coulomb friction and rotor of every joint, less the file's; then the delay."),
+    "joints_std": ("SI", "Standard deviations of joints_told."),
+    "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact."),
+    "change_age": ("s", "Since the last change; negative before the first."),
+    "picked_up": (PI_UNITS, "π of what was picked up at the last change; negative of what was put down."),
+    "picked_up_std": (PI_UNITS, "Standard deviations of picked_up."),
+    "surprise": ("1", "Mean squared innovation over its variance, the largest of all joints."),
+}
+"""Unit and meaning of what least squares tell."""
+
+
+class Followed(Protocol):
+    """Estimates that follow θ."""
+
+    estimate: SX
+    nominal: np.ndarray
+
+
+class LeastSquaresAdaptation(Adaptation):
+    """π̂̇ = κ G Yᵀs + k (1 − C̄)(θ − π̂), θ by `RecursiveLeastSquares`, C̄ its covariance over the prior's, G = Γ⁻¹C̄.
+
+    Where nothing is known C̄ = 1, and π̂ adapts by the tracking error; where much is known C̄ = 0, and π̂ follows θ. It is
+    a body after each step, by projection, which θ is not: a projected θ diverges. Friction that is adapted follows θ
+    and the tracking error, rotors that are follow θ.
+
+    Γ is γ over the prior's variances. V falls by the second part too but for what θ is wrong by, as 1 − C̄ is symmetric
+    in the metric of Γ. κ is the share that `AdaptationLimit` keeps, for Γ⁻¹ instead of G, which is less.
+
+    What θ surely says of rotors and bodies, `SURE` deviations from the file's, a loop does turn: the bounds of inertias
+    that it does not bear are wider by that.
+
+    Args:
+        signals: Where states, gains and telemetry are declared.
+        links: Indices of the adapted links, in the order of the columns of Y.
+        drives: What adapts of them follows θ as well.
+
+    Attributes:
+        nominal: π of the robot file (10 k,).
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], drives: Drives) -> None:
+        super().__init__(signals, ConsistentEstimates(robot, signals, links, of_weights))
+        size, n = self._estimates.size, robot.n
+        self._drives, self.nominal = drives, self._estimates.nominal
+        self._scale = prior_deviations(robot, len(links))
+        gamma = ca.kron(gamma_of_links(signals, len(links)), SX.ones(N_PARAMETERS))
+        self._root = self._scale[:size] * ca.sqrt(reciprocal(gamma))
+        self._rate = signals.gain(
+            "follow_rate",
+            default=FOLLOW_RATE,
+            bounds=(0.0, 100.0),
+            unit="1/s",
+            doc="k, at which estimates follow least squares.",
+        )
+        omega = signals.gain(
+            "prediction_bandwidth", default=BANDWIDTH, bounds=(0.1, 1e3), unit="1/s", doc="ω of both filters."
+        )
+        rows = MomentumRows(robot, signals, links, omega)
+        start = (self.estimate - self.nominal) / self._scale[:size]
+        carried = [k for k, link in enumerate(links) if link == robot.model.ee_link] or range(len(links))
+        body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
+        self._told = RecursiveLeastSquares(robot, signals, rows, omega, start, body, self._scale)
+        self._next = rows.next_state | self._told.next_state
+        self._std = self._scale * ca.sqrt(ca.fmax(ca.diag(self._told.covariance), 0.0))
+        self._away = SX(self._scale * self._told.z)
+        self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
+        self._estimates.sure = self._surely(ca.fabs(self._away))[:size]
+        self._estimates.beyond = self._turned_by_rotors(robot, links)
+        self._report(body)
+
+    def _surely(self, away: SX) -> SX:
+        """What of differences from the robot file (p,) is beyond doubt, not negative."""
+        return SX(ca.fmax(away - SURE * self._std, 0.0))
+
+    def _turned_by_rotors(self, robot: RobotExpressions, links: Sequence[int]) -> SX:
+        """What rotors beyond the file's surely add to the inertia about each axis of the links, (3 k,) [kg·m²].
+
+        1/(aᵀM⁻¹a) is concave in M: with rotors R beside it, it is 1/(aᵀR⁻¹a) more at least, a the axis in joint space.
+        """
+        kinematics = robot.kinematics(self._signals.q)
+        axes = [kinematics.poses[i + 1][0].T @ kinematics.jacobian_link(i + 1)[3:, :] for i in links]
+        rotors = self._surely(self._away)[self._rotors]
+        return SX(reciprocal(ca.vertcat(*axes) ** 2 @ reciprocal(rotors + TINY) + TINY))
+
+    def _report(self, body: Sequence[int]) -> None:
+        """Telemetry."""
+        told, size, scale = self._told, self._estimates.size, self._scale[list(body)]
+        values = {
+            "pi_told": self.nominal + self._away[:size],
+            "pi_std": self._std[:size],
+            "joints_told": self._away[size:],
+            "joints_std": self._std[size:],
+            "change": told.change,
+            "change_age": told.age,
+            "picked_up": (told.age >= 0.0) * scale * (told.z[list(body)] - told.before),
+            "picked_up_std": ca.sqrt(self._std[list(body)] ** 2 + (scale * told.std_before) ** 2),
+            "surprise": ca.mmax(told.surprise),
+        }
+        for name, (unit, doc) in TELEMETRY.items():
+            self._signals.describe_telemetry(name, size=values[name].numel(), unit=unit, doc=doc)
+        self.telemetry = {**self.telemetry, **values}
+
+    def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
+        """Next states; arguments as of `Adaptation.step`."""
+        size, friction, rotors = self._estimates.size, self._drives.friction, self._drives.rotors
+        Z = ca.repmat(self._root, 1, s.numel()) * regressor.T
+        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel())))
+        tracking = self._root * (self._told.covariance[:size, :size] @ (kept * self._signals.dt * (Z @ s)))
+        moved = self.estimate + tracking + self._following(slice(size), self)
+        found = {"pi_hat": self._estimates.kept(moved, Lambda)}
+        if friction:
+            by_error = friction.step(s, K_d, self.limit)["friction_hat"]
+            found["friction_hat"] = friction.bounded(by_error + self._following(self._friction, friction))
+        if rotors:
+            known = SX(rotors.nominal) + self._surely(self._away)[self._rotors]
+            found["rotor_hat"] = rotors.bounded(rotors.estimate + self._following(self._rotors, rotors), Lambda, known)
+        return found | self._next
+
+    def _following(self, part: slice, estimates: Followed) -> SX:
+        """What estimates move by in a period, Δk (1 − C̄)(θ − x̂)."""
+        scale = self._scale[part]
+        away = self._told.z[part] - (estimates.estimate - estimates.nominal) / scale
+        share = ca.fmin(1.0, self._rate * self._signals.dt)
+        return SX(share * scale * (away - self._told.covariance[part, part] @ away))

@@ -1,0 +1,145 @@
+"""Rows of the momentum regressor, filtered twice, and what a joint's effort holds besides its links (theory.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.adaptation.prediction import PredictionError
+from thunder_controllers.laws.parts.gate import opened
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+LINK_SHARE, LINK_LENGTH = 0.3, 0.2
+"""What a link may be wrong by: of the mass of all links; and of its first moments and inertias, per mass [m]."""
+
+FRICTION_SHARE = 0.1
+"""What a joint's viscous friction at 1 rad/s (or 1 m/s) and its Coulomb friction may be, of its effort limit."""
+
+ROTOR, DELAY = 0.5, 5e-3
+"""What a rotor's reflected inertia [kg·m² or kg] and the delay of efforts [s] may be."""
+
+SLOW = 0.03
+"""Of a joint's speed limit: up to there, and half up to 1.5 times that, friction is not what two numbers say of it."""
+
+UNLIMITED, UNHURRIED = 100.0, 2.0
+"""Stand for the effort limit [N·m or N] and speed limit [rad/s or m/s] of a joint that has none."""
+
+
+def effort_limits(robot: RobotExpressions) -> np.ndarray:
+    """Of every joint, finite, (n,) [N·m or N]."""
+    limits = robot.model.limits("effort")
+    return np.asarray(np.where(np.isfinite(limits), limits, UNLIMITED))
+
+
+def speed_limits(robot: RobotExpressions) -> np.ndarray:
+    """Of every joint, finite, (n,) [rad/s or m/s]."""
+    limits = robot.model.limits("velocity")
+    return np.asarray(np.where(np.isfinite(limits), limits, UNHURRIED))
+
+
+def prior_deviations(robot: RobotExpressions, links: int) -> np.ndarray:
+    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,): weak ones."""
+    mass = LINK_SHARE * sum(link.inertia.mass for link in robot.model.links)
+    link = mass * np.array([1.0, *3 * [LINK_LENGTH], *6 * [LINK_LENGTH**2]])
+    friction = FRICTION_SHARE * effort_limits(robot)
+    return np.concatenate([np.tile(link, links), friction, friction, np.full(robot.n, ROTOR), [DELAY]])
+
+
+@dataclass(frozen=True)
+class Row:
+    """y = wᵀθ of one joint.
+
+    Attributes:
+        joint: 1 at the joint, 0 elsewhere (n,).
+        y: Effort that the robot file does not explain [N·m or N].
+        w: (10 k + 3 n + 1,).
+        unclear: Share of time in which the joint was so slow that Coulomb friction may hold it with either sign.
+    """
+
+    joint: SX
+    y: SX
+    w: SX
+    unclear: SX
+
+
+class MomentumRows:
+    """Rows of F²[τ] = W θ, F the filter ω/(d/dt + ω): those of `PredictionError`, through F once more.
+
+    θ has differences from the robot file: π of the links; viscous friction, Coulomb friction and rotor of every joint;
+    and the delay T of all efforts, whose column is d/dt F²[τ], as F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A
+    lag of drives looks like a delay too; without that column 2 ms cost 10 g of 1 kg. Momenta have the velocity that the
+    positions themselves give over a period, with the position at its middle, so that no filter of velocities makes them
+    later than gravity is; their noise does not come through F.
+
+    Args:
+        signals: Where PredictionError's states and `filtered_joints`, `filtered_twice` are declared.
+        links: Indices of the adapted links.
+        omega: ω.
+
+    Attributes:
+        next_state: Of these states.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], omega: SX) -> None:
+        self._n, dt, qd = robot.n, signals.dt, signals.qd
+        self._size = N_PARAMETERS * len(links)
+        self._nominal = SX(np.concatenate([robot.model.links[i].inertia.pi for i in links]))
+        q, q_before = (
+            signals.q,
+            signals.state(
+                "position_before",
+                size=self._n,
+                default=0.0,
+                unit="rad|m",
+                doc="Measured positions, one step before.",
+                initial=signals.q,
+            ),
+        )
+        motion = 0.5 * (q + q_before), (q - q_before) / dt
+        prediction = PredictionError(robot, signals, links, self._nominal, omega=omega, motion=motion)
+        a = ca.exp(-omega * dt)
+        rate = (1.0 - a) / (a * dt)
+        before = signals.state(
+            "filtered_joints",
+            size=4 * self._n,
+            default=0.0,
+            unit="SI",
+            doc="Filtered velocity of every joint, its smoothed sign, whether it is slow, momentum per inertia.",
+            initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd),
+        )
+        sign = ca.tanh(qd / SMOOTHING_VELOCITY)
+        unclear = 1.0 - opened(ca.fabs(qd), SX(SLOW * speed_limits(robot)))
+        joints = a * ca.reshape(before, -1, 4) + (1.0 - a) * ca.horzcat(qd, sign, unclear, rate * motion[1])
+        effort = prediction.next_state["filtered_effort"]
+        once = ca.horzcat(prediction.error, prediction.W, joints[:, :3], rate * motion[1] - joints[:, 3], effort)
+        twice_before = signals.state(
+            "filtered_twice",
+            size=once.numel(),
+            default=0.0,
+            unit="SI",
+            doc="Filtered twice: unexplained effort, regressor, columns of joints, effort; column by column.",
+        )
+        twice_before = ca.reshape(twice_before, *once.shape)
+        twice = a * twice_before + (1.0 - a) * once
+        self._rows = ca.horzcat(twice[:, :-1], (twice[:, -1] - twice_before[:, -1]) / dt)
+        self.next_state = prediction.next_state | {
+            "position_before": q,
+            "filtered_joints": ca.vec(joints),
+            "filtered_twice": ca.vec(twice),
+        }
+
+    def of(self, turn: SX) -> Row:
+        """The row of the joint whose index is `turn`."""
+        joint = ca.vertcat(*(turn == float(j) for j in range(self._n)))
+        row = (joint.T @ self._rows).T
+        viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self._size :])
+        w = ca.vertcat(row[1 : 1 + self._size], joint * viscous, joint * coulomb, joint * rotor, delay)
+        return Row(joint, row[0], w, unclear)

@@ -1,0 +1,204 @@
+"""Recursive least squares, a row a step, weighted by each joint's own noise, and changes of bodies (theory.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, Row, effort_limits
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot
+
+SX = ca.SX
+
+SETTLED = 8.0
+"""Of 1/ω: after so long, two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 %."""
+
+WARM = 30.0
+"""Of 1/ω, since the activation: before, a large innovation says that nothing is known yet."""
+
+CORRELATED = 4.0
+"""Of 1/ω: time in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
+
+AVERAGED, REMEMBERED = 0.08, 1.0
+"""Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, which is the weight."""
+
+FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
+"""Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
+
+OUTLIER = 9.0
+"""Squared residuals beyond so many variances count as that: a body that has changed is not learnt as the old one."""
+
+CONTACT = 2.0
+"""Time within which another change says that the one before was a contact [s]: a body would have explained it."""
+
+NONE, CHANGED, BODY, TOUCHED = 0.0, 1.0, 2.0, 3.0
+"""Values of the state `change`."""
+
+
+@dataclass(frozen=True)
+class Innovation:
+    """y − wᵀθ of a row, and the parts of its variance: of θ, of friction that holds a slow joint, of noise."""
+
+    value: SX
+    of_parameters: SX
+    of_rest: SX
+    of_noise: SX
+
+    @property
+    def variance(self) -> SX:
+        """Of all parts."""
+        return self.of_parameters + self.of_rest + self.of_noise
+
+
+class RecursiveLeastSquares:
+    """θ and its covariance C by rows y = wᵀθ + noise of `MomentumRows`, one joint's in a step, one after the other.
+
+        K = C w/(wᵀC w + r),   θ⁺ = θ + K (y − wᵀθ),   C⁺ = C − K wᵀC,   r = (σ_i² + (F_C u)²) 4/(ω n Δ)
+
+    Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. σ_i² is the variance
+    of the joint's own residuals; F_C u is its Coulomb friction times the share of time in which it was too slow for two
+    numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
+
+    Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
+    carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
+    count again when the filters have forgotten the time before. Another change within `CONTACT` seconds says that no
+    body explains the first one: something touches the arm.
+
+    State and covariance are without units, over the deviations of the prior. θ is never projected.
+
+    Args:
+        signals: Where states and the gain change_threshold are declared.
+        rows: Of the robot.
+        omega: ω of their filters.
+        start: Where the first of θ start, less the robot file's, over the deviations of the prior (10 k,).
+        body: Indices of what is forgotten when the body changes.
+        scale: Deviations of the prior (p,).
+
+    Attributes:
+        z: θ less the robot file's, over `scale` (p,).
+        covariance: C over `scale` (p, p).
+        age: Since the last change [s]; negative before the first.
+        change: NONE, CHANGED, BODY or TOUCHED.
+        before, std_before: z and its deviations of `body` at the last change.
+        surprise: Mean squared innovation over its variance of each joint (n,).
+        next_state: Of its states.
+    """
+
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        rows: MomentumRows,
+        omega: SX,
+        start: SX,
+        body: Sequence[int],
+        scale: np.ndarray,
+    ) -> None:
+        self._signals, self._omega, self._body, self._period = signals, omega, list(body), robot.n * signals.dt
+        turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
+        self._time = self._state("told_time", 0.0, "s", "Since the activation.")
+        self._declare_knowledge(start, len(scale))
+        self._declare_change()
+        self._declare_noise(effort_limits(robot))
+        row = rows.of(turn)
+        told = self._innovation(robot, row, scale, start.numel())
+        warm = self._time * omega > WARM
+        settled = (self._time * omega > SETTLED) * (1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED))
+        surprise = self.surprise + row.joint * ca.fmin(1.0, self._period / AVERAGED) * (
+            told.value**2 / told.variance - self.surprise
+        )
+        changed = (ca.mmax(surprise) > self._threshold) * warm * settled
+        used = settled * (1.0 - changed)
+        self.next_state = {
+            "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
+            "told_time": self._time + dt,
+            "residual_variance": self._variance + row.joint * used * self._noise_seen(told, warm),
+            "surprise": ca.if_else(used, surprise, 1.0),
+            **self._learnt(row, scale, told, used, changed),
+            **self._changes(changed),
+        }
+
+    def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
+        return self._signals.state(name, size=size, default=default, unit=unit, doc=doc)
+
+    def _declare_knowledge(self, start: SX, size: int) -> None:
+        known = self._state("told", 0.0, "1", "θ less the robot file's, over the deviations of the prior.", size)
+        self.z = ca.vertcat(ca.if_else(self._time > 0.0, known[: start.numel()], start), known[start.numel() :])
+        self._triangle = ca.Sparsity.lower(size)
+        first = ca.project(ca.DM.eye(size), self._triangle).nonzeros()
+        packed = self._state("covariance", first, "1", "Lower triangle of C, columnwise.", len(first))
+        self.covariance = ca.tril2symm(SX(self._triangle, packed))
+
+    def _declare_change(self) -> None:
+        self._threshold = self._signals.gain(
+            "change_threshold",
+            default=100.0,
+            bounds=(1.0, 1e9),
+            unit="1",
+            doc="Mean squared innovation of a joint over its variance that says that another body is carried.",
+        )
+        self.age = self._state("change_age", -1.0, "s", "Since the last change; negative before the first.")
+        self.change = self._state("change", NONE, "1", "0 none, 1 one of unknown kind, 2 another body, 3 a contact.")
+        count = len(self._body)
+        self.before = self._state("told_before", 0.0, "1", "What was told of the body before the change.", count)
+        self.std_before = self._state("std_before", 1.0, "1", "Standard deviations of told_before.", count)
+
+    def _declare_noise(self, limits: np.ndarray) -> None:
+        first, doc = (FIRST_NOISE * limits) ** 2, "Of each joint's residual."
+        self._variance = self._state("residual_variance", first, "(N·m)²|N²", doc, limits.size)
+        self._least_variance = (LEAST_NOISE * limits) ** 2
+        doc = "Mean squared innovation of each joint over its variance."
+        self.surprise = self._state("surprise", 1.0, "1", doc, limits.size)
+
+    def _innovation(self, robot: RobotExpressions, row: Row, scale: np.ndarray, links: int) -> Innovation:
+        w = scale * row.w
+        self._Cw = self.covariance @ w
+        places = slice(links + robot.n, links + 2 * robot.n)
+        coulomb = np.array([link.coulomb for link in robot.model.links]) + scale[places] * self.z[places]
+        return Innovation(
+            row.y - dot(w, self.z),
+            ca.fmax(dot(w, self._Cw), 0.0),
+            (row.unclear * dot(row.joint, coulomb)) ** 2,
+            dot(row.joint, ca.fmax(self._variance, self._least_variance)),
+        )
+
+    def _noise_seen(self, told: Innovation, warm: SX) -> SX:
+        """Change of a joint's variance: by what of the residual neither θ nor rest explains, where these are small."""
+        others = told.of_parameters + told.of_rest
+        left = ca.fmax(told.value**2 - others, 0.0)
+        seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
+        share = ca.fmin(1.0, self._period / REMEMBERED) * ca.if_else(warm, others < told.of_noise, 1.0)
+        return SX(share * (seen - self._variance))
+
+    def _learnt(self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX) -> dict[str, SX]:
+        """θ⁺ and C⁺ by a row that is used, and C without knowledge of a body that has changed."""
+        noise = (told.of_rest + told.of_noise) * CORRELATED / (self._omega * self._period)
+        K = (used / (told.of_parameters + noise)) * self._Cw
+        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
+        kept[self._body, :] = kept[:, self._body] = 1.0 - changed
+        unknown[self._body] = changed
+        C = kept * self.covariance + ca.diag(unknown) - K @ self._Cw.T
+        most = ca.sqrt(OUTLIER * told.variance)
+        return {
+            "told": self.z + ca.fmin(ca.fmax(told.value, -most), most) * K,
+            "covariance": ca.project(C, self._triangle).nz[:],
+        }
+
+    def _changes(self, changed: SX) -> dict[str, SX]:
+        """Next states of what `_declare_change` declares."""
+        sure = self.age > CONTACT
+        kind = ca.if_else(sure * (self.change == CHANGED), BODY, self.change)
+        another = ca.if_else((self.age < 0.0) + sure > 0.0, CHANGED, TOUCHED)
+        std = ca.sqrt(ca.fmax(ca.diag(self.covariance)[self._body], 0.0))
+        return {
+            "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
+            "change": ca.if_else(changed, another, kind),
+            "told_before": ca.if_else(changed, self.z[self._body], self.before),
+            "std_before": ca.if_else(changed, std, self.std_before),
+        }
