@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ FOUND = {"mass": 3.0, "com": 0.5}
 """What is asked for [g], [mm]."""
 
 AS_RECORD = 1.5
-"""Or so many times what 95 % of errors of least squares on the whole record are within, by their standard deviations."""
+"""Or so many times what 95 % of errors of least squares on the whole record are within."""
 
 NORMAL, NORM = 1.96, 1.61
 """Standard deviations that 95 % of errors are within: of a number, and of the norm of three over the norm of theirs."""
@@ -63,48 +64,76 @@ def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
     """
     name, mass = row.removesuffix(" kg").split(", ")
     file = robot_file(ARMS[name])
-    if file is None:
-        return
+    if file is not None:
+        config = _arm(settings, name, file, float(mass))
+        yield from ({**config, "seed": seed} for seed in settings.seeds)
+
+
+def _arm(settings: Settings, name: str, file: Path, mass: float) -> Keys:
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
-    q = _posture(np.random.default_rng([settings.seed, *name.encode()]), library)
+    q = _posture(np.random.default_rng([settings.seed, *name.encode()]), library, mass)
     plant = {
         **NOISE,
-        "payloads": [payload(library.link_names[-1], float(mass))],
+        "payloads": [payload(library.link_names[-1], mass)],
         "friction": {"viscous": tuple((VISCOUS * limit).tolist()), "coulomb": tuple((COULOMB * limit).tolist())},
         "rotor_inertia": tuple((ROTOR * limit).tolist()),
     }
     motion = {"reference": {"type": "identify", "q": q, "workspace": None}, "start": {"q": q, "on_reference": False}}
     config = merged(described(ARMS[name], file, LAW), {"plant": plant, **motion, "duration": 15.0})
-    config = merged(config, {"law": {"gains": {"q_home": q}}})
-    yield from ({**config, "seed": seed} for seed in settings.seeds)
+    return merged(config, {"law": {"gains": {"q_home": q}}})
 
 
-def _posture(rng: draws.Generator, library: Library) -> tuple[float, ...]:
-    """A dexterous one in the inner half of the joints' limits, which leaves room to move."""
+def _posture(rng: draws.Generator, library: Library, mass: float) -> tuple[float, ...]:
+    """The first of dexterous ones that leaves room: in the inner half of the joints' limits, and of effort half."""
     lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
     middle = 0.5 * (np.fmax(lower, -np.pi) + np.fmin(upper, np.pi))
-    return tuple((middle + 0.5 * (dexterous(rng, library) - middle)).tolist())
+    weight = np.array([0.0, 0.0, 9.81 * mass, 0.0, 0.0, 0.0])
+    while True:
+        q = middle + 0.5 * (dexterous(rng, library) - middle)
+        held = library.evaluate("G", q).ravel() + library.evaluate("J_ee", q).T @ weight
+        if (np.abs(held) < 0.5 * np.asarray(library.effort_limit)).all():
+            return tuple(q.tolist())
 
 
 def draw_priors(settings: Settings, row: str) -> Iterator[Keys]:
-    """A first estimate or an arm that is wrong, as the name of the row says."""
-    first = bodies()[LAST_LINK]
+    """What is believed of a Panda, or its base, is wrong, as the name of the row says."""
     for seed in settings.seeds:
-        rng = np.random.default_rng([seed, *row.encode()])
-        keys: Keys = {"law": believing()}
-        if row.startswith("known"):
-            links = {name: draws.uncertain(body, 0.05, rng) for name, body in bodies().items() if name != LAST_LINK}
-            keys = {**keys, "plant": {"inertia": links}}
-        elif row.startswith("base"):
-            turn, tilt = rng.uniform(0.0, 2.0 * np.pi), np.deg2rad(3.0)
-            down = (np.cos(turn) * np.sin(tilt), np.sin(turn) * np.sin(tilt), -np.cos(tilt))
-            keys = {**keys, "plant": {"gravity": tuple(9.81 * part for part in down)}}
-        else:
-            share = float(row.split("× ")[1])
-            inertia = tuple(share * entry for entry in first["inertia"])
-            keys = {"law": believing(mass=share * first["mass"], inertia=inertia)}
-        yield {"seed": seed, **keys}
+        yield {"seed": seed, **merged({"law": believing()}, _prior(row, bodies(), seed))}
+
+
+def draw_arm_priors(settings: Settings, row: str) -> Iterator[Keys]:
+    """An arm by the name of the row, each of PRIORS for every seed; nothing where it is not installed."""
+    file = robot_file(ARMS[row])
+    if file is None:
+        return
+    library = library_of(row, LAW, file)
+    believed = bodies(library.link_names, library.pi)
+    mass = min(1.0, LIGHT * sum(body["mass"] for body in believed.values()))
+    config = _arm(settings, row, file, mass)
+    for seed in settings.seeds:
+        yield from ({**merged(config, _prior(prior, believed, seed)), "seed": seed} for prior in PRIORS)
+
+
+LIGHT = 0.1
+"""Of an arm's mass: no arm has to carry more in `draw_arm_priors`."""
+
+PRIORS = ("known links 5 % wrong", "base tilted by 3°", "mass of the last link × 0.2", "mass of the last link × 5")
+"""What may be wrong at first."""
+
+
+def _prior(prior: str, believed: Mapping[str, Mapping[str, Any]], seed: int) -> Keys:
+    rng, last = np.random.default_rng([seed, *prior.encode()]), list(believed)[-1]
+    if prior.startswith("known"):
+        wrong = {name: draws.uncertain(body, 0.05, rng) for name, body in believed.items() if name != last}
+        return {"plant": {"inertia": wrong}}
+    if prior.startswith("base"):
+        turn, tilt = rng.uniform(0.0, 2.0 * np.pi), np.deg2rad(3.0)
+        down = (np.cos(turn) * np.sin(tilt), np.sin(turn) * np.sin(tilt), -np.cos(tilt))
+        return {"plant": {"gravity": tuple(9.81 * part for part in down)}}
+    share, body = float(prior.split("× ")[1]), believed[last]
+    first = {**body, "mass": share * body["mass"], "inertia": tuple(share * entry for entry in body["inertia"])}
+    return {"law": {"initial_estimates": {last: first}}}
 
 
 def draw_changes(settings: Settings, _row: str) -> Iterator[Keys]:
@@ -139,6 +168,7 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
     ends = zip(errors[:2, -1], FOUND.values(), claimed, strict=True)
     numbers["found"] = float(all(error <= max(bound, AS_RECORD * other) for error, bound, other in ends))
     if "pi_std" in trace.telemetry_names:
+        numbers["invented"] = float(len(_changes(trace)))
         told, std = (_telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
         numbers["chi2"] = float((((told - truth[0]) / std) ** 2).mean())
     return Measured(numbers, curves)
@@ -148,8 +178,7 @@ def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure when changes of a body are found, which are invented, and what is known of the body then."""
     values, kept = measure_run(case, trace, timing)
     (carried,) = case.config.plant.payloads
-    age = _telemetry(trace, "change_age")[:, 0]
-    seen = trace.t[1:][(age[1:] >= 0.0) & ((age[:-1] < 0.0) | (age[1:] < age[:-1]))]
+    seen = _changes(trace)
     assert carried.until is not None
     happened = np.array([carried.time, carried.until])
     delays = [np.min(seen[seen >= time] - time, initial=np.inf) for time in happened]
@@ -166,6 +195,12 @@ def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:
         "mass": 1e3 * abs(float(trace.estimates[-1, -1, 0] - truth[0, 0])),
     }
     return Measured({**values, **numbers}, kept)
+
+
+def _changes(trace: Trace) -> FloatArray:
+    """When a body is said to have changed [s]."""
+    age = _telemetry(trace, "change_age")[:, 0]
+    return np.asarray(trace.t[1:][(age[1:] >= 0.0) & ((age[:-1] < 0.0) | (age[1:] < age[:-1]))])
 
 
 def _telemetry(trace: Trace, name: str) -> FloatArray:

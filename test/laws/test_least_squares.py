@@ -89,8 +89,6 @@ def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel
     scale, least = prior_deviations(RobotExpressions(panda), 1), (2e-5 * panda.limits("effort")) ** 2
     A, b = np.eye(scale.size), np.zeros(scale.size)
     for before, after in itertools.pairwise(states):
-        if before["told_time"][0] * OMEGA <= SETTLED:
-            continue
         joint = int(before["told_turn"][0])
         row, earlier = (one["filtered_twice"].reshape(-1, 7)[:, joint] for one in (after, before))
         own = np.eye(7)[joint]

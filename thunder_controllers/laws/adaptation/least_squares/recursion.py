@@ -17,7 +17,7 @@ from thunder_dynamics.spatial import dot
 SX = ca.SX
 
 SETTLED = 8.0
-"""Of 1/ω: after so long, two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 %."""
+"""Of 1/ω, since a change: two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 % of the time before."""
 
 WARM = 30.0
 """Of 1/ω, since the activation: before, a large innovation says that nothing is known yet."""
@@ -109,7 +109,7 @@ class RecursiveLeastSquares:
         row = rows.of(turn)
         told = self._innovation(robot, row, scale, start.numel())
         warm = self._time * omega > WARM
-        settled = (self._time * omega > SETTLED) * (1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED))
+        settled = 1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED)
         surprise = self.surprise + row.joint * ca.fmin(1.0, self._period / AVERAGED) * (
             told.value**2 / told.variance - self.surprise
         )
