@@ -193,7 +193,7 @@ def test_unknown_functions_list_the_ones_there_are() -> None:
         robot.symbol("par_DYN")
 
 
-# --- friction, offsets and elastic joints (theory.md §4) --------------------------------------------------------------------
+# --- friction, offsets and elastic joints (theory.md §4) --------------------------------------------------------
 
 
 def test_friction_is_its_polynomial_and_the_smoothed_coulomb_term(model: RobotModel) -> None:

@@ -55,7 +55,7 @@ class NaturalAdaptation(Adaptation):
         super().__init__(signals, estimates)
         self._factors = [factor_ldl(P).root for P in estimates.pseudo_inertias]
         self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
-        self._friction, self._prediction = friction, None
+        self._friction, self._prediction, self.predicts = friction, None, predicts
         if predicts:
             self._weight = prediction_weight(signals)
             self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=friction)

@@ -12,7 +12,7 @@ from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.parts import friction
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
@@ -35,12 +35,13 @@ OPTIONS = (
     Option(
         "rotors", "Reflected rotor inertias of the robot file, or adapted ones of every joint.", ("model", "adapted")
     ),
+    Option("offsets", "Effort offsets of the robot file, or adapted ones of every joint.", ("model", "adapted")),
 )
 """Of a law that has this part."""
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k + I_a q̈_r + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_gᵀ s or another scheme's.
+    """τ = Y_u π̂ + Y_k π_k + I_a q̈_r + o + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f + o, and π̂̇ = Γ⁻¹ Y_gᵀ s or another's.
 
     Y_g is Y_u while the arm moves. At rest only gravity says anything of π, but the noise of q̇ is in both s and q̈_r,
     as −Λ q̇, and E[Y_uᵀs] drives what gravity does not hold: on a Panda at rest for ten minutes with 2 mrad/s of noise
@@ -56,12 +57,13 @@ class SplitDynamics:
     Attributes:
         links: Indices of the adapted ones.
         friction: Its adaptation, or None.
-        estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`.
+        offsets: o (n,), of the robot file or estimated.
+        estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`, `offset_hat`.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for links to adapt without adaptation.
+        LawError: for links to adapt without adaptation; for offsets to adapt with a scheme that predicts the effort.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
@@ -84,9 +86,16 @@ class SplitDynamics:
         if self.friction:
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
             self.effort += self.friction.effort
+        self._offsets = OffsetAdaptation(robot, signals, qd_r) if options["offsets"] == "adapted" else None
+        if self._offsets:
+            self._adapts("offset_hat", self._offsets.estimate, self._offsets.nominal)
+        self.offsets = self.estimates.get("offset_hat", SX(model.effort_offsets))
+        self.effort += self.offsets
         self._scheme: Adaptation | None = None
         if adapts:
             self._scheme = options.parts["adaptation"](robot, signals, self.links, self.friction)
+            if self._offsets and self._scheme.predicts:  # by the offsets of the file: π̂ would take up their error
+                raise options.error("offsets=adapted with a composite scheme", "another adaptation, or offsets=model")
             self._adapts(
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
@@ -115,4 +124,6 @@ class SplitDynamics:
             found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
         if self._rotors:
             found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
+        if self._offsets:
+            found["offset_hat"] = self._offsets.step(s, K_d, self._limit)
         return found | {name: self._robustness.pulled(found[name], self._nominal[name]) for name in self.estimates}
