@@ -198,5 +198,6 @@ def test_nothing_drifts_at_rest(build_cache: Path, coulomb: float) -> None:
     """The arm sags by the offset, or sticks: either way the error stays, and says nothing of the offset."""
     plant = PlantOptions(noise=NOISE, friction=Friction(coulomb=coulomb))
     run = Run(arm(), plant, moves=False, offsets="adapted").go(60.0)
-    late = np.array(run.found[50:])
-    assert np.ptp(late, axis=0).max() < 1e-3 and np.abs(late).max() < 0.1
+    found = np.array(run.found)
+    assert np.abs(found).max() < 0.01  # [N·m], of the noise while it settles
+    np.testing.assert_allclose(found[500:].mean(axis=0), found[100:200].mean(axis=0), atol=1e-3)

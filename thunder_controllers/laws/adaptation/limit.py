@@ -97,11 +97,14 @@ class Estimates:
         bounded: Whether there are bounds, pi_lower and pi_upper.
 
     Attributes:
+        separable: Whether some parameters may adapt and the others stay, as bounds are kept component by component.
         value: Their symbols (10 k,), REG order.
         nominal: Of the robot file.
         bounds: Lower and upper, each (10 k,).
         telemetry: What to report of them.
     """
+
+    separable = True
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
         self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)

@@ -25,9 +25,11 @@ class Adaptation:
         estimate: π̂ (10 k,), REG order per link, of the state `pi_hat`, which hosts, files of estimates and topics know.
         limit: What slows the adaptation down where it is too eager for the damping.
         telemetry: What to report, as it was declared.
+        separable: Whether a parameter whose column of Y is zero stays as it is.
         predicts: Whether it predicts the applied effort, with the effort offsets of the robot file.
     """
 
+    separable = False
     predicts = False
 
     def __init__(self, signals: Signals, estimates: Estimates) -> None:

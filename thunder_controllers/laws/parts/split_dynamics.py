@@ -16,15 +16,23 @@ from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAd
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
 
 ADAPTED = Option("adapted_links", "Links to adapt, by names, or all; by default the link of the end effector.")
 
+GROUPS = {"all": REG_NAMES, "mass": REG_NAMES[:1], "com": REG_NAMES[1:4], "inertia": REG_NAMES[4:]}
+"""Names for several parameters of a link, in the option adapted_parameters."""
+
 OPTIONS = (
     ADAPTED,
     Option("known", "Links whose parameters are those of the robot file, by names: all others adapt."),
+    Option(
+        "adapted_parameters",
+        "Parameters of these links that adapt, by names such as m and mcx, mass, com, inertia, or all; by default all.",
+    ),
     Option(
         "adaptation",
         "Scheme of the adaptation; none is the fixed form, in which every link is known.",
@@ -63,14 +71,15 @@ class SplitDynamics:
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for links to adapt without adaptation; for offsets to adapt with a scheme that predicts the effort.
+        LawError: for links to adapt without adaptation; for parameters that links do not have, or a scheme that adapts
+            all of a link's; for offsets to adapt with a scheme that predicts the effort.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
-        if not adapts and named != (None, None):
-            raise options.error("links to adapt with adaptation=none", "one of them")
+        if not adapts and (*named, options["adapted_parameters"]) != (None, None, None):
+            raise options.error("links or parameters to adapt with adaptation=none", "one of them")
         self.links = model.select_links(*named) if adapts else ()
         self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
@@ -104,10 +113,22 @@ class SplitDynamics:
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
-            self._Y_g = Y_0 + gate * (Y_u - Y_0)
+            self._Y_g = (Y_0 + gate * (Y_u - Y_0)) @ self._mask(options)
         if self.estimates:
             self._robustness = Robustness(signals)
             self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
+
+    def _mask(self, options: Options) -> SX:
+        """Unit matrix (10 k, 10 k) without the parameters that do not adapt: theirs is no column of Y_g."""
+        given = options["adapted_parameters"]
+        names = ["all"] if given is None else [given] if isinstance(given, str) else [*map(str, given)]
+        found = {parameter for name in names for parameter in GROUPS.get(name, (name,))}
+        if not found or not found.issubset(REG_NAMES):
+            raise options.error(f"adapted_parameters {names}", ", ".join((*GROUPS, *REG_NAMES)))
+        if len(found) < len(REG_NAMES) and not (self._scheme and self._scheme.separable):
+            what = f"adapted_parameters {names} with adaptation={options['adaptation']}, which adapts all of a link"
+            raise options.error(what, "adaptation=projected or gradient")
+        return SX(ca.diag([float(name in found) for name in REG_NAMES] * len(self.links)))
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
