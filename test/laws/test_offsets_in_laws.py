@@ -195,9 +195,9 @@ def test_it_is_told_from_adapted_friction(build_cache: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("coulomb", [0.0, 2.0])
 def test_nothing_drifts_at_rest(build_cache: Path, coulomb: float) -> None:
-    """The arm sags by the offset, or sticks: either way the error stays, and says nothing of the offset."""
+    """The arm sags by the offset, or sticks: the error stays, and says nothing of the offset once nothing moves."""
     plant = PlantOptions(noise=NOISE, friction=Friction(coulomb=coulomb))
     run = Run(arm(), plant, moves=False, offsets="adapted").go(60.0)
     found = np.array(run.found)
-    assert np.abs(found).max() < 0.01  # [N·m], of the noise while it settles
+    assert np.abs(found).max() < 0.05  # [N·m], while it sags
     np.testing.assert_allclose(found[500:].mean(axis=0), found[100:200].mean(axis=0), atol=1e-3)
