@@ -72,7 +72,7 @@ def test_a_free_gradient_adapts_base_parameters_alone(seed: int) -> None:
         ({"adapted_parameters": ["m", "cx"], "adaptation": "projected"}, r"\['m', 'cx'\]; valid: all, mass, com"),
         ({"adapted_parameters": [], "adaptation": "projected"}, r"\[\]; valid: all"),
         ({"adapted_parameters": "mass", "adaptation": "composite"}, "adaptation=composite, which adapts all of a link"),
-        ({"adapted_parameters": "mass", "adaptation": "none"}, "to adapt with adaptation=none"),
+        ({"adapted_parameters": "mass", "adaptation": "none"}, "parameters to adapt with adaptation=none"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(options: dict[str, Any], message: str) -> None:

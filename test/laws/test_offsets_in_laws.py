@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluation import load_robot
+from evaluation import load_robot, robot_file
 from hypothesis import given
 from hypothesis import strategies as st
 from laws import packed, step, unpacked
@@ -23,6 +23,8 @@ from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.laws.variable_inertia import variable_inertia
 from thunder_controllers.simulation.options import Friction, Noise, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.preparation import build_library, prepare
+from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -201,3 +203,31 @@ def test_nothing_drifts_at_rest(build_cache: Path, coulomb: float) -> None:
     found = np.array(run.found)
     assert np.abs(found).max() < 0.05  # [N·m], while it sags
     np.testing.assert_allclose(found[500:].mean(axis=0), found[100:200].mean(axis=0), atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "true"),
+    [("", [0.3, -0.4, 0.5]), ("  offsets: 0.0", [0.0, 0.0, 0.0]), ("  offsets: [1, 0, -2]", [1.0, 0.0, -2.0])],
+)
+def test_a_plant_has_the_offsets_of_the_robot_file_unless_told_otherwise(
+    build_cache: Path, tmp_path: Path, plant: str, true: list[float]
+) -> None:
+    robot = tmp_path / "pulled.yaml"
+    robot.write_text(robot_file("planar3r").read_text().replace("thunder:", "thunder:\n  offset: [0.3, -0.4, 0.5]"))
+    (tmp_path / "scenario.yaml").write_text(f"""
+name: pulled
+robot: {robot}
+plant:
+  engine: model
+  urdf: {robot_file("planar3r")}
+{plant}
+law: {{name: gravity_compensation}}
+reference: {{type: joint_lissajous, centre: [0, 0, 0], amplitude: [0, 0, 0], frequency: [1, 1, 1], phase: [0, 0, 0]}}
+start: {{q: [0, 0, 0]}}
+duration: 1
+runs: [{{name: run}}]
+""")
+    scenario = load_scenario(tmp_path / "scenario.yaml")
+    setup = prepare(scenario, scenario.runs[0], *build_library(scenario, scenario.runs[0]))
+    np.testing.assert_allclose(setup.plant.offsets, true)

@@ -79,7 +79,8 @@ class SplitDynamics:
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
         if not adapts and (*named, options["adapted_parameters"]) != (None, None, None):
-            raise options.error("links or parameters to adapt with adaptation=none", "one of them")
+            what = "parameters" if named == (None, None) else "links"
+            raise options.error(f"{what} to adapt with adaptation=none", "one of them")
         self.links = model.select_links(*named) if adapts else ()
         self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
