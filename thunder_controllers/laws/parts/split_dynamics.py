@@ -114,22 +114,24 @@ class SplitDynamics:
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
-            self._Y_g = (Y_0 + gate * (Y_u - Y_0)) @ self._mask(options)
+            self._Y_g = self._chosen(Y_0 + gate * (Y_u - Y_0), options)
         if self.estimates:
             self._robustness = Robustness(signals)
             self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
 
-    def _mask(self, options: Options) -> SX:
-        """Unit matrix (10 k, 10 k) without the parameters that do not adapt: theirs is no column of Y_g."""
+    def _chosen(self, regressor: SX, options: Options) -> SX:
+        """Y_g (n, 10 k) with columns of zeros for the parameters that do not adapt."""
         given = options["adapted_parameters"]
         names = ["all"] if given is None else [given] if isinstance(given, str) else [*map(str, given)]
         found = {parameter for name in names for parameter in GROUPS.get(name, (name,))}
         if not found or not found.issubset(REG_NAMES):
             raise options.error(f"adapted_parameters {names}", ", ".join((*GROUPS, *REG_NAMES)))
-        if len(found) < len(REG_NAMES) and not (self._scheme and self._scheme.separable):
+        if len(found) == len(REG_NAMES):
+            return regressor
+        if not (self._scheme and self._scheme.separable):
             what = f"adapted_parameters {names} with adaptation={options['adaptation']}, which adapts all of a link"
             raise options.error(what, "adaptation=projected or gradient")
-        return SX(ca.diag([float(name in found) for name in REG_NAMES] * len(self.links)))
+        return SX(regressor @ ca.diag([float(name in found) for name in REG_NAMES] * len(self.links)))
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
