@@ -22,6 +22,7 @@ NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
 Vector3 = tuple[Finite, Finite, Finite]
 Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
+SignedPerJoint = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
 """One number for all joints, or one each."""
 

@@ -341,7 +341,7 @@ class RobotExpressions:
         self._declare_catalogue(catalogue.Catalogue)
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
             self._declare_catalogue(catalogue.ReducedRegressor)
-        if self.model.friction_order or any(link.coulomb for link in self.model.links):
+        if self.model.friction_order or any(link.coulomb or link.effort_offset for link in self.model.links):
             self._declare_catalogue(catalogue.Friction)
         if self.model.friction_order:
             self._declare_catalogue(catalogue.ViscousFriction)

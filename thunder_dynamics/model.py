@@ -114,6 +114,8 @@ class Link:
     """A rigid link, the joint that moves it, its inertia in the link frame and its joint's friction coefficients.
 
     `friction` holds Dl_1, Dl_2, …: τ_f = Dl_1 q̇ + Dl_2 |q̇| q̇ + …; `coulomb` is Fc in Fc·tanh(q̇/v_s) [N·m] or [N].
+    `effort_offset` is o, the effort that the joint needs beside M q̈ + C q̇ + G + τ_f, wherever it is and moves [N·m] or
+    [N]: with Fc it is Coulomb friction of Fc + o in one direction and Fc − o in the other.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Link:
     inertia: Inertia = field(default_factory=Inertia)
     friction: tuple[float, ...] = ()
     coulomb: float = 0.0
+    effort_offset: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +225,10 @@ class RobotModel:
             what = "elastic joints have terms of different orders"
             raise ModelError(what, where=self.name, valid="one order for all")
         coefficients = [v for group in ("par_Dl", "par_K", "par_D", "par_Dm", "par_Mm") for v in self.parameters(group)]
-        if not np.isfinite([*coefficients, *(link.coulomb for link in self.links)]).all():
-            raise ModelError("a coefficient of friction or elasticity is not finite", where=self.name, valid="numbers")
+        coefficients += [v for link in self.links for v in (link.coulomb, link.effort_offset)]
+        if not np.isfinite(coefficients).all():
+            what = "a coefficient of friction, offset or elasticity is not finite"
+            raise ModelError(what, where=self.name, valid="numbers")
 
     @property
     def n(self) -> int:
@@ -312,6 +317,11 @@ class RobotModel:
     def rotor_inertias(self) -> FloatArray:
         """Reflected rotor inertia of every joint, shape (n,) [kg·m² or kg], NaN where it is unknown."""
         return np.array([np.nan if (rotor := x.joint.rotor_inertia) is None else rotor for x in self.links])
+
+    @property
+    def effort_offsets(self) -> FloatArray:
+        """Effort that every joint needs beside its dynamics and friction, shape (n,) [N·m or N]."""
+        return np.array([link.effort_offset for link in self.links])
 
     def index_of(self, link: str) -> int:
         """Index of a link by name.

@@ -92,7 +92,7 @@ def test_tree_frames_parameters_and_functions_are_those_of_the_file(build_cache:
     assert row(text, "end") == ["end", "effector", "link3", "0.3", "0", "0", "0", "0", "0"]
     assert row(text, "gravity")[2:] == ["world", "0", "0", "-9.81", "–"]
     parameters = text[text.index("parameters ") :]
-    assert row(parameters, "link3") == ["link3", "1", "0.15", *"0 0 0.0002 0 0 0.0076 0 0.0076 0 unknown".split()]
+    assert row(parameters, "link3") == ["link3", "1", "0.15", *"0 0 0.0002 0 0 0.0076 0 0.0076 0 0 unknown".split()]
     operations = RobotExpressions(load_robot("planar3r")).operations("Yr")
     assert row(text, "Yr")[-2:] == ["3×30", f"{operations:,}"]
     assert "9 base parameters" in text and row(text, "link1.Izz") == [

@@ -193,7 +193,7 @@ def test_unknown_functions_list_the_ones_there_are() -> None:
         robot.symbol("par_DYN")
 
 
-# --- friction and elastic joints (theory.md §4) --------------------------------------------------------------------
+# --- friction, offsets and elastic joints (theory.md §4) --------------------------------------------------------
 
 
 def test_friction_is_its_polynomial_and_the_smoothed_coulomb_term(model: RobotModel) -> None:
@@ -203,6 +203,19 @@ def test_friction_is_its_polynomial_and_the_smoothed_coulomb_term(model: RobotMo
     viscous = np.array([Dl[i, 0] * v + Dl[i, 1] * abs(v) * v + Dl[i, 2] * abs(v) ** 2 * v for i, v in enumerate(dq)])
     assert_close(evaluate(robot, "dl", state).ravel(), viscous + 0.2 * np.tanh(dq / SMOOTHING_VELOCITY), RELATIVE)
     assert_close(evaluate(robot, "reg_dl", state) @ Dl.ravel(), viscous, RELATIVE)
+
+
+def test_with_an_offset_coulomb_friction_differs_by_direction() -> None:
+    """F⁺ = Fc + o, F⁻ = Fc − o; without friction the offset alone is dl."""
+    rubbing = load_robot("planar3r")
+    links = [replace(link, coulomb=0.5, effort_offset=o) for link, o in zip(rubbing.links, (0.2, -0.1, 0), strict=True)]
+    robot = RobotExpressions(replace(rubbing, links=tuple(links)))
+    fast = {"dq": np.full(3, 1.0)}
+    forwards, backwards = (evaluate(robot, "dl", {"dq": sign * fast["dq"]}).ravel() for sign in (1.0, -1.0))
+    np.testing.assert_allclose(forwards, [0.7, 0.4, 0.5], rtol=1e-12)
+    np.testing.assert_allclose(backwards, [-0.3, -0.6, -0.5], rtol=1e-12)
+    alone = replace(rubbing, links=tuple(replace(link, coulomb=0.0) for link in links))
+    np.testing.assert_array_equal(evaluate(RobotExpressions(alone), "dl", fast).ravel(), [0.2, -0.1, 0.0])
 
 
 def test_elastic_terms_are_their_polynomials_at_the_elastic_joints(model: RobotModel) -> None:

@@ -127,7 +127,7 @@ def coupled(model: RobotModel, follower: str, coupling: Coupling) -> RobotModel:
 def test_a_coupled_joint_is_the_free_one_projected(follower: str, leader: str) -> None:
     """With v = E u the dynamics are Eᵀ M E, Eᵀ C E, Eᵀ G, Eᵀ Y, whichever joint is above the other."""
     whole = random_robot(12, 5, dh=False)
-    links = tuple(replace(link, friction=(0.3, 0.1), coulomb=0.2) for link in whole.links)
+    links = tuple(replace(link, friction=(0.3, 0.1), coulomb=0.2, effort_offset=0.4) for link in whole.links)
     whole = replace(whole, links=links)
     model = coupled(whole, follower, Coupling(leader, -0.7, 0.4))
     f, leads = (whole.joint_names.index(name) for name in (follower, leader))
@@ -156,9 +156,10 @@ def test_a_coupled_joint_is_the_free_one_projected(follower: str, leader: str) -
 
 def test_friction_acts_on_every_velocity_of_a_joint() -> None:
     model = general_robot(3, 4)
-    model = replace(model, links=tuple(replace(link, friction=(0.5,), coulomb=0.1) for link in model.links))
+    drive = {"friction": (0.5,), "coulomb": 0.1, "effort_offset": -0.3}
+    model = replace(model, links=tuple(replace(link, **drive) for link in model.links))
     state = random_state(model, 3)
-    expected = 0.5 * state["dq"] + 0.1 * np.tanh(state["dq"] / 0.01)
+    expected = 0.5 * state["dq"] + 0.1 * np.tanh(state["dq"] / 0.01) - 0.3
     assert_close(evaluate(RobotExpressions(model), "dl", state).ravel(), expected, 1e-14)
 
 

@@ -238,9 +238,10 @@ def test_coefficients_are_finite_and_of_one_order() -> None:
     for change in (
         {"friction": (np.nan,)},
         {"coulomb": np.inf},
+        {"effort_offset": np.nan},
         {"joint": replace(soft, elastic=Elasticity((), (), (), np.nan))},
     ):
-        with pytest.raises(ModelError, match="arm: a coefficient of friction or elasticity is not finite"):
+        with pytest.raises(ModelError, match="arm: a coefficient of friction, offset or elasticity is not finite"):
             RobotModel("arm", (Link("a", -1, **{"joint": joint(), **change}),))  # type: ignore[arg-type]
 
 

@@ -77,13 +77,14 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"payloads": (BOX.model_copy(update={"until": 0.1}),)},
         {"rotor_inertia": (0.1, 0.2, 0.3), "faults": BLOCKS},
         {"rotors": (0.3, 0.0, 0.1), "rotor_inertia": 0.05},
+        {"offsets": (3.0, -1.0, 0.5), "payloads": (BOX.model_copy(update={"time": 0.05}),)},
         {"faults": ({"type": "wrench", "link": "l2", "force": (3.0, 5.0, -8.0), "torque": (1.0, 2.0, 3.0)},)},
         {"faults": MOTORS},
         {"faults": SENSORS},
     ],
     ids=[
         *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "lag", "sensors"),
-        *("payload for a while", "rotors and blocks", "rotors", "wrench", "motors", "samples"),
+        *("payload for a while", "rotors and blocks", "rotors", "offsets", "wrench", "motors", "samples"),
     ],
 )
 def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str, Any]) -> None:
@@ -162,6 +163,34 @@ def test_rotors_of_the_robot_file_turn_with_the_plant(arm: RobotModel) -> None:
     difference = np.asarray(ours.mass_matrix(np.ones(3)) - M(np.ones(3)))
     np.testing.assert_allclose(difference, 0.1 * np.eye(3), atol=1e-12)
     assert np.abs(moved - _moved(ModelPlant(arm, ARM_JOINTS, PERIOD))).max() > 1e-3
+
+
+@pytest.mark.parametrize("engine", ["model", "mujoco"])
+def test_an_offset_shifts_the_effort_that_a_motion_needs(arm: RobotModel, engine: str) -> None:
+    """Of every joint that is not at its limit; there the motor saturates, and the offset does not."""
+    offset = np.array([3.0, -1.0, 0.5])
+    described = replace(
+        arm,
+        links=tuple(replace(x, effort_offset=float(o)) for x, o in zip(arm.links, offset, strict=True)),
+    )
+    pulled, free = (
+        ModelPlant(model, ARM_JOINTS, PERIOD)
+        if engine == "model"
+        else MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(offsets=tuple(model.effort_offsets.tolist())))
+        for model in (described, arm)
+    )
+    np.testing.assert_allclose(pulled.holding_effort() - free.holding_effort(), offset, atol=1e-12)
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        effort = free.holding_effort() + rng.uniform(-3.0, 3.0, 3)
+        free.step(effort)
+        pulled.step(effort + offset)
+    np.testing.assert_allclose(pulled.q, free.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(pulled.external_effort(), 0.0, atol=1e-12)
+    limits, sign = arm.limits("effort"), np.sign(offset)
+    free.step(sign * limits - offset)
+    pulled.step(sign * (limits + 10.0))
+    np.testing.assert_allclose(pulled.qd, free.qd, rtol=0, atol=1e-9)
 
 
 def _points(q: ca.SX) -> list[ca.SX]:

@@ -52,6 +52,14 @@ def test_friction_of_the_file_that_the_plant_lacks_is_said_to_push() -> None:
     assert _notes("slotine_li", urdf=ARM, known=RUBBING) == []
 
 
+def test_offsets_that_the_robot_file_lacks_are_said() -> None:
+    (note,) = _notes("slotine_li", urdf=ARM, offsets=(0.0, 0.5, -0.1))
+    assert "than the robot file says (j2, j3): thunder.offset there, or law.options: {offsets: adapted}, mends" in note
+    (note,) = _notes("pd_plus", urdf=ARM, offsets=0.5)
+    assert "thunder.offset there mends it" in note
+    assert _notes("slotine_li", urdf=ARM, options={"offsets": "adapted"}, offsets=0.5) == []
+
+
 def test_a_law_that_can_be_told_nothing_is_told_nothing() -> None:
     assert _notes("gravity_compensation") == []
 

@@ -170,7 +170,7 @@ def _show_posture(robot: RobotExpressions, q: FloatArray) -> None:
 def _parameters(model: RobotModel) -> Rows:
     """One row per link, inertia about the CoM; what may be changed at run time is marked."""
     order = model.friction_order
-    rows = [["parameters", *DYN_NAMES, *(f"Dl_{k + 1}" for k in range(order)), "coulomb", "rotor"]]
+    rows = [["parameters", *DYN_NAMES, *(f"Dl_{k + 1}" for k in range(order)), "coulomb", "offset", "rotor"]]
     at_run_time = dict(zip(model.rotor_joints, model.symbolic.get("par_Ia", ()), strict=False))
     symbolic = model.symbolic.get("par_DYN", (False,) * N_PARAMETERS * model.n)
     for i, link in enumerate(model.links):
@@ -178,7 +178,8 @@ def _parameters(model: RobotModel) -> Rows:
         dyn = [_number(x) + ("*" if mark else "") for x, mark in zip(link.inertia.dyn, marks, strict=True)]
         rotor = link.joint.rotor_inertia
         known = "unknown" if rotor is None else _number(rotor) + ("*" if at_run_time.get(i) else "")
-        rows.append([link.name, *dyn, *map(_number, link.friction), _number(link.coulomb), known])
+        drive = map(_number, (*link.friction, link.coulomb, link.effort_offset))
+        rows.append([link.name, *dyn, *drive, known])
     if any(symbolic) or any(at_run_time.values()):
         rows.append(["* at run time", *[""] * (len(rows[0]) - 1)])
     return rows

@@ -19,12 +19,13 @@ DAMPING = (30.0, 2.0)
 
 @takes(task.OPTION)
 def cartesian_impedance(robot: RobotExpressions, options: Options) -> Law:
-    """τ = Jᵀ(f + D(ξ_d − J q̇)) − d M q̇ + G,  f = [K_v(p_d − p) ; −2 R vee(A R_dᵀR)]   [Hogan 1985, part II].
+    """τ = Jᵀ(f + D(ξ_d − J q̇)) − d M q̇ + G + o,  f = [K_v(p_d − p) ; −2 R vee(A R_dᵀR)]   [Hogan 1985, part II].
 
-    K = diag(K_v, K_ω), A = ½ tr(K_ω)1 − K_ω. About a desired pose f = K e: at rest a push w displaces the end effector
-    by K⁻¹w. f is the gradient of U = ½ (p_d − p)ᵀK_v(p_d − p) + (1 − cos θ) rᵀK_ω r. With an exact model and a
-    reference at rest V = ½ q̇ᵀM q̇ + U falls at the rate −ξᵀD ξ − d q̇ᵀM q̇, from every orientation. D damps light
-    directions and d heavy ones and the null space, whatever the inertia. Nothing is inverted: no pose is singular.
+    K = diag(K_v, K_ω), A = ½ tr(K_ω)1 − K_ω, o the effort offsets of the robot file. About a desired pose f = K e: at
+    rest a push w displaces the end effector by K⁻¹w. f is the gradient of U = ½ (p_d − p)ᵀK_v(p_d − p) + (1 − cos θ)
+    rᵀK_ω r. With an exact model and a reference at rest V = ½ q̇ᵀM q̇ + U falls at the rate −ξᵀD ξ − d q̇ᵀM q̇, from
+    every orientation. D damps light directions and d heavy ones and the null space, whatever the inertia. Nothing is
+    inverted: no pose is singular.
     """
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd, rest = signals.q, signals.qd, SX.zeros(robot.n)
@@ -35,7 +36,8 @@ def cartesian_impedance(robot: RobotExpressions, options: Options) -> Law:
     if error.rows == 6:
         A = 0.5 * ca.sum1(K[3:]) * SX.eye(3) - ca.diag(K[3:])
         force = ca.vertcat(force, -2.0 * error.R @ vee(A @ signals.reference.rotation.T @ error.R))
-    effort = error.J.T @ (force + D * error.e_dot) + robot.inverse_dynamics(q, rest, rest, -d * qd)
+    model = robot.inverse_dynamics(q, rest, rest, -d * qd) + robot.model.effort_offsets
+    effort = error.J.T @ (force + D * error.e_dot) + model
     description = "Springs and dampers at the end effector."
     return signals.law("cartesian_impedance", description, effort, {}, error.telemetry)
 

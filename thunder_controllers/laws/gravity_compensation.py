@@ -14,7 +14,7 @@ DAMPING_SHARE = 0.05
 
 @takes()
 def gravity_compensation(robot: RobotExpressions, options: Options) -> Law:
-    """τ = G(q) − K_d q̇.
+    """τ = G(q) + o − K_d q̇, o the effort offsets of the robot file.
 
     With an exact model the kinetic energy ½ q̇ᵀM q̇ falls at the rate −q̇ᵀK_d q̇: every pose is one of rest.
     """
@@ -28,5 +28,6 @@ def gravity_compensation(robot: RobotExpressions, options: Options) -> Law:
         doc="Damping of every joint, felt by whoever leads the arm.",
     )
     rest = ca.SX.zeros(robot.n)
-    effort = robot.inverse_dynamics(signals.q, rest, rest, rest) - K_d * signals.qd
+    held = robot.inverse_dynamics(signals.q, rest, rest, rest) + robot.model.effort_offsets
+    effort = held - K_d * signals.qd
     return signals.law("gravity_compensation", "Gravity compensation with joint damping.", effort, {}, {})

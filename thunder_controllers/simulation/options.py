@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from thunder_controllers.fields import NonNegative, PerJoint, Positive, Six, Strict, Vector3
+from thunder_controllers.fields import NonNegative, PerJoint, Positive, SignedPerJoint, Six, Strict, Vector3
 from thunder_controllers.simulation.faults.faults import FaultOptions, check_agreement
 from thunder_dynamics.errors import InertiaError
 from thunder_dynamics.inertia import Inertia, symmetric_from_six
@@ -89,6 +89,8 @@ class PlantOptions(Strict):
     #: Reflected rotor inertias instead of those of the robot file [kg·m² or kg]; None keeps these.
     rotors: PerJoint | None = None
     rotor_inertia: PerJoint = 0.0  #: What the rotors have beyond that [kg·m² or kg].
+    #: Effort that each joint needs beside its dynamics and friction, instead of the robot file's [N·m or N].
+    offsets: SignedPerJoint | None = None
     noise: Noise = Noise()  #: On the measurements.
     #: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of measured
     #: positions through a first-order low-pass.

@@ -156,6 +156,8 @@ def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) 
     options: PlantOptions = config.plant
     if isinstance(description, str) and options.ee_link is None:
         options = options.model_copy(update={"ee_link": config.ee_link})
+    if options.offsets is None and (isinstance(description, str) or not description.effort_offsets.any()):
+        options = options.model_copy(update={"offsets": tuple(model.effort_offsets.tolist())})
     common: dict[str, Any] = {
         "joints": model.joint_names,
         "period": 1.0 / config.rate,

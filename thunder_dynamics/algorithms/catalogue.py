@@ -323,7 +323,7 @@ class Friction(Functions):
     """Of a robot whose joints rub."""
 
     def dl(self, dq: SX) -> SX:
-        """Joint friction torque, n."""
+        """Joint friction torque, and the offset of the joint's effort, n."""
         return friction_torque(self._model, dq, self._robot.parameters)
 
 

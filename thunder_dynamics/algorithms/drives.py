@@ -1,6 +1,7 @@
-"""What drives add to the dynamics of the bodies: friction and rotors, linear in their parameters (theory.md §2, §4).
+"""What drives add to the dynamics of the bodies: friction, offsets and rotors, linear in them (theory.md §2, §4).
 
-τ_f = Dl_1 q̇ + Dl_2 |q̇| q̇ + … + Fc tanh(q̇ / v_s), the last term only where the model has Coulomb friction.
+τ_f = Dl_1 q̇ + Dl_2 |q̇| q̇ + … + Fc tanh(q̇ / v_s) + o, the last terms only where the model has Coulomb friction and
+offsets.
 
 A rotor that turns r times as fast as its joint adds I_a = r² · (its own inertia) to M_ii, and nothing to C or G: the
 gyroscopic coupling of its spin with the links is neglected, as by MuJoCo's and Pinocchio's `armature`.
@@ -30,7 +31,8 @@ def friction_torque(model: RobotModel, qd: SX, parameters: Parameters) -> SX:
     """τ_f, shape (nv,), [N·m] or [N]; each velocity of a joint has the coefficients of the joint."""
     torque = friction_regressor(model, qd) @ parameters.column("par_Dl")
     for i, k, velocity, scale in _rubbing(model, qd):
-        torque[k] += scale * (model.links[i].coulomb * ca.tanh(velocity / SMOOTHING_VELOCITY))
+        link = model.links[i]
+        torque[k] += scale * (link.coulomb * ca.tanh(velocity / SMOOTHING_VELOCITY) + link.effort_offset)
     return torque
 
 

@@ -134,6 +134,7 @@ class ThunderEntry(Entry):
     """Extensions of the established schema."""
 
     coulomb: list[NonNegative] | None = None
+    offset: list[Finite] | None = None
     joint_names: list[str] | None = None
     link_names: list[str] | None = None
     limits: LimitsEntry = Field(default_factory=LimitsEntry)

@@ -133,7 +133,7 @@ class _Builder:
             absent = [f"link{k}" for k in range(1, n + 1) if f"link{k}" not in entry.dynamics]
             hint = f" (missing: {', '.join(absent[:5])})" if absent and len(entry.dynamics) < n else ""
             self._fail(("dynamics",), f"{len(entry.dynamics)} links for {n} joints{hint}", f"{n} links, one per joint")
-        for key in ("coulomb", "joint_names", "link_names"):
+        for key in ("coulomb", "offset", "joint_names", "link_names"):
             self._expect(("thunder", key), getattr(entry.thunder, key), n, "one per joint")
         for key in LimitsEntry.model_fields:
             self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
@@ -164,7 +164,7 @@ class _Builder:
             elastic=elastic,
             rotor_inertia=self._rotor(key, elastic),
         )
-        coulomb = self.entry.thunder.coulomb
+        coulomb, offset = self.entry.thunder.coulomb, self.entry.thunder.offset
         return Link(
             name=link_name,
             parent=i - 1,
@@ -172,6 +172,7 @@ class _Builder:
             inertia=inertia,
             friction=self._friction(key),
             coulomb=0.0 if coulomb is None else coulomb[i],
+            effort_offset=0.0 if offset is None else offset[i],
         )
 
     def _limits(self, i: int) -> Limits:

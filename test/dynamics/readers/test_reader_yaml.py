@@ -145,6 +145,7 @@ def test_extensions_under_thunder_are_read(tmp_path: Path) -> None:
     extension = """\
 thunder:
   coulomb: [0.1, 0.2]
+  offset: [-0.3, 0]
   joint_names: [shoulder, slide]
   link_names: [upper, lower]
   sources: [a paper]
@@ -155,6 +156,7 @@ thunder:
     model = load_model(write(tmp_path, GOOD + extension))
     assert model.joint_names == ("shoulder", "slide") and model.link_names == ("upper", "lower")
     assert [link.coulomb for link in model.links] == [0.1, 0.2]
+    assert model.effort_offsets.tolist() == [-0.3, 0.0]
     limits = model.links[0].joint.limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort, limits.effort_rate) == (-1, 1, 2, 4, 6)
     assert limits.acceleration == 8
@@ -260,7 +262,9 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
         ("joint_names: [a, 'b\"; system(\"x']", "joint name 'b\"; system(\"x'"),
         ("link_names: [a]", "1 entries; valid: 2 entries"),
         ("coulomb: [1, -1]", "thunder.coulomb[1]: -1; valid: "),
-        ("colour: red", "unknown key 'colour'; valid: coulomb, joint_names"),
+        ("offset: [1]", "thunder.offset: 1 entries; valid: 2 entries, one per joint"),
+        ("offset: [1, .inf]", "thunder.offset[1]: inf; valid: "),
+        ("colour: red", "unknown key 'colour'; valid: coulomb, offset"),
     ],
 )
 def test_bad_extensions_are_named(tmp_path: Path, extension: str, what: str) -> None:

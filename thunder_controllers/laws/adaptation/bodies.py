@@ -59,6 +59,8 @@ class BodyEstimates(Estimates):
         pseudo_inertias: P of every link, (4, 4).
     """
 
+    separable = False
+
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
         super().__init__(robot, signals, links)
         names = ", ".join(robot.model.links[i].name for i in links)

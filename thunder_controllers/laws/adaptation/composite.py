@@ -51,6 +51,8 @@ class CompositeAdaptation(Adaptation):
         LawError: for more links than MOST_LINKS.
     """
 
+    predicts = True
+
     def __init__(
         self,
         robot: RobotExpressions,

@@ -42,7 +42,7 @@ class GradientAdaptation(Adaptation):
         estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = FREE,
     ) -> None:
         super().__init__(signals, estimates(robot, signals, links))
-        self._root = self._estimates.root
+        self._root, self.separable = self._estimates.root, self._estimates.separable
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one Euler step, projected; arguments as of `Adaptation.step`."""

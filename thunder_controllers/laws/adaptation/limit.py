@@ -97,6 +97,7 @@ class Estimates:
         bounded: Whether there are bounds, pi_lower and pi_upper.
 
     Attributes:
+        separable: Whether some parameters may adapt and the others stay, as bounds are kept component by component.
         value: Their symbols (10 k,), REG order.
         nominal: Of the robot file.
         bounds: Lower and upper, each (10 k,).
@@ -104,6 +105,8 @@ class Estimates:
         sure: How far the parameters are known to be away from the nominal ones (10 k,): so much farther they may go.
         beyond: What joints are known to turn beyond `least_inertia` about the links' axes, (3 k,) [kg·m²].
     """
+
+    separable = True
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
         self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)

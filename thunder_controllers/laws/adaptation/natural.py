@@ -54,7 +54,7 @@ class NaturalAdaptation(Adaptation):
         super().__init__(signals, estimates)
         self._factors = [factor_ldl(P).root for P in estimates.pseudo_inertias]
         self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
-        self._friction, self._prediction = drives.friction, None
+        self._friction, self._prediction, self.predicts = drives.friction, None, predicts
         if predicts:
             self._weight = prediction_weight(signals)
             self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=drives.friction)

@@ -37,7 +37,8 @@ class PredictionError:
 
     Ṗ|_q̇ along q̇ with q̇ in P constant, and W = ω P − F[ω P + N]. Links that are known are one more column, whose
     parameter is one. Friction is that of the estimates φ̂ where it is adapted, whose columns W has too; joints that are
-    too slow to tell it from gravity are then left out, by √g. Where it is not, it is that of the robot file.
+    too slow to tell it from gravity are then left out, by √g. Where it is not, it is that of the robot file, whose
+    effort offsets are in τ_f in either case.
 
     In discrete time the effort is constant over a period, dP/dt too, and N is the mean N̄ of both its ends: with
     a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
@@ -49,7 +50,7 @@ class PredictionError:
         estimate: π̂ (10 k,).
         prefix: Of the names of the states, for a second one in a law.
         omega: ω of the filter, instead of the gain.
-        friction: Effort of friction (n,), instead of that of the robot file.
+        friction: Effort of friction and offsets (n,), instead of those of the robot file.
         adapted: Friction that is estimated, in W, instead of either.
         rotors: Their reflected inertias (n,), instead of those of the robot file.
         motion: Positions and velocities (n,) of the links, instead of the measured ones, by which all starts.
@@ -111,7 +112,8 @@ class PredictionError:
         x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
         filtered = rate * momentum - x_next
         if friction is None:
-            friction = SX.zeros(n) if adapted else FrictionTerms(robot, signals.qd).torque(signals.qd)
+            terms = FrictionTerms(robot, signals.qd).torque(signals.qd)
+            friction = SX(robot.model.effort_offsets) if adapted else terms
         effort_next = a * effort + (1.0 - a) * (signals.applied_effort - friction)
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, Estimates
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.law import Signals
 
@@ -21,6 +21,7 @@ class Drives:
 
     friction: FrictionAdaptation | None = None
     rotors: RotorAdaptation | None = None
+    offsets: OffsetAdaptation | None = None
 
 
 class Adaptation:
@@ -36,7 +37,12 @@ class Adaptation:
         estimate: π̂ (10 k,), REG order per link, of the state `pi_hat`, which hosts, files of estimates and topics know.
         limit: What slows the adaptation down where it is too eager for the damping.
         telemetry: What to report, as it was declared.
+        separable: Whether a parameter whose column of Y is zero stays as it is.
+        predicts: Whether it predicts the applied effort, with the effort offsets of the robot file.
     """
+
+    separable = False
+    predicts = False
 
     def __init__(self, signals: Signals, estimates: Estimates) -> None:
         self._signals, self._estimates = signals, estimates

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.prediction import PredictionError
+from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
@@ -67,11 +68,13 @@ class ContactObserver:
             return
         friction = model.friction
         rubs = None if friction is None else ca.densify(friction.measured[0] @ friction.estimate)
+        known = FrictionTerms(robot, signals.qd).torque(signals.qd) - robot.model.effort_offsets
+        loss = (known if rubs is None else rubs) + model.offsets
         pi, rotors = model.estimates.get("pi_hat", SX(0, 1)), model.estimates.get("rotor_hat")
 
         def residual(prefix: str, rate: SX) -> SX:
             """Effort from outside, as the estimates in use have it, by a filter of that rate."""
-            prediction = PredictionError(robot, signals, model.links, pi, prefix, rate, rubs, rotors=rotors)
+            prediction = PredictionError(robot, signals, model.links, pi, prefix, rate, loss, rotors=rotors)
             self._next |= prediction.next_state
             return -prediction.error
 

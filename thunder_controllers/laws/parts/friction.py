@@ -1,4 +1,4 @@
-"""Joint friction in laws: that of the robot file, compensated (theory.md §6), or adapted (§8)."""
+"""Friction and effort offsets of joints in laws: of the robot file, compensated (theory.md §6), or adapted (§8)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ from thunder_dynamics.spatial import reciprocal
 SX = ca.SX
 
 GATE_SPEED = 2.0 * SMOOTHING_VELOCITY
-"""Default of the gain `friction_speed` [rad/s or m/s]: where tanh(q̇_r / v_s) is 96 % of a sign."""
+"""Default of the gains `friction_speed` and `offset_speed` [rad/s or m/s]: where tanh(q̇_r / v_s) is 96 % of a sign."""
 
 MAXIMUM = 50.0
-"""Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m]."""
+"""Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m], or of an offset, either way [N·m or N]."""
 
 
-COMPENSATION = Option("friction", "Feed the friction of the robot file forward, or leave it out.", ("model", "none"))
+COMPENSATION = Option(
+    "friction", "Feed friction and effort offsets of the robot file forward, or leave them out.", ("model", "none")
+)
 ADAPTATION = Option("friction", "Feed the estimated friction of every joint forward, or none.", ("none", "adapted"))
 
 
 class FrictionTerms:
-    """F_V and F_C sign(q̇) of τ_f = F_V(q̇) q̇ + F_C sign(q̇), the sign smoothed, or zero with COMPENSATION "none".
+    """F_V and F_C sign(q̇) + o of τ_f = F_V(q̇) q̇ + F_C sign(q̇) + o, the sign smoothed, or zero for "none".
+
+    With effort offsets o, Coulomb friction differs by direction: F_C + o, and F_C − o.
 
     Args:
         choice: Value of the option COMPENSATION of a law.
 
     Attributes:
         viscous: Diagonal of F_V, shape (n,) [N·m·s/rad]; it depends on |q̇| where the polynomial goes beyond order 1.
-        coulomb: F_C tanh(q̇ / v_s), shape (n,) [N·m].
+        coulomb: F_C tanh(q̇ / v_s) + o, shape (n,) [N·m].
     """
 
     def __init__(self, robot: RobotExpressions, qd: SX, choice: str = "model") -> None:
@@ -45,10 +49,10 @@ class FrictionTerms:
         for i, link in enumerate(model.links):
             mine = coefficients[order * i : order * (i + 1)]
             self.viscous[i] = sum(c * ca.fabs(qd[i]) ** k for k, c in enumerate(mine))
-            self.coulomb[i] = link.coulomb * ca.tanh(qd[i] / SMOOTHING_VELOCITY)
+            self.coulomb[i] = link.coulomb * ca.tanh(qd[i] / SMOOTHING_VELOCITY) + link.effort_offset
 
     def torque(self, velocity: SX) -> SX:
-        """F_V v + F_C sign(q̇), (n,)."""
+        """F_V v + F_C sign(q̇) + o, (n,)."""
         return self.viscous * velocity + self.coulomb
 
 
@@ -109,7 +113,7 @@ class FrictionAdaptation:
         self.rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
         Y = _basis(qd_r)
         self.effort = Y @ self.estimate
-        self.regressor = ca.diag(opened(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd), speed)) @ Y
+        self.regressor = ca.diag(_moving(signals, qd_r, speed)) @ Y
         self.measured = _basis(signals.qd), opened(ca.fabs(signals.qd), speed)
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
@@ -120,6 +124,64 @@ class FrictionAdaptation:
     def bounded(self, phi: SX) -> SX:
         """φ within its bounds."""
         return SX(ca.densify(ca.fmin(ca.fmax(phi, 0.0), self._upper)))
+
+
+class OffsetAdaptation:
+    """τ_o = ô, ô̇ = g(v) Γ_o⁻¹ s, |ô| ≤ its bound: a constant effort of each joint.
+
+    V grows by ½ γ_o Σ(ô − o)². A joint that is held cannot tell an offset from gravity, nor from what its Coulomb
+    friction holds: while an error stays, ô would take all of it, as an integral action does. So the gate g of a joint
+    is that of `FrictionAdaptation`, with a v_g of its own, `offset_speed`. A joint that moves to and fro tells offset
+    from friction, which changes its sign with the motion.
+
+    Args:
+        signals: Where state `offset_hat` (n) and gains gamma_offset, offset_speed and offset_upper are declared.
+        qd_r: Reference velocity, (n,).
+
+    Attributes:
+        estimate: ô (n,).
+        nominal: Of the robot file.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX) -> None:
+        n = robot.n
+        self.nominal = robot.model.effort_offsets
+        upper = np.maximum(MAXIMUM, np.abs(self.nominal))
+        self.estimate = signals.state(
+            "offset_hat",
+            size=n,
+            default=self.nominal,
+            bounds=(-upper, upper),
+            unit="N·m|N",
+            doc="Estimated effort that every joint needs beside its dynamics and friction.",
+            adapted=True,
+        )
+        gamma = signals.gain("gamma_offset", default=0.02, bounds=(1e-6, 1e9), unit="1/(N·m)", doc="Γ of the offsets.")
+        speed = signals.gain(
+            "offset_speed",
+            default=GATE_SPEED,
+            bounds=(1e-6, 1e3),
+            unit="rad/s|m/s",
+            doc="Reference velocity of a joint below which its ô does not adapt; from twice that on it does in full.",
+        )
+        self._upper = signals.gain(
+            "offset_upper", size=n, default=upper, bounds=(0.0, 1e4), unit="N·m|N", doc="Bounds of ô, either way."
+        )
+        self._rates = ca.repmat(reciprocal(gamma), n)
+        self._regressor = ca.diag(_moving(signals, qd_r, speed))
+
+    def step(self, s: SX, K_d: SX, limit: AdaptationLimit) -> SX:
+        """Next ô: one Euler step, clamped; arguments as of `AdaptationLimit.moved`."""
+        return self.bounded(limit.moved(self.estimate, self._regressor, self._rates, s, K_d))
+
+    def bounded(self, offsets: SX) -> SX:
+        """Offsets within their bounds."""
+        return SX(ca.fmin(ca.fmax(offsets, -self._upper), self._upper))
+
+
+def _moving(signals: Signals, qd_r: SX, speed: SX) -> SX:
+    """g of each joint (n,), by the slower of |q̇_r| and q̇ in the direction of q̇_r."""
+    return opened(ca.fmin(ca.fabs(qd_r), ca.sign(qd_r) * signals.qd), speed)
 
 
 def _basis(qd: SX) -> SX:

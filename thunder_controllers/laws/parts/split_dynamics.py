@@ -12,19 +12,27 @@ from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
 from thunder_controllers.laws.parts import friction
-from thunder_controllers.laws.parts.friction import FrictionAdaptation
+from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
 
 ADAPTED = Option("adapted_links", "Links to adapt, by names, or all; by default the link of the end effector.")
 
+GROUPS = {"all": REG_NAMES, "mass": REG_NAMES[:1], "com": REG_NAMES[1:4], "inertia": REG_NAMES[4:]}
+"""Names for several parameters of a link, in the option adapted_parameters."""
+
 OPTIONS = (
     ADAPTED,
     Option("known", "Links whose parameters are those of the robot file, by names: all others adapt."),
+    Option(
+        "adapted_parameters",
+        "Parameters of these links that adapt, by names such as m and mcx, mass, com, inertia, or all; by default all.",
+    ),
     Option(
         "adaptation",
         "Scheme of the adaptation; none is the fixed form, in which every link is known.",
@@ -35,12 +43,13 @@ OPTIONS = (
     Option(
         "rotors", "Reflected rotor inertias of the robot file, or adapted ones of every joint.", ("model", "adapted")
     ),
+    Option("offsets", "Effort offsets of the robot file, or adapted ones of every joint.", ("model", "adapted")),
 )
 """Of a law that has this part."""
 
 
 class SplitDynamics:
-    """τ = Y_u π̂ + Y_k π_k + I_a q̈_r + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f, and π̂̇ = Γ⁻¹ Y_gᵀ s or another scheme's.
+    """τ = Y_u π̂ + Y_k π_k + I_a q̈_r + o + Y_f φ̂ = M̂ q̈_r + Ĉ q̇_r + Ĝ + τ̂_f + o, and π̂̇ = Γ⁻¹ Y_gᵀ s or another's.
 
     Y_g is Y_u while the arm moves. At rest only gravity says anything of π, but the noise of q̇ is in both s and q̈_r,
     as −Λ q̇, and E[Y_uᵀs] drives what gravity does not hold: on a Panda at rest for ten minutes with 2 mrad/s of noise
@@ -56,19 +65,22 @@ class SplitDynamics:
     Attributes:
         links: Indices of the adapted ones.
         friction: Its adaptation, or None.
-        estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`.
+        offsets: o (n,), of the robot file or estimated.
+        estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`, `offset_hat`.
         effort: τ.
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for links to adapt without adaptation.
+        LawError: for links to adapt without adaptation; for parameters that links do not have, or a scheme that adapts
+            all of a link's; for offsets to adapt with a scheme that predicts the effort.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
-        if not adapts and named != (None, None):
-            raise options.error("links to adapt with adaptation=none", "one of them")
+        if not adapts and (*named, options["adapted_parameters"]) != (None, None, None):
+            what = "parameters" if named == (None, None) else "links"
+            raise options.error(f"{what} to adapt with adaptation=none", "one of them")
         self.links = model.select_links(*named) if adapts else ()
         self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
@@ -84,9 +96,17 @@ class SplitDynamics:
         if self.friction:
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
             self.effort += self.friction.effort
+        self._offsets = OffsetAdaptation(robot, signals, qd_r) if options["offsets"] == "adapted" else None
+        if self._offsets:
+            self._adapts("offset_hat", self._offsets.estimate, self._offsets.nominal)
+        self.offsets = self.estimates.get("offset_hat", SX(model.effort_offsets))
+        self.effort += self.offsets
         self._scheme: Adaptation | None = None
         if adapts:
-            self._scheme = options.parts["adaptation"](robot, signals, self.links, Drives(self.friction, self._rotors))
+            drives = Drives(self.friction, self._rotors, self._offsets)
+            self._scheme = options.parts["adaptation"](robot, signals, self.links, drives)
+            if self._offsets and self._scheme.predicts:  # by the offsets of the file: π̂ would take up their error
+                raise options.error("offsets=adapted with a composite scheme", "another adaptation, or offsets=model")
             self._adapts(
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
@@ -95,10 +115,24 @@ class SplitDynamics:
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
-            self._Y_g = Y_0 + gate * (Y_u - Y_0)
+            self._Y_g = self._chosen(Y_0 + gate * (Y_u - Y_0), options)
         if self.estimates:
             self._robustness = Robustness(signals)
             self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
+
+    def _chosen(self, regressor: SX, options: Options) -> SX:
+        """Y_g (n, 10 k) with columns of zeros for the parameters that do not adapt."""
+        given = options["adapted_parameters"]
+        names = ["all"] if given is None else [given] if isinstance(given, str) else [*map(str, given)]
+        found = {parameter for name in names for parameter in GROUPS.get(name, (name,))}
+        if not found or not found.issubset(REG_NAMES):
+            raise options.error(f"adapted_parameters {names}", ", ".join((*GROUPS, *REG_NAMES)))
+        if len(found) == len(REG_NAMES):
+            return regressor
+        if not (self._scheme and self._scheme.separable):
+            what = f"adapted_parameters {names} with adaptation={options['adaptation']}, which adapts all of a link"
+            raise options.error(what, "adaptation=projected or gradient")
+        return SX(regressor @ ca.diag([float(name in found) for name in REG_NAMES] * len(self.links)))
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
@@ -115,4 +149,6 @@ class SplitDynamics:
             found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
         if self._rotors and "rotor_hat" not in found:
             found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
+        if self._offsets and "offset_hat" not in found:
+            found["offset_hat"] = self._offsets.step(s, K_d, self._limit)
         return found | {name: self._robustness.pulled(found[name], self._nominal[name]) for name in self.estimates}

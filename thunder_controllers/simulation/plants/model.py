@@ -22,10 +22,11 @@ RK4 = ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0))
 
 
 class ModelPlant(Plant):
-    """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f), by Runge–Kutta of order four; see `Plant`.
+    """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f − o), by Runge–Kutta of order four.
 
     M, C, G and τ_f come from the model's compiled library. A body may be a point without rotational inertia, as long as
-    M is regular, which MuJoCo refuses. Nothing collides and joints have no stops; effort limits saturate the motors.
+    M is regular, which MuJoCo refuses. Nothing collides and joints have no stops; effort limits saturate the motors. o
+    are the effort offsets. See `Plant`.
 
     Args:
         model: The true robot: rigid joints in the controller's order; gravity is that of the options, not of the model.
@@ -58,6 +59,7 @@ class ModelPlant(Plant):
         self._dyn = self._described.copy()
         self._set_bodies({link: body.to_inertia() for link, body in self.options.inertia.items()})
         self._rotors = np.diag(self._rotor_inertias(model.rotor_inertias))
+        self.offsets = self._effort_offsets(model.effort_offsets)
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
         self._state_vector = np.zeros((2, self.n))
@@ -136,7 +138,7 @@ class ModelPlant(Plant):
         Raises:
             ScenarioError: if M is singular: a joint moves no mass there.
         """
-        torque = effort - self._C(q, qd, self._dyn) @ qd - self._G(q, self._dyn)
+        torque = effort - self._C(q, qd, self._dyn) @ qd - self._G(q, self._dyn) - self.offsets
         if self._friction is not None:
             torque -= self._friction(qd)
         try:
@@ -210,8 +212,9 @@ def joint_friction(model: RobotModel) -> FloatArray:
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
-    """The bodies, with gravity and friction of the options, inertial parameters given at run time; without rotors."""
+    """The bodies, with gravity and friction of the options, inertia given at run time; without rotors and offsets."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
+    links = tuple(replace(link, effort_offset=0.0) for link in links)
     symbolic = {"par_DYN": (True,) * (N_PARAMETERS * model.n)}
     bodies = replace(model, links=links, gravity=options.gravity, symbolic=symbolic)
     return bodies.with_rotor_inertias(dict.fromkeys(model.joint_names))

@@ -21,6 +21,7 @@ from thunder_controllers.simulation.plants.mujoco_model import (
     gravity_effort,
     link_inertia,
     set_inertia,
+    set_offsets,
 )
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.inertia import Inertia
@@ -54,6 +55,8 @@ class MujocoPlant(Plant):
         self._set_integration()
         for name, rotor in zip(self.joints, self._rotor_inertias(np.broadcast_to(rotors, self.n)), strict=True):
             self._spec.joint(name).armature = rotor
+        self.offsets = self._effort_offsets(np.zeros(self.n))
+        set_offsets(self._spec, dict(zip(self.joints, self.offsets, strict=True)))
         self._described = compile_spec(self._spec.copy(), where) if gravity_compensated else None
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         body_named(self._spec, self.ee_link, f"{where}: ee_link")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -58,6 +58,16 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
     if not contacts:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     return spec
+
+
+def set_offsets(spec: Any, offsets: Mapping[str, float]) -> None:
+    """Let the motors of joints give their effort, within its limits, less an offset that no limit cuts."""
+    for name, offset in offsets.items():
+        motor, joint = spec.actuator(name), spec.joint(name)
+        motor.biastype, motor.biasprm[0] = mujoco.mjtBias.mjBIAS_AFFINE, -offset
+        lower, upper = joint.actfrcrange
+        if lower < upper:  # else there is no limit
+            joint.actfrcrange = lower - offset, upper - offset
 
 
 def compile_spec(spec: Any, where: str, state: tuple[Any, Any] | None = None) -> tuple[Any, Any]:

@@ -42,6 +42,9 @@ class Plant(ABC):
     ee_link: str
     """Link whose frame is the end effector."""
 
+    offsets: FloatArray
+    """True effort that each joint needs beside its dynamics and friction, (n,) [N·m or N]."""
+
     def __init__(
         self,
         joints: Sequence[str],
@@ -77,6 +80,12 @@ class Plant(ABC):
         options, where = self.options, f"{self.where}: rotor"
         own = np.nan_to_num(described) if options.rotors is None else per_joint(options.rotors, self.n, f"{where}s")
         return np.asarray(own + per_joint(options.rotor_inertia, self.n, f"{where}_inertia"))
+
+    def _effort_offsets(self, described: ArrayLike) -> FloatArray:
+        """True effort offsets (n,): those described, unless the options say otherwise."""
+        offsets = self.options.offsets
+        where = f"{self.where}: offsets"
+        return np.array(described, float) if offsets is None else per_joint(offsets, self.n, where)
 
     @property
     def timestep(self) -> float:
@@ -179,8 +188,8 @@ class Plant(ABC):
         return effort + self._described_gravity() if self._gravity_compensated else effort
 
     def holding_effort(self) -> FloatArray:
-        """Command that holds the arm still where it is, (n,): gravity torque, less what the robot itself adds."""
-        held = self._gravity()
+        """Command that holds the arm still, (n,): gravity torque and offsets, less what the robot itself adds."""
+        held = self._gravity() + self.offsets
         return held - self._described_gravity() if self._gravity_compensated else held
 
     def attach(self, payload: Payload) -> None:

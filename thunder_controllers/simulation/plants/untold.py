@@ -18,15 +18,16 @@ GRAVITY_TOLERANCE = 1e-3
 
 
 def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
-    """Say what of friction, delay and gravity is not in the plant as the law knows it, a line each.
+    """Say what of friction, offsets, delay and gravity is not in the plant as the law knows it, a line each.
 
     Args:
         plant: The true robot.
         model: The controller's.
         law: Name of the law.
-        options: It is built with; one that names friction has been told.
+        options: It is built with; one that names friction, or offsets, has been told of them.
     """
     notes = [] if "friction" in options else _friction(plant, model, law)
+    notes += [] if "offsets" in options else _offsets(plant, model, law)
     delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
     if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
@@ -49,7 +50,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
 def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     true, known = plant.true_friction(), joint_friction(model)
     pushed = [name for name, more in zip(plant.joints, (known > true).T, strict=True) if more.any()]
-    frictions = _frictions(law)
+    frictions = _choices(law, "friction")
     if pushed and "model" in frictions:
         text = f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes"
         return [Note("plant_friction_less", f"{text}; law.options: {{friction: none}} leaves it out")]
@@ -69,9 +70,19 @@ def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     return []
 
 
-def _frictions(law: str) -> tuple[str, ...]:
-    """Values of the option `friction` of a law."""
+def _offsets(plant: Plant, model: RobotModel, law: str) -> list[Note]:
+    pulled = [name for name, o in zip(plant.joints, plant.offsets - model.effort_offsets, strict=True) if o]
+    if not pulled:
+        return []
+    text = f"the plant's joints need other efforts than the robot file says ({listed(pulled)}): thunder.offset there"
+    if "adapted" in _choices(law, "offsets"):
+        text += ", or law.options: {offsets: adapted},"
+    return [Note("plant_offsets", f"{text} mends it")]
+
+
+def _choices(law: str, option: str) -> tuple[str, ...]:
+    """Values of an option of a law."""
     from thunder_dynamics.build import law_entry  # only here: a plant needs no code generator
     from thunder_dynamics.law import options_of
 
-    return next((one.choices for one in options_of(loaded(law_entry(law))) if one.name == "friction"), ())
+    return next((one.choices for one in options_of(loaded(law_entry(law))) if one.name == option), ())

@@ -32,7 +32,7 @@ SURE = 3.0
 TELEMETRY: Mapping[str, tuple[str, str]] = {
     "pi_told": (PI_UNITS, "π by least squares, of a body or not, in the order of pi_hat."),
     "pi_std": (PI_UNITS, "Standard deviations of pi_told."),
-    "joints_told": ("SI", "Viscous and Coulomb friction and rotor of every joint, less the file's; then the delay."),
+    "joints_told": ("SI", "Viscous and Coulomb friction, rotors, offsets if adapted, less the file's; then the delay."),
     "joints_std": ("SI", "Standard deviations of joints_told."),
     "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact."),
     "change_age": ("s", "Since the last change; negative before the first."),
@@ -55,7 +55,7 @@ class LeastSquaresAdaptation(Adaptation):
 
     Where nothing is known C̄ = 1, and π̂ adapts by the tracking error; where much is known C̄ = 0, and π̂ follows θ. It is
     a body after each step, by projection, which θ is not: a projected θ diverges. Friction that is adapted follows θ
-    and the tracking error, rotors that are follow θ.
+    and the tracking error, offsets too, rotors follow θ.
 
     Γ is γ over the prior's variances. V falls by the second part too but for what θ is wrong by, as 1 − C̄ is symmetric
     in the metric of Γ. κ is the share that `AdaptationLimit` keeps, for Γ⁻¹ instead of G, which is less.
@@ -76,7 +76,8 @@ class LeastSquaresAdaptation(Adaptation):
         super().__init__(signals, ConsistentEstimates(robot, signals, links, of_weights))
         size, n = self._estimates.size, robot.n
         self._drives, self.nominal = drives, self._estimates.nominal
-        self._scale = prior_deviations(robot, len(links))
+        has_offsets = drives.offsets is not None
+        self._scale = prior_deviations(robot, len(links), has_offsets)
         gamma = ca.kron(gamma_of_links(signals, len(links)), SX.ones(N_PARAMETERS))
         self._root = self._scale[:size] * ca.sqrt(reciprocal(gamma))
         self._rate = signals.gain(
@@ -89,7 +90,7 @@ class LeastSquaresAdaptation(Adaptation):
         omega = signals.gain(
             "prediction_bandwidth", default=BANDWIDTH, bounds=(0.1, 1e3), unit="1/s", doc="ω of both filters."
         )
-        rows = MomentumRows(robot, signals, links, omega)
+        rows = MomentumRows(robot, signals, links, omega, has_offsets)
         start = (self.estimate - self.nominal) / self._scale[:size]
         carried = [k for k, link in enumerate(links) if link == robot.model.ee_link] or range(len(links))
         body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
@@ -98,6 +99,7 @@ class LeastSquaresAdaptation(Adaptation):
         self._std = self._scale * ca.sqrt(ca.fmax(ca.diag(self._told.covariance), 0.0))
         self._away = SX(self._scale * self._told.z)
         self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
+        self._offsets = slice(size + 3 * n, size + 4 * n)
         self._estimates.sure = self._surely(ca.fabs(self._away))[:size]
         self._estimates.beyond = self._turned_by_rotors(robot, links)
         self._report(body)
@@ -136,7 +138,8 @@ class LeastSquaresAdaptation(Adaptation):
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next states; arguments as of `Adaptation.step`."""
-        size, friction, rotors = self._estimates.size, self._drives.friction, self._drives.rotors
+        size, drives = self._estimates.size, self._drives
+        friction, rotors, offsets = drives.friction, drives.rotors, drives.offsets
         Z = ca.repmat(self._root, 1, s.numel()) * regressor.T
         kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel())))
         tracking = self._root * (self._told.covariance[:size, :size] @ (kept * self._signals.dt * (Z @ s)))
@@ -145,6 +148,9 @@ class LeastSquaresAdaptation(Adaptation):
         if friction:
             by_error = friction.step(s, K_d, self.limit)["friction_hat"]
             found["friction_hat"] = friction.bounded(by_error + self._following(self._friction, friction))
+        if offsets:
+            by_error = offsets.step(s, K_d, self.limit)
+            found["offset_hat"] = offsets.bounded(by_error + self._following(self._offsets, offsets))
         if rotors:
             known = SX(rotors.nominal) + self._surely(self._away)[self._rotors]
             found["rotor_hat"] = rotors.bounded(rotors.estimate + self._following(self._rotors, rotors), Lambda, known)

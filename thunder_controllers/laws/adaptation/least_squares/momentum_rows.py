@@ -23,6 +23,9 @@ LINK_SHARE, LINK_LENGTH = 0.3, 0.2
 FRICTION_SHARE = 0.1
 """What a joint's viscous friction at 1 rad/s (or 1 m/s) and its Coulomb friction may be, of its effort limit."""
 
+OFFSET_SHARE = 0.01
+"""What a joint's effort offset may be, of its effort limit, where it is no more known than friction."""
+
 ROTOR, DELAY = 0.5, 5e-3
 """What a rotor's reflected inertia [kg·m² or kg] and the delay of efforts [s] may be."""
 
@@ -45,12 +48,13 @@ def speed_limits(robot: RobotExpressions) -> np.ndarray:
     return np.asarray(np.where(np.isfinite(limits), limits, UNHURRIED))
 
 
-def prior_deviations(robot: RobotExpressions, links: int) -> np.ndarray:
-    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,): weak ones."""
+def prior_deviations(robot: RobotExpressions, links: int, offsets: bool = False) -> np.ndarray:
+    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,) or n more."""
     mass = LINK_SHARE * sum(link.inertia.mass for link in robot.model.links)
     link = mass * np.array([1.0, *3 * [LINK_LENGTH], *6 * [LINK_LENGTH**2]])
     friction = FRICTION_SHARE * effort_limits(robot)
-    return np.concatenate([np.tile(link, links), friction, friction, np.full(robot.n, ROTOR), [DELAY]])
+    joints = [friction, friction, np.full(robot.n, ROTOR), *([OFFSET_SHARE * effort_limits(robot)] * offsets)]
+    return np.concatenate([np.tile(link, links), *joints, [DELAY]])
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Row:
     Attributes:
         joint: 1 at the joint, 0 elsewhere (n,).
         y: Effort that the robot file does not explain [N·m or N].
-        w: (10 k + 3 n + 1,).
+        w: (10 k + 3 n + 1,), or n more.
         unclear: Share of time in which the joint was so slow that Coulomb friction may hold it with either sign.
     """
 
@@ -73,8 +77,8 @@ class Row:
 class MomentumRows:
     """Rows of F²[τ] = W θ, F the filter ω/(d/dt + ω): those of `PredictionError`, through F once more.
 
-    θ has differences from the robot file: π of the links; viscous friction, Coulomb friction and rotor of every joint;
-    and the delay T of all efforts, whose column is d/dt F²[τ], as F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A
+    θ has differences from the robot file: π of the links; viscous friction, Coulomb friction and rotor of every joint,
+    and its effort offset if that is asked for; and the delay T of all efforts, whose column is d/dt F²[τ], as F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A
     lag of drives looks like a delay too; without that column 2 ms cost 10 g of 1 kg. Momenta have the velocity that the
     positions themselves give over a period, with the position at its middle, so that no filter of velocities makes them
     later than gravity is; their noise does not come through F.
@@ -83,13 +87,16 @@ class MomentumRows:
         signals: Where PredictionError's states and `filtered_joints`, `filtered_twice` are declared.
         links: Indices of the adapted links.
         omega: ω.
+        offsets: Whether the joints' effort offsets are unknown: gravity and they take some motion to be told apart.
 
     Attributes:
         next_state: Of these states.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], omega: SX) -> None:
-        self._n, dt, qd = robot.n, signals.dt, signals.qd
+    def __init__(
+        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], omega: SX, offsets: bool = False
+    ) -> None:
+        self._n, dt, qd, self._offsets = robot.n, signals.dt, signals.qd, offsets
         self._size = N_PARAMETERS * len(links)
         self._nominal = SX(np.concatenate([robot.model.links[i].inertia.pi for i in links]))
         q, q_before = (
@@ -141,5 +148,5 @@ class MomentumRows:
         joint = ca.vertcat(*(turn == float(j) for j in range(self._n)))
         row = (joint.T @ self._rows).T
         viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self._size :])
-        w = ca.vertcat(row[1 : 1 + self._size], joint * viscous, joint * coulomb, joint * rotor, delay)
-        return Row(joint, row[0], w, unclear)
+        own = [joint * viscous, joint * coulomb, joint * rotor, *([joint] * self._offsets)]
+        return Row(joint, row[0], ca.vertcat(row[1 : 1 + self._size], *own, delay), unclear)
