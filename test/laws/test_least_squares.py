@@ -149,6 +149,15 @@ def test_rotors_and_friction_that_are_adapted_follow(panda: RobotModel) -> None:
     np.testing.assert_allclose(state["rotor_hat"], 0.0, atol=1e-3)
 
 
+def test_offsets_are_told_from_gravity_and_friction(panda: RobotModel) -> None:
+    law = build_law(panda, "least_squares", friction="adapted", offsets="adapted")
+    offsets, true = np.array([1.0, -0.5, 0.3, 0.5, 0.1, -0.1, 0.05]), with_payload(panda, PAYLOAD)
+    state = run(law, true, 8.0, FEEDBACK, friction=FRICTION, push=lambda _t: -offsets)
+    np.testing.assert_allclose(state["offset_hat"], offsets, atol=0.01)
+    np.testing.assert_allclose(state["friction_hat"], np.repeat(FRICTION, 7), rtol=0.03)
+    np.testing.assert_allclose(state["pi_hat"], true.links[-1].inertia.pi, atol=3e-3)
+
+
 def test_any_number_of_links_adapts(panda: RobotModel) -> None:
     law = build_law(panda, "least_squares", adapted_links="all")
     sizes = {entry.name: entry.size for entry in law.state}

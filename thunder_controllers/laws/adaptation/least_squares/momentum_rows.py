@@ -78,10 +78,10 @@ class MomentumRows:
     """Rows of F²[τ] = W θ, F the filter ω/(d/dt + ω): those of `PredictionError`, through F once more.
 
     θ has differences from the robot file: π of the links; viscous friction, Coulomb friction and rotor of every joint,
-    and its effort offset if that is asked for; and the delay T of all efforts, whose column is d/dt F²[τ], as F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A
-    lag of drives looks like a delay too; without that column 2 ms cost 10 g of 1 kg. Momenta have the velocity that the
-    positions themselves give over a period, with the position at its middle, so that no filter of velocities makes them
-    later than gravity is; their noise does not come through F.
+    and its effort offset if that is asked for; and the delay T of all efforts, whose column is d/dt F²[τ], as
+    F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A lag of drives looks like a delay too; without that column 2 ms
+    cost 10 g of 1 kg. Momenta have the velocity that the positions themselves give over a period, with the position at
+    its middle, so that no filter of velocities makes them later than gravity is; their noise does not come through F.
 
     Args:
         signals: Where PredictionError's states and `filtered_joints`, `filtered_twice` are declared.
