@@ -1,0 +1,149 @@
+"""`thunder replay`: a law and its adaptation over the record of a motion, beside least squares over the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from thunder_controllers.commands.terminal import (
+    gains_option,
+    given_gains,
+    print_json,
+    print_table,
+    single_joint_library,
+)
+from thunder_controllers.host import Configuration, Library, read_estimates
+from thunder_controllers.host.inertia_estimate import ROTORS
+from thunder_controllers.identification.records import read_record
+from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
+from thunder_controllers.simulation.replay import Replay, replay_law
+from thunder_dynamics.cli import complete_law, parse_law, robot_argument
+from thunder_dynamics.inertia import REG_NAMES
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import reading_options
+
+
+@click.command()
+@robot_argument
+@click.argument("law", shell_complete=complete_law)
+@click.argument("record", type=click.Path(path_type=Path))
+@click.option("--topic", default="/joint_states", show_default=True, help="Of a bag: sensor_msgs/JointState.")
+@gains_option
+@click.option("--estimates", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates to start from.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Arrays of every step (.npz).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@reading_options()
+def replay(
+    robot: str,
+    law: str,
+    record: Path,
+    topic: str,
+    given: tuple[str, ...],
+    estimates: Path | None,
+    out: Path | None,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Replay LAW, NAME[:option=value,…], on ROBOT over RECORD: a trace of thunder run, a CSV file or a ROS 2 bag.
+
+    Nothing is commanded. Shows what the law asks for, what its estimates leave of the measured efforts, and how the
+    estimates at the end differ from least squares over the record.
+    """
+    model, request = load_model(robot, **reading), parse_law(law)
+    library, name = single_joint_library(model, [request]), request[0]
+    motion = read_record(record, library.joint_names, topic)
+    friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
+    first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
+    done = replay_law(library, name, motion, given_gains(given), first, friction)
+    places = [library.link_names.index(link) for link in done.links]
+    fit = fit_robot(library, motion, places, ROTORS in done.estimates, friction)
+    if as_json:
+        print_json(_document(done, fit, library))
+    else:
+        _show(done, fit, library)
+    if out is not None:
+        done.save(out)
+        click.echo(str(out.resolve()), err=as_json)
+
+
+def _show(done: Replay, fit: RobotFit, library: Library) -> None:
+    claimed = done.claimed
+    for k, link in enumerate(done.links):
+        columns = {"robot file": np.reshape(library.pi, (-1, len(REG_NAMES)))[library.link_names.index(link)]}
+        columns["at the end"] = done.bodies[k]
+        if claimed is not None:
+            columns["claimed deviation"] = claimed[k]
+        columns |= {"least squares": fit.bodies[k], "deviation": fit.bodies_std[k]}
+        rows = zip(REG_NAMES, *columns.values(), strict=True)
+        print_table([[f"body of {link}", *columns], *([x, *map(_number, values)] for x, *values in rows)])
+    table = {"joint": library.joint_names, **_by_joint(done, fit)}
+    print_table([[*table], *([x, *map(_number, values)] for x, *values in zip(*table.values(), strict=True))])
+    head = ["telemetry", "first quarter", "last quarter", "at the end"]
+    rows = [[x, *map(_number, values)] for x, values in _telemetry(done).items()]
+    if rows:
+        print_table([head, *rows])
+    click.echo(
+        f"{len(done.t)} samples, {done.t[-1]:.4g} s; root mean squares, SI units; a quarter: what the estimates in use"
+        " leave of the efforts that joints that move were measured at"
+    )
+    try:
+        fit.check_sound(library.joint_names)
+    except UnsoundError as error:
+        click.echo(f"note: least squares are no measure here: {error}")
+
+
+def _by_joint(done: Replay, fit: RobotFit) -> dict[str, Any]:
+    """Columns of the table of joints, (n,) each [N·m or N]."""
+    first, last = done.quarters
+    return {
+        "first quarter": first,
+        "last quarter": last,
+        "last quarter, least squares": fit.residual(fit.predicted),
+        "applied": _rms(done.applied),
+        "asked less applied": _rms(done.asked - done.applied),
+    }
+
+
+def _telemetry(done: Replay) -> dict[str, tuple[float, float, float]]:
+    """Root mean squares over all elements, of the first and the last quarter and of the last step."""
+    part = len(done.t) // 4
+    return {
+        name: (float(np.sqrt((rows[:part] ** 2).mean())), float(np.sqrt((rows[-part:] ** 2).mean())), _size(rows[-1]))
+        for name, rows in done.telemetry.items()
+    }
+
+
+def _size(values: Any) -> float:
+    return float(np.sqrt((np.asarray(values) ** 2).mean()))
+
+
+def _rms(rows: Any) -> Any:
+    return np.sqrt((rows**2).mean(axis=0))
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _document(done: Replay, fit: RobotFit, library: Library) -> dict[str, Any]:
+    """What is shown, as JSON has it."""
+    claimed = done.claimed
+    bodies = {
+        link: {
+            "at_the_end": done.bodies[k],
+            "claimed_std": None if claimed is None else claimed[k],
+            "least_squares": fit.bodies[k],
+            "std": fit.bodies_std[k],
+        }
+        for k, link in enumerate(done.links)
+    }
+    joints = {name.replace(", ", "_").replace(" ", "_"): values for name, values in _by_joint(done, fit).items()}
+    return {
+        "bodies": bodies,
+        "joints": {"names": library.joint_names, **joints},
+        "telemetry": {name: values[-1] for name, values in done.telemetry.items()},
+        "condition": fit.condition,
+    }

@@ -1,0 +1,163 @@
+"""A compiled law and its adaptation over the record of a motion: nothing is simulated, nothing commanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.host import Entry, FreeLaw, Library, estimated_links
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
+from thunder_controllers.identification.fourier import pose_samples
+from thunder_controllers.identification.information import columns_of, regressor
+from thunder_controllers.identification.motion import LEAST_SAMPLES, Motion, Record, smoothed_states
+from thunder_controllers.identification.records import RecordError
+from thunder_controllers.identification.robot_fit import SLOW
+from thunder_controllers.simulation.trace import write_atomically
+from thunder_dynamics.inertia import N_PARAMETERS
+
+QUARTER = 0.25
+"""Share of the record, at its start and its end, over which the innovation is told."""
+
+CLAIMED = "_std"
+"""End of the name of telemetry that holds standard deviations of the inertial parameters of the adapted links."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What a law made of a record; N samples, n joints.
+
+    Attributes:
+        t: [s] since the start of the record (N,).
+        applied: Measured efforts (N, n) [N·m or N].
+        asked: What the law would have commanded (N, n) [N·m or N].
+        estimates: Adapted entries of the state after each step, by name, (N, size) each.
+        telemetry: By name, (N, size) each.
+        links: Names of the adapted links.
+        motion: The filtered samples at which the innovation was looked at.
+        t_motion: Their times [s], (M,).
+        innovation: What the estimates in use leave of the efforts of `motion` (M, n) [N·m or N].
+    """
+
+    t: FloatArray
+    applied: FloatArray
+    asked: FloatArray
+    estimates: Mapping[str, FloatArray]
+    telemetry: Mapping[str, FloatArray]
+    links: tuple[str, ...]
+    motion: Motion
+    t_motion: FloatArray
+    innovation: FloatArray
+
+    @property
+    def quarters(self) -> tuple[FloatArray, FloatArray]:
+        """Root mean squares of the innovation over the first and the last quarter, where joints move, (n,) each."""
+        part = round(QUARTER * len(self.innovation))
+        return self._rms(slice(0, part)), self._rms(slice(len(self.innovation) - part, None))
+
+    @property
+    def bodies(self) -> FloatArray:
+        """Inertial parameters of the adapted links at the end (links, 10), REG order."""
+        last = self.estimates[ESTIMATE][-1] if self.links else np.zeros(0)
+        return np.reshape(last, (-1, N_PARAMETERS))
+
+    @property
+    def claimed(self) -> FloatArray | None:
+        """Standard deviations of `bodies` that the law claims at the end (links, 10); None if it claims none."""
+        size = self.bodies.size
+        found = [one[-1] for name, one in self.telemetry.items() if name.endswith(CLAIMED) and one.shape[1] == size]
+        return np.reshape(found[0], (-1, N_PARAMETERS)) if found and size else None
+
+    def save(self, path: Path) -> None:
+        """Write all arrays as .npz: `estimates.<name>` and `telemetry.<name>` beside those of the attributes."""
+        arrays: dict[str, Any] = {
+            **{name: getattr(self, name) for name in ("t", "applied", "asked", "t_motion", "innovation")},
+            **{f"estimates.{name}": rows for name, rows in self.estimates.items()},
+            **{f"telemetry.{name}": rows for name, rows in self.telemetry.items()},
+        }
+        write_atomically(path, lambda file: np.savez_compressed(file, links=np.array(self.links, np.str_), **arrays))
+
+    def _rms(self, part: slice) -> FloatArray:
+        used = self.motion.used[part]
+        return np.asarray(np.sqrt((self.innovation[part] ** 2 * used).sum(axis=0) / np.fmax(used.sum(axis=0), 1)))
+
+
+def replay_law(
+    library: Library,
+    name: str,
+    record: Record,
+    gains: Mapping[str, Any],
+    estimates: Mapping[str, FloatArray],
+    friction: FloatArray,
+) -> Replay:
+    """Step a law with the states and the efforts of a record, and with the recorded motion itself as the reference.
+
+    The law sees measured positions, smoothed velocities, and the mean of the measured efforts of both ends of a period
+    as the effort that was applied. So the tracking error is that of the smoothing: what a law learns, it learns from
+    the efforts.
+
+    Args:
+        library: Of the robot, with the law.
+        name: Of the law.
+        record: Of the motion.
+        gains: By name; others have their defaults.
+        estimates: First values of adapted entries of the state, by name; others have their defaults.
+        friction: Viscous and Coulomb friction of the robot file (n, 2), where the law does not adapt it.
+
+    Raises:
+        RecordError: for a record that is too short, or not finite throughout.
+        LawError: for a law that measures more than joints, or whose step is not finite.
+    """
+    if not record.is_usable:
+        what = f"{len(record.q)} samples at {record.rate:g} Hz, or not all of them finite"
+        raise RecordError(what, valid=f"at least {LEAST_SAMPLES * record.every} finite ones")
+    law = library.law(name)
+    further = [entry.name for entry in law.reference]
+    law.check_feeds(measurements=[], references=further, where="a record")
+    q, qd, qdd = smoothed_states(record)
+    cartesian = law.reference_kind == "cartesian"
+    reference = pose_samples(library, q, qd, qdd) if cartesian else np.hstack([q, qd, qdd])
+    applied = 0.5 * (record.effort + np.vstack([record.effort[:1], record.effort[:-1]]))
+    runner = FreeLaw(library, law=name, gains=gains, initial_state=estimates)
+    adapted = [entry for entry in law.state if entry.is_adapted]
+    asked, kept, told = np.empty_like(applied), _rows(adapted, len(q)), _rows(law.telemetry, len(q))
+    for k, sample in enumerate(zip(record.q, qd, applied, reference, strict=True)):
+        asked[k] = runner.step(*sample, 1.0 / record.rate)
+        for entries, vector, rows in (
+            (adapted, runner.state_vector, kept),
+            (law.telemetry, runner.telemetry_vector, told),
+        ):
+            for entry in entries:
+                rows[entry.name][k] = vector[entry.offset : entry.offset + entry.size]
+    motion, looked_at = Motion.of(record, SLOW), record.looked_at
+    used = {entry: np.vstack([rows[:1], rows[:-1]])[looked_at] for entry, rows in kept.items()}
+    links = tuple(link for link in estimated_links(library, name) if link in library.link_names)
+    t = np.arange(len(q)) / record.rate
+    left = motion.effort - _explained(library, motion, links, used, friction)
+    return Replay(t, record.effort, asked, kept, told, links, motion, t[looked_at], left)
+
+
+def _rows(entries: tuple[Entry, ...] | list[Entry], count: int) -> dict[str, FloatArray]:
+    return {entry.name: np.empty((count, entry.size)) for entry in entries}
+
+
+def _explained(
+    library: Library,
+    motion: Motion,
+    links: tuple[str, ...],
+    estimates: Mapping[str, FloatArray],
+    friction: FloatArray,
+) -> FloatArray:
+    """Efforts by estimates (M, size) of each sample of a motion, and by the robot file where there are none, (M, n)."""
+    count, n = motion.q.shape
+    pi = np.tile(library.pi, (count, 1))
+    for k, link in enumerate(links):
+        pi[:, columns_of(library.link_names.index(link))] = estimates[ESTIMATE][:, columns_of(k)]
+    viscous, coulomb = estimates.get(FRICTION, friction.T.reshape(1, -1)).reshape(-1, 2, n).transpose(1, 0, 2)
+    rotors = estimates.get(ROTORS, np.nan_to_num(library.rotor_inertia))
+    bodies = np.einsum("tjk,tk->tj", regressor(library, motion.q, motion.qd, motion.qdd), pi)
+    return np.asarray(bodies + viscous * motion.qd + coulomb * motion.sign + rotors * motion.qdd)
