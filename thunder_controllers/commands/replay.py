@@ -82,9 +82,9 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
     table = {"joint": library.joint_names, **_by_joint(done, fit)}
     print_table([[*table], *([x, *map(_number, values)] for x, *values in zip(*table.values(), strict=True))])
     head = ["telemetry", "first quarter", "last quarter", "at the end"]
-    rows = [[x, *map(_number, values)] for x, values in _telemetry(done).items()]
-    if rows:
-        print_table([head, *rows])
+    told = [[x, *map(_number, values)] for x, values in _telemetry(done).items()]
+    if told:
+        print_table([head, *told])
     click.echo(
         f"{len(done.t)} samples, {done.t[-1]:.4g} s; root mean squares, SI units; a quarter: what the estimates in use"
         " leave of the efforts that joints that move were measured at"

@@ -58,9 +58,9 @@ class Record:
         return max(round(self.rate / (2.0 * BANDWIDTH)), 1)
 
     @property
-    def looked_at(self) -> slice:
-        """The samples of a `Motion`."""
-        return slice(EDGE * self.every, len(self.q) - EDGE * self.every, self.every)
+    def settled(self) -> slice:
+        """The samples where the filter has settled; every `every`-th of them is one of a `Motion`."""
+        return slice(EDGE * self.every, len(self.q) - EDGE * self.every)
 
     @property
     def is_usable(self) -> bool:
@@ -102,7 +102,7 @@ class Motion:
         rate, every = record.rate, record.every
         q, qd, qdd = smoothed_states(record)
         effort, sign = (_smoothed(values, rate) for values in (record.effort, np.tanh(qd / SIGN_SPEED)))
-        inside = record.looked_at
+        inside = slice(record.settled.start, record.settled.stop, every)
         speed = np.abs(qd[inside])
         used = speed > np.fmax(slow * speed.max(axis=0), AT_REST)
         return cls(q[inside], qd[inside], qdd[inside], effort[inside], sign[inside], used, every / rate)

@@ -29,7 +29,7 @@ CLAIMED = "_std"
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What a law made of a record; N samples, n joints.
+    """What a law made of a record, but for its ends, where the filter has not settled; N samples, n joints.
 
     Attributes:
         t: [s] since the start of the record (N,).
@@ -118,14 +118,15 @@ def replay_law(
     law = library.law(name)
     further = [entry.name for entry in law.reference]
     law.check_feeds(measurements=[], references=further, where="a record")
-    q, qd, qdd = smoothed_states(record)
+    inside = record.settled
+    q, qd, qdd = (rows[inside] for rows in smoothed_states(record))
     cartesian = law.reference_kind == "cartesian"
     reference = pose_samples(library, q, qd, qdd) if cartesian else np.hstack([q, qd, qdd])
-    applied = 0.5 * (record.effort + np.vstack([record.effort[:1], record.effort[:-1]]))
+    applied = 0.5 * (record.effort[1:] + record.effort[:-1])[inside.start - 1 : inside.stop - 1]
     runner = FreeLaw(library, law=name, gains=gains, initial_state=estimates)
     adapted = [entry for entry in law.state if entry.is_adapted]
     asked, kept, told = np.empty_like(applied), _rows(adapted, len(q)), _rows(law.telemetry, len(q))
-    for k, sample in enumerate(zip(record.q, qd, applied, reference, strict=True)):
+    for k, sample in enumerate(zip(record.q[inside], qd, applied, reference, strict=True)):
         asked[k] = runner.step(*sample, 1.0 / record.rate)
         for entries, vector, rows in (
             (adapted, runner.state_vector, kept),
@@ -133,12 +134,12 @@ def replay_law(
         ):
             for entry in entries:
                 rows[entry.name][k] = vector[entry.offset : entry.offset + entry.size]
-    motion, looked_at = Motion.of(record, SLOW), record.looked_at
+    motion, looked_at = Motion.of(record, SLOW), slice(0, None, record.every)
     used = {entry: np.vstack([rows[:1], rows[:-1]])[looked_at] for entry, rows in kept.items()}
     links = tuple(link for link in estimated_links(library, name) if link in library.link_names)
-    t = np.arange(len(q)) / record.rate
+    t = np.arange(inside.start, inside.stop) / record.rate
     left = motion.effort - _explained(library, motion, links, used, friction)
-    return Replay(t, record.effort, asked, kept, told, links, motion, t[looked_at], left)
+    return Replay(t, record.effort[inside], asked, kept, told, links, motion, t[looked_at], left)
 
 
 def _rows(entries: tuple[Entry, ...] | list[Entry], count: int) -> dict[str, FloatArray]:
