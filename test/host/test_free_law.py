@@ -35,6 +35,15 @@ def test_it_steps_as_the_controller_does(library: Library) -> None:
     assert (law.state_vector != free(library).state_vector).any(), "nothing has adapted: the comparison says nothing"
 
 
+def test_a_gain_that_is_set_is_the_one_in_use(library: Library) -> None:
+    law, other = free(library), free(library, gains={"K_d": 3.0})
+    law.set_gain("K_d", 3.0)
+    far = REFERENCE + 0.1
+    np.testing.assert_array_equal(law.step(START, REST, REST, far, STEP), other.step(START, REST, REST, far, STEP))
+    with pytest.raises(LawError):
+        law.set_gain("K_d", -1.0)
+
+
 def test_it_limits_nothing(library: Library) -> None:
     far = REFERENCE + [1e3, 0.0, 0.0, 0.0, 0.0, 0.0]
     assert np.abs(free(library).step(START, REST, REST, far, STEP)).max() > np.max(library.effort_limit)

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.slow
 RATE, TIME = 500.0, 20.0
 LEARNS = "slotine_li:adaptation=consistent_composite"
 FRICTION = np.array([[0.5, 0.3], [0.4, 0.2], [0.3, 0.1]])
-AWAY = (0.0, -1.2, 1.5, -0.3, 1.5, 0.0)
-"""Of a UR5: away from its singular poses, where the law damps what it asks for [rad]."""
+CENTRES = {3: (0.0, 0.5, 0.5), 6: (0.0, -1.2, 1.5, -0.3, 1.5, 0.0), 7: (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)}
+"""Of the motions of a planar arm, a UR5 and a Panda: away from singular poses, where laws damp what they ask for [rad]."""
 PAYLOAD = Inertia(0.5, np.array([0.1, 0.02, 0.0]), 1e-3 * np.eye(3)).pi
 
 
@@ -39,8 +39,8 @@ def library_of(robot: str, law: str, **options: Any) -> Library:
 
 def record_of(library: Library, pi: np.ndarray, friction: np.ndarray, seed: int = 0) -> Record:
     """Of an arm with these parameters on a sum of sinusoids, without noise."""
-    centre, amplitude = ((0.0, 0.5, 0.5), 0.8) if library.n_joints == 3 else (AWAY, 0.3)
-    motion = JointExcitation(centre=centre, amplitude=amplitude, harmonics=3, seed=seed)
+    n = library.n_joints
+    motion = JointExcitation(centre=CENTRES[n], amplitude=0.8 if n == 3 else 0.3, harmonics=3, seed=seed)
     q, qd, qdd = np.split(motion.sample(np.arange(round(TIME * RATE)) / RATE), 3, axis=1)
     rows = [library.evaluate("Yr", *one) @ pi for one in zip(q, qd, qd, qdd, strict=True)]
     return Record(q, np.array(rows) + friction[:, 0] * qd + friction[:, 1] * np.tanh(qd / 0.01), RATE)
@@ -83,6 +83,19 @@ def test_a_law_that_knows_the_arm_asks_for_what_was_applied(robot: str, law: str
     assert np.abs(done.asked - done.applied).max() < 0.02 * applied
     assert not done.links and not done.estimates
     assert (np.array(done.quarters) < 1e-3 * applied).all(), "the robot file explains the record"
+
+
+def test_a_redundant_arm_is_asked_for_the_null_space_motion_that_was_recorded(build_cache: Path) -> None:
+    """Else the tracking error, which nobody answers, would move the estimates; a posture that is given is kept."""
+    library = library_of("panda", "cartesian_backstepping", adaptation="consistent_composite")
+    none = np.zeros((7, 2))
+    record = record_of(library, library.pi, none)
+    follows, insists = (
+        replay_law(library, "cartesian_backstepping", record, gains, {}, none) for gains in ({}, {"q_home": CENTRES[7]})
+    )
+    speed = np.abs(follows.motion.qd).max()
+    assert np.abs(follows.telemetry["s"]).max() < 0.02 * speed < 0.2 * np.abs(insists.telemetry["s"]).max()
+    np.testing.assert_allclose(follows.bodies[0], library.pi[-10:], rtol=0.01, atol=1e-3)
 
 
 def test_gains_and_first_estimates_are_those_that_are_given(library: Library) -> None:

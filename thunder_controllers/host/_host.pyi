@@ -933,6 +933,10 @@ class FreeLaw:
         """
         What is not given has its default. Raises as `Controller.configure` does.
         """
+    def set_gain(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Change a gain. Raises as `Controller.set_gain` does.
+        """
     def step(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike, applied_effort: numpy.typing.ArrayLike, reference: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
         """
         Step with positions [rad or m], velocities, the effort since the step before [N·m or N], (n,) each, the flat

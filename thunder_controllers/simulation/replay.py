@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.host import Entry, FreeLaw, Library, estimated_links
+from thunder_controllers.host import Entry, FreeLaw, Law, Library, estimated_links
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
 from thunder_controllers.identification.fourier import pose_samples
 from thunder_controllers.identification.information import columns_of, regressor
@@ -22,6 +22,9 @@ from thunder_dynamics.inertia import N_PARAMETERS
 
 QUARTER = 0.25
 """Share of the record, at its start and its end, over which the innovation is told."""
+
+POSTURE, POSTURE_BANDWIDTH = "q_home", "k_n"
+"""Gains of laws that resolve redundancy by a posture."""
 
 CLAIMED = "_std"
 """End of the name of telemetry that holds standard deviations of the inertial parameters of the adapted links."""
@@ -97,8 +100,8 @@ def replay_law(
     """Step a law with the states and the efforts of a record, and with the recorded motion itself as the reference.
 
     The law sees measured positions, smoothed velocities, and the mean of the measured efforts of both ends of a period
-    as the effort that was applied. So the tracking error is that of the smoothing: what a law learns, it learns from
-    the efforts.
+    as the effort that was applied. The posture of a redundant arm is the one that asks for the recorded motion, unless
+    gains say another. So the tracking error is that of the smoothing: what a law learns, it learns from the efforts.
 
     Args:
         library: Of the robot, with the law.
@@ -125,8 +128,11 @@ def replay_law(
     applied = 0.5 * (record.effort[1:] + record.effort[:-1])[inside.start - 1 : inside.stop - 1]
     runner = FreeLaw(library, law=name, gains=gains, initial_state=estimates)
     adapted = [entry for entry in law.state if entry.is_adapted]
+    posture = _posture(law, gains, record.q[inside], qd)
     asked, kept, told = np.empty_like(applied), _rows(adapted, len(q)), _rows(law.telemetry, len(q))
     for k, sample in enumerate(zip(record.q[inside], qd, applied, reference, strict=True)):
+        if posture is not None:
+            runner.set_gain(POSTURE, posture[k])
         asked[k] = runner.step(*sample, 1.0 / record.rate)
         for entries, vector, rows in (
             (adapted, runner.state_vector, kept),
@@ -140,6 +146,20 @@ def replay_law(
     t = np.arange(inside.start, inside.stop) / record.rate
     left = motion.effort - _explained(library, motion, links, used, friction)
     return Replay(t, record.effort[inside], asked, kept, told, links, motion, t[looked_at], left)
+
+
+def _posture(law: Law, gains: Mapping[str, Any], q: FloatArray, qd: FloatArray) -> FloatArray | None:
+    """Gain q_home of each sample with which k_n (q_home − q) is the recorded velocity, (N, n), of a law that has both.
+
+    A redundant arm does not answer what the law asks of its null space, and the law must not learn from that. None where
+    nothing adapts, where there is no such gain, or it is given.
+    """
+    names = {entry.name: entry for entry in law.gains}
+    adapts = any(entry.is_adapted for entry in law.state)
+    if not adapts or POSTURE in gains or not {POSTURE, POSTURE_BANDWIDTH} <= {*names}:
+        return None
+    k_n = float(np.squeeze(gains.get(POSTURE_BANDWIDTH, names[POSTURE_BANDWIDTH].defaults)))
+    return q + qd / k_n if k_n > 0.0 else None
 
 
 def _rows(entries: tuple[Entry, ...] | list[Entry], count: int) -> dict[str, FloatArray]:

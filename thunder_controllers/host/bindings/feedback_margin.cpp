@@ -85,6 +85,12 @@ py::array_t<double> step_freely(FreeLaw& law, const ArrayLike& q, const ArrayLik
   return vector_of(law.runner.effort(), n);
 }
 
+void set_free_gain(FreeLaw& law, const std::string& name, const ArrayLike& values) {
+  const std::string where = std::string(law.runner.law().name) + ".gains";
+  const thunder_signal& gains = law.runner.law().gains;
+  law.gains = changed_gains(law.runner.law(), law.gains, {{name, values_from(values, find_entry(gains, name, where), where)}});
+}
+
 void bind_free_law(py::module_& module) {
   py::class_<FreeLaw>(module, "FreeLaw",
                       "A law whose steps are given by the caller, sample by sample: nothing is guarded, limited or commanded,\n"
@@ -96,6 +102,7 @@ void bind_free_law(py::module_& module) {
            "Step with positions [rad or m], velocities, the effort since the step before [N·m or N], (n,) each, the flat\n"
            "reference or its standard entries, and the time since the step before [s]; the effort that the law asks for.\n\n"
            "Raises DimensionError, and LawError where the step is not finite; the state is then unchanged.")
+      .def("set_gain", &set_free_gain, py::arg("name"), py::arg("values"), "Change a gain. Raises as `Controller.set_gain` does.")
       .def_property_readonly("state_vector", [](const FreeLaw& l) { return vector_of(l.runner.state()); },
                              "The whole flat state, after the last step.")
       .def_property_readonly("telemetry_vector", [](const FreeLaw& l) { return vector_of(l.runner.telemetry()); },
