@@ -29,7 +29,7 @@ RATE, TIME = 500.0, 20.0
 LEARNS = "slotine_li:adaptation=consistent_composite"
 FRICTION = np.array([[0.5, 0.3], [0.4, 0.2], [0.3, 0.1]])
 CENTRES = {3: (0.0, 0.5, 0.5), 6: (0.0, -1.2, 1.5, -0.3, 1.5, 0.0), 7: (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)}
-"""Of the motions of a planar arm, a UR5 and a Panda: away from singular poses, where laws damp what they ask for [rad]."""
+"""Of the motions of a planar arm, a UR5 and a Panda: away from singular poses, where laws are damped [rad]."""
 PAYLOAD = Inertia(0.5, np.array([0.1, 0.02, 0.0]), 1e-3 * np.eye(3)).pi
 
 

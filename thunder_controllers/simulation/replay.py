@@ -151,8 +151,8 @@ def replay_law(
 def _posture(law: Law, gains: Mapping[str, Any], q: FloatArray, qd: FloatArray) -> FloatArray | None:
     """Gain q_home of each sample with which k_n (q_home − q) is the recorded velocity, (N, n), of a law that has both.
 
-    A redundant arm does not answer what the law asks of its null space, and the law must not learn from that. None where
-    nothing adapts, where there is no such gain, or it is given.
+    A redundant arm does not answer what the law asks of its null space, and the law must not learn from that. None
+    where nothing adapts, where there is no such gain, or it is given.
     """
     names = {entry.name: entry for entry in law.gains}
     adapts = any(entry.is_adapted for entry in law.state)
