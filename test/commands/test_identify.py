@@ -60,7 +60,7 @@ def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path
     file, plot = tmp_path / "estimates.yaml", tmp_path / "held_out.png"
     result = run(trace, "--law", LAW, "--out", file, "--plot", plot)
     assert result.exit_code == 0, result.output
-    assert "15 base parameters" in result.output and "link3.mcx" in result.output
+    assert "18 base parameters" in result.output and "link3.mcx" in result.output
     assert plot.read_bytes().startswith(b"\x89PNG")
     model = load_robot("planar3r")
     library = Library(build(model, [("slotine_li", OPTIONS)], python=False))
@@ -82,7 +82,7 @@ def test_json_has_what_the_tables_show(trace: Path) -> None:
     document = json.loads(result.output)
     assert {row["parameter"] for row in document["base"]} >= {"link3.mcx", "link3.Izz"}
     assert all(abs(row["found"] - row["robot_file"]) < 5.0 * row["std"] + 1e-3 for row in document["base"][:9])
-    assert set(document["joints"]["joint1"]) == {"viscous", "coulomb"}
+    assert set(document["joints"]["joint1"]) == {"viscous", "coulomb", "offset"}
     assert np.array(document["bodies"]["link3"]["pi"]).shape == (10,)
     assert (np.array(document["held_out_bodies"]) < 1.5 * np.array(document["noise"])).all()
 

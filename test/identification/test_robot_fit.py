@@ -24,6 +24,7 @@ from thunder_dynamics.model import RobotModel
 
 RATE, TIME = 500.0, 40.0
 TIMES = np.arange(round(TIME * RATE)) / RATE
+OFFSETS = np.array([0.6, -1.0, 0.4, 0.0, -0.3, 0.5, -0.2])
 CENTRE = (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)
 FRICTION = np.array([[0.5, 0.3], [0.6, 0.4], [0.5, 0.3], [0.4, 0.4], [0.3, 0.2], [0.3, 0.2], [0.2, 0.1]])
 WELL_EXCITED = 0.02 / 3.0
@@ -49,14 +50,16 @@ class Recorded:
     exact: Record
 
 
-def recorded(model: RobotModel, seed: int, amplitude: float = 0.8, rotor: float = 0.0) -> Recorded:
+def recorded(
+    model: RobotModel, seed: int, amplitude: float = 0.8, rotor: float = 0.0, offsets: object = 0.0
+) -> Recorded:
     rng = np.random.default_rng(seed)
     excitation = JointExcitation(centre=CENTRE, amplitude=amplitude, harmonics=5, seed=seed)
     q, qd, qdd = np.split(excitation.sample(TIMES), 3, axis=1)
     theirs = pinocchio_model(model)
     data = theirs.createData()
     effort = np.array([pin.rnea(theirs, data, *one) for one in zip(q, qd, qdd, strict=True)])
-    effort += FRICTION[:, 0] * qd + FRICTION[:, 1] * np.tanh(qd / 0.01) + rotor * qdd
+    effort += FRICTION[:, 0] * qd + FRICTION[:, 1] * np.tanh(qd / 0.01) + rotor * qdd + offsets
     noisy = effort * (1.0 + 0.02 * rng.normal(size=q.shape)) + 0.05 * rng.normal(size=q.shape)
     measured = q + 1e-5 * rng.normal(size=q.shape)
     return Recorded(Record(measured, noisy, RATE), Record(measured, effort, RATE))
@@ -73,7 +76,7 @@ def found(library: Library) -> RobotFit:
 
 
 def truth(found: RobotFit, rotor: float = 0.0) -> np.ndarray:
-    terms = np.column_stack([FRICTION, np.full(7, rotor)])[:, : found.joints.shape[1]]
+    terms = np.column_stack([FRICTION, np.zeros(7), np.full(7, rotor)])[:, : found.joints.shape[1]]
     return found.base.K @ np.concatenate([true_panda().pi, terms.ravel()])
 
 
@@ -103,8 +106,9 @@ def test_efforts_of_another_motion_are_predicted_to_the_noise(library: Library, 
     for values in (np.linalg.pinv(found.base.K) @ found.fit.x, bodies):
         Y = regressor(library, motion.q, motion.qd, motion.qdd)
         terms = np.einsum(
-            "tjb,jb->tj", joint_terms(motion.qd, motion.sign, motion.qdd)[:, :, :2], values[70:].reshape(7, 2)
+            "tjb,jb->tj", joint_terms(motion.qd, motion.sign, motion.qdd)[:, :, :2], values[70:].reshape(7, 3)[:, :2]
         )
+        terms = terms + values[70:].reshape(7, 3)[:, 2]
         left = np.sqrt(np.mean((motion.effort - Y @ values[:70] - terms) ** 2, axis=0, where=motion.used))
         assert (left < 1.25 * noise).all(), left / noise
 
@@ -112,12 +116,12 @@ def test_efforts_of_another_motion_are_predicted_to_the_noise(library: Library, 
 @pytest.mark.slow
 def test_bodies_exist_and_agree_with_the_base_parameters(found: RobotFit) -> None:
     assert all(least_second_moment(Inertia.from_pi(pi)) > 0.0 for pi in found.bodies)
-    assert (found.joints > 0.0).all()
+    assert (found.joints[:, :2] > 0.0).all()
     values = found.base.K @ np.concatenate([found.bodies.ravel(), found.joints.ravel()])
     inertial = of_bodies(found)
     assert np.linalg.norm((values - truth(found))[inertial]) < 0.02 * np.linalg.norm(truth(found)[inertial])
     assert (np.abs(values - found.fit.x) < 5.0 * found.std).all()
-    np.testing.assert_allclose(found.joints, FRICTION, atol=0.05)
+    np.testing.assert_allclose(found.joints[:, :2], FRICTION, atol=0.05)
     found.check_sound(true_panda().joint_names)
 
 
@@ -140,9 +144,21 @@ def test_rotors_are_found_beside_the_links(library: Library) -> None:
     error = with_rotors.fit.x - truth(with_rotors, rotor=0.1)
     assert (np.abs(error) < 5.0 * with_rotors.std).all()
     last = with_rotors.base.names.index("panda_joint4.rotor")
-    assert last in with_rotors.base.kept and np.abs(with_rotors.joints[3, 2] - 0.1) < 0.02
+    assert last in with_rotors.base.kept and np.abs(with_rotors.joints[3, 3] - 0.1) < 0.02
     without = fit_robot(library, record, range(7))
     assert (without.noise / with_rotors.noise).max() > 1.5
+
+
+@pytest.mark.slow
+def test_offsets_are_found_beside_friction_that_differs_by_direction(library: Library) -> None:
+    """Offset, and Coulomb friction of k + o forward and k - o backward: the same columns; bodies keep theirs."""
+    found = fit_robot(library, recorded(true_panda(), 4, offsets=OFFSETS).record, range(7))
+    offsets, std = found.offsets
+    assert (np.abs(offsets - OFFSETS) < 5.0 * std).all() and (std < 0.1).all()
+    columns = [found.base.kept.index(found.base.names.index(f"{joint}.offset")) for joint in library.joint_names]
+    assert (np.abs(found.fit.x[columns] - OFFSETS) < 5.0 * found.std[columns]).all()
+    np.testing.assert_allclose(found.joints[:, :2], FRICTION, atol=0.05)
+    found.check_sound(library.joint_names)
 
 
 @pytest.mark.slow

@@ -27,8 +27,13 @@ from thunder_dynamics.inertia import N_PARAMETERS, Inertia, parallel_axis, symme
 
 FloatArray = NDArray[np.float64]
 
-TERMS = ("viscous", "coulomb", "rotor")
-"""Of each joint, in the order of `information.joint_terms`."""
+TERMS = ("viscous", "coulomb", "offset", "rotor")
+"""Of each joint, in the order of the columns: the offset is a constant effort [N·m or N].
+
+Coulomb friction that differs by direction is Coulomb friction and offset: k₊ = k + o forward, k₋ = k − o backward.
+"""
+
+OFFSET = TERMS.index("offset")
 
 MEANT = 1e-4
 """Tolerance of base parameters: rounded angles of a description are what they are meant to be; noise hides the rest."""
@@ -84,7 +89,8 @@ class RobotFit:
         links: Indices of those whose parameters were fitted as bodies; the others are the robot file's.
         bodies: π of these (links, 10), all of which can exist.
         bodies_std: Standard deviations, those of the prior where nothing is known.
-        joints: Viscous and Coulomb friction, and rotor inertia if asked for, of every joint (n, 2 or 3), not negative.
+        joints: Viscous and Coulomb friction, offset, and rotor inertia if asked for, of every joint (n, 3 or 4); all
+            but the offset are not negative.
         joints_std: Standard deviations.
         held_out: The part that was not fitted.
         predicted: Its efforts by the base parameters (N, n).
@@ -103,6 +109,11 @@ class RobotFit:
     held_out: Motion
     predicted: FloatArray
     predicted_by_bodies: FloatArray
+
+    @property
+    def offsets(self) -> tuple[FloatArray, FloatArray]:
+        """Constant efforts of the joints and their standard deviations, each (n,) [N·m or N]."""
+        return self.joints[:, OFFSET], self.joints_std[:, OFFSET]
 
     @property
     def rotors(self) -> tuple[FloatArray, FloatArray] | None:
@@ -170,19 +181,20 @@ def fit_robot(
     motion = Motion.of(record, SLOW)
     if not rotors:
         motion = replace(motion, effort=motion.effort - rotor_effort(library, motion.qdd))
+    count = len(TERMS) if rotors else len(TERMS) - 1
     cut = round((1.0 - HELD_OUT) * len(motion.q))
     fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
-    whole = partial(_whole_regressor, library, 3 if rotors else 2)
-    terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[: 3 if rotors else 2]]
+    whole = partial(_whole_regressor, library, count)
+    terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[:count]]
     names = (*parameter_names(library.link_names), *terms)
     base = find_base_parameters(lambda *state: whole(*np.array(state)[:, None])[0], names, library.n_joints, MEANT)
     Y, kept = whole(fitted.q, fitted.qd, fitted.qdd, fitted.sign), list(base.kept)
     freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
     fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
-    nominal_terms = np.zeros((library.n_joints, len(terms) // library.n_joints))
-    nominal_terms[:, :2] = 0.0 if friction is None else friction
-    nominal_terms[:, 2:] = rotor_effort(library, np.ones(library.n_joints))[:, None]
+    nominal_terms = np.zeros((library.n_joints, count))
+    nominal_terms[:, :OFFSET] = 0.0 if friction is None else friction
+    nominal_terms[:, OFFSET + 1 :] = rotor_effort(library, np.ones(library.n_joints))[:, None]
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
@@ -208,12 +220,13 @@ def fit_robot(
 def _whole_regressor(
     library: Library, terms: int, q: FloatArray, qd: FloatArray, qdd: FloatArray, sign: FloatArray | None = None
 ) -> FloatArray:
-    """Y of bodies, then what friction and rotor of each joint add to its own effort (N, n, 10 n + terms n).
+    """Y of bodies, then what the first of `TERMS` of each joint add to its own effort (N, n, 10 n + terms n).
 
     `sign` is that of q̇, smoothed, if no filter has changed it.
     """
     n, sign = library.n_joints, np.tanh(qd / SIGN_SPEED) if sign is None else sign
-    own = np.einsum("tjb,ji->tjib", joint_terms(qd, sign, qdd)[:, :, :terms], np.eye(n))
+    columns = np.insert(joint_terms(qd, sign, qdd), OFFSET, 1.0, axis=2)
+    own = np.einsum("tjb,ji->tjib", columns[:, :, :terms], np.eye(n))
     return np.concatenate([regressor(library, q, qd, qdd), own.reshape(len(q), n, -1)], axis=2)
 
 
@@ -229,18 +242,36 @@ def _fit_bodies(
 
     `prior` is that of the terms of joints; that of the bodies is `nominal`.
     """
+    n = motion.q.shape[1]
     bodies = [k for link in links for k in range(*columns_of(link).indices(len(nominal)))]
-    free = [*bodies, *range(N_PARAMETERS * motion.q.shape[1], len(nominal))]
-    expected = np.concatenate([*(_solid(nominal[columns_of(link)]) for link in links), prior[free[len(bodies) :]]])
+    terms = np.arange(N_PARAMETERS * n, len(nominal)).reshape(n, -1)
+    positive, offsets = np.delete(terms, OFFSET, axis=1).ravel().tolist(), terms[:, OFFSET].tolist()
+    free = [*bodies, *positive, *offsets]
+    expected = np.concatenate([*(_solid(nominal[columns_of(link)]) for link in links), prior[positive]])
     known = nominal.copy()
     known[free] = 0.0
     weights, W = motion.used / variance, Y[:, :, free]
     information = np.einsum("tjk,tj,tjl->kl", W, weights, W, optimize=True)
     told = np.einsum("tjk,tj->k", W, weights * (motion.effort - Y @ known))
-    x, covariance = consistent_fit(information, told, Divergence(expected, len(links)))
+    x, covariance = _with_unbounded(information, told, Divergence(expected, len(links)))
     result, std = nominal.copy(), np.zeros(len(nominal))
     result[free], std[free] = x, np.sqrt(np.diag(covariance))
     return result, std
+
+
+def _with_unbounded(A: FloatArray, b: FloatArray, prior: Divergence) -> tuple[FloatArray, FloatArray]:
+    """Find the minimum of `consistent_fit` where numbers of any sign, such as offsets, follow those of the prior.
+
+    They are eliminated: x₂ = A₂₂⁻¹ (b₂ − A₂₁ x₁), with A₂₂ + 1/`UNKNOWN`² for A₂₂.
+    """
+    m = len(prior.prior)
+    spread = np.linalg.inv(A[m:, m:] + np.eye(len(b) - m) / UNKNOWN**2)
+    follow = spread @ A[m:, :m]
+    x, covariance = consistent_fit(A[:m, :m] - A[:m, m:] @ follow, b[:m] - A[:m, m:] @ spread @ b[m:], prior)
+    unbounded = spread @ b[m:] - follow @ x
+    spread += follow @ covariance @ follow.T
+    both = np.block([[covariance, -covariance @ follow.T], [-follow @ covariance, spread]])
+    return np.concatenate([x, unbounded]), both
 
 
 def _solid(pi: FloatArray) -> FloatArray:
