@@ -86,8 +86,9 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
     if told:
         print_table([head, *told])
     click.echo(
-        f"{len(done.t)} samples, {done.t[-1]:.4g} s; root mean squares, SI units; a quarter: what the estimates in use"
-        " leave of the efforts that joints that move were measured at"
+        f"{len(done.t)} samples, {done.t[-1]:.4g} s; root mean squares, SI units. Of the efforts, where joints move, a"
+        " quarter of the record leaves that much to the estimates in use, all of it to those at the end; least squares"
+        " are fitted to three quarters and predict the last, held out."
     )
     try:
         fit.check_sound(library.joint_names)
@@ -101,7 +102,9 @@ def _by_joint(done: Replay, fit: RobotFit) -> dict[str, Any]:
     return {
         "first quarter": first,
         "last quarter": last,
-        "last quarter, least squares": fit.residual(fit.predicted),
+        "all by the last": done.left_by_last,
+        "least squares": fit.noise,
+        "held out": fit.residual(fit.predicted),
         "applied": _rms(done.applied),
         "asked less applied": _rms(done.asked - done.applied),
     }

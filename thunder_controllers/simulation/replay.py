@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Replay:
         motion: The filtered samples at which the innovation was looked at.
         t_motion: Their times [s], (M,).
         innovation: What the estimates in use leave of the efforts of `motion` (M, n) [N·m or N].
+        unexplained: The same of the estimates at the end: small all along only if they have settled.
     """
 
     t: FloatArray
@@ -55,12 +56,18 @@ class Replay:
     motion: Motion
     t_motion: FloatArray
     innovation: FloatArray
+    unexplained: FloatArray
 
     @property
     def quarters(self) -> tuple[FloatArray, FloatArray]:
         """Root mean squares of the innovation over the first and the last quarter, where joints move, (n,) each."""
-        part = round(QUARTER * len(self.innovation))
-        return self._rms(slice(0, part)), self._rms(slice(len(self.innovation) - part, None))
+        rows, part = self.innovation, round(QUARTER * len(self.innovation))
+        return self._rms(rows, slice(0, part)), self._rms(rows, slice(len(rows) - part, None))
+
+    @property
+    def left_by_last(self) -> FloatArray:
+        """Root mean square of what the estimates at the end leave of the whole record, where joints move, (n,)."""
+        return self._rms(self.unexplained, slice(None))
 
     @property
     def bodies(self) -> FloatArray:
@@ -77,16 +84,17 @@ class Replay:
 
     def save(self, path: Path) -> None:
         """Write all arrays as .npz: `estimates.<name>` and `telemetry.<name>` beside those of the attributes."""
+        plain = ("t", "applied", "asked", "t_motion", "innovation", "unexplained")
         arrays: dict[str, Any] = {
-            **{name: getattr(self, name) for name in ("t", "applied", "asked", "t_motion", "innovation")},
+            **{name: getattr(self, name) for name in plain},
             **{f"estimates.{name}": rows for name, rows in self.estimates.items()},
             **{f"telemetry.{name}": rows for name, rows in self.telemetry.items()},
         }
         write_atomically(path, lambda file: np.savez_compressed(file, links=np.array(self.links, np.str_), **arrays))
 
-    def _rms(self, part: slice) -> FloatArray:
+    def _rms(self, rows: FloatArray, part: slice) -> FloatArray:
         used = self.motion.used[part]
-        return np.asarray(np.sqrt((self.innovation[part] ** 2 * used).sum(axis=0) / np.fmax(used.sum(axis=0), 1)))
+        return np.asarray(np.sqrt((rows[part] ** 2 * used).sum(axis=0) / np.fmax(used.sum(axis=0), 1)))
 
 
 def replay_law(
@@ -122,33 +130,63 @@ def replay_law(
     further = [entry.name for entry in law.reference]
     law.check_feeds(measurements=[], references=further, where="a record")
     inside = record.settled
-    q, qd, qdd = (rows[inside] for rows in smoothed_states(record))
-    cartesian = law.reference_kind == "cartesian"
-    reference = pose_samples(library, q, qd, qdd) if cartesian else np.hstack([q, qd, qdd])
+    states = _States(*(rows[inside] for rows in (record.q, *smoothed_states(record))))
     applied = 0.5 * (record.effort[1:] + record.effort[:-1])[inside.start - 1 : inside.stop - 1]
     runner = FreeLaw(library, law=name, gains=gains, initial_state=estimates)
+    posture = _posture(law, gains, states)
+    asked, kept, told = _step(runner, law, states.reference(library, law), states, applied, posture, 1.0 / record.rate)
+    motion, looked_at = Motion.of(record, SLOW), slice(0, None, record.every)
+    in_use = {entry: np.vstack([rows[:1], rows[:-1]])[looked_at] for entry, rows in kept.items()}
+    last = {entry: np.tile(rows[-1], (len(motion.q), 1)) for entry, rows in kept.items()}
+    links = tuple(link for link in estimated_links(library, name) if link in library.link_names)
+    Y = regressor(library, motion.q, motion.qd, motion.qdd)
+    left = [motion.effort - _explained(library, motion, Y, links, values, friction) for values in (in_use, last)]
+    t = np.arange(inside.start, inside.stop) / record.rate
+    return Replay(t, record.effort[inside], asked, kept, told, links, motion, t[looked_at], *left)
+
+
+@dataclass(frozen=True)
+class _States:
+    """Measured positions, and smoothed ones with velocities and accelerations, (N, n) each."""
+
+    measured: FloatArray
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+
+    def reference(self, library: Library, law: Law) -> FloatArray:
+        """Samples of the motion as a law follows it (N, 24) or (N, 3·n)."""
+        if law.reference_kind == "cartesian":
+            return pose_samples(library, self.q, self.qd, self.qdd)
+        return np.hstack([self.q, self.qd, self.qdd])
+
+
+def _step(
+    runner: FreeLaw,
+    law: Law,
+    reference: FloatArray,
+    states: _States,
+    applied: FloatArray,
+    posture: FloatArray | None,
+    dt: float,
+) -> tuple[FloatArray, dict[str, FloatArray], dict[str, FloatArray]]:
+    """Efforts that the law asks for, its adapted states and its telemetry, of every sample."""
     adapted = [entry for entry in law.state if entry.is_adapted]
-    posture = _posture(law, gains, record.q[inside], qd)
-    asked, kept, told = np.empty_like(applied), _rows(adapted, len(q)), _rows(law.telemetry, len(q))
-    for k, sample in enumerate(zip(record.q[inside], qd, applied, reference, strict=True)):
+    asked, kept, told = np.empty_like(applied), _rows(adapted, len(applied)), _rows(law.telemetry, len(applied))
+    for k, sample in enumerate(zip(states.measured, states.qd, applied, reference, strict=True)):
         if posture is not None:
             runner.set_gain(POSTURE, posture[k])
-        asked[k] = runner.step(*sample, 1.0 / record.rate)
-        for entries, vector, rows in (
-            (adapted, runner.state_vector, kept),
-            (law.telemetry, runner.telemetry_vector, told),
+        asked[k] = runner.step(*sample, dt)
+        for rows, entries, vector in (
+            (kept, adapted, runner.state_vector),
+            (told, law.telemetry, runner.telemetry_vector),
         ):
             for entry in entries:
                 rows[entry.name][k] = vector[entry.offset : entry.offset + entry.size]
-    motion, looked_at = Motion.of(record, SLOW), slice(0, None, record.every)
-    used = {entry: np.vstack([rows[:1], rows[:-1]])[looked_at] for entry, rows in kept.items()}
-    links = tuple(link for link in estimated_links(library, name) if link in library.link_names)
-    t = np.arange(inside.start, inside.stop) / record.rate
-    left = motion.effort - _explained(library, motion, links, used, friction)
-    return Replay(t, record.effort[inside], asked, kept, told, links, motion, t[looked_at], left)
+    return asked, kept, told
 
 
-def _posture(law: Law, gains: Mapping[str, Any], q: FloatArray, qd: FloatArray) -> FloatArray | None:
+def _posture(law: Law, gains: Mapping[str, Any], states: _States) -> FloatArray | None:
     """Gain q_home of each sample with which k_n (q_home − q) is the recorded velocity, (N, n), of a law that has both.
 
     A redundant arm does not answer what the law asks of its null space, and the law must not learn from that. None
@@ -159,16 +197,17 @@ def _posture(law: Law, gains: Mapping[str, Any], q: FloatArray, qd: FloatArray) 
     if not adapts or POSTURE in gains or not {POSTURE, POSTURE_BANDWIDTH} <= {*names}:
         return None
     k_n = float(np.squeeze(gains.get(POSTURE_BANDWIDTH, names[POSTURE_BANDWIDTH].defaults)))
-    return q + qd / k_n if k_n > 0.0 else None
+    return states.measured + states.qd / k_n if k_n > 0.0 else None
 
 
-def _rows(entries: tuple[Entry, ...] | list[Entry], count: int) -> dict[str, FloatArray]:
+def _rows(entries: Sequence[Entry], count: int) -> dict[str, FloatArray]:
     return {entry.name: np.empty((count, entry.size)) for entry in entries}
 
 
 def _explained(
     library: Library,
     motion: Motion,
+    Y: FloatArray,
     links: tuple[str, ...],
     estimates: Mapping[str, FloatArray],
     friction: FloatArray,
@@ -180,5 +219,5 @@ def _explained(
         pi[:, columns_of(library.link_names.index(link))] = estimates[ESTIMATE][:, columns_of(k)]
     viscous, coulomb = estimates.get(FRICTION, friction.T.reshape(1, -1)).reshape(-1, 2, n).transpose(1, 0, 2)
     rotors = estimates.get(ROTORS, np.nan_to_num(library.rotor_inertia))
-    bodies = np.einsum("tjk,tk->tj", regressor(library, motion.q, motion.qd, motion.qdd), pi)
+    bodies = np.einsum("tjk,tk->tj", Y, pi)
     return np.asarray(bodies + viscous * motion.qd + coulomb * motion.sign + rotors * motion.qdd)
