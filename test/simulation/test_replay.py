@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from evaluation import load_robot, robot_file
+from observer_law import build_planar
 
 from thunder_controllers.commands.replay import replay
 from thunder_controllers.host import Library
@@ -134,10 +135,11 @@ def run(*arguments: object) -> Any:
 
 def test_the_command_shows_estimates_beside_least_squares(library: Library, tmp_path: Path) -> None:
     file = write_csv(tmp_path / "record.csv", record_of(library, loaded(library), FRICTION), library.joint_names)
-    law, out = f"{LEARNS},friction=adapted", tmp_path / "replay.npz"
-    shown = run(law, file, "--gains", "K_d=5+5+5", "--out", out)
+    law, out, plot = f"{LEARNS},friction=adapted", tmp_path / "replay.npz", tmp_path / "replay.png"
+    shown = run(law, file, "--gains", "K_d=5+5+5", "--out", out, "--plot", plot)
     assert shown.exit_code == 0, shown.output
     assert "body of link3" in shown.output and "asked less applied" in shown.output and "joint_error" in shown.output
+    assert plot.read_bytes().startswith(b"\x89PNG")
     told = json.loads(run(law, file, "--json").output)
     body = told["bodies"]["link3"]
     assert abs(body["at_the_end"][0] - body["least_squares"][0]) < 0.02 and body["claimed_std"] is None
@@ -146,6 +148,12 @@ def test_the_command_shows_estimates_beside_least_squares(library: Library, tmp_
         assert arrays["asked"].shape == arrays["applied"].shape == (len(arrays["t"]), 3)
         assert arrays["innovation"].shape == arrays["unexplained"].shape == (len(arrays["t_motion"]), 3)
         assert arrays["telemetry.s"].shape == (len(arrays["t"]), 3)
+
+
+def test_a_law_that_measures_more_than_joints_is_refused(library: Library, build_cache: Path) -> None:
+    record = record_of(library, library.pi, FRICTION)
+    with pytest.raises(LawError, match="a record"):
+        replay_law(Library(build_planar("observer")), "observer", record, {}, {}, FRICTION)
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:

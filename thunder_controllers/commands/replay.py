@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -16,14 +16,18 @@ from thunder_controllers.commands.terminal import (
     single_joint_library,
 )
 from thunder_controllers.host import Configuration, Library, read_estimates
-from thunder_controllers.host.inertia_estimate import ROTORS
+from thunder_controllers.host.inertia_estimate import ESTIMATE, ROTORS
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
 from thunder_controllers.simulation.replay import Replay, replay_law
 from thunder_dynamics.cli import complete_law, parse_law, robot_argument
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import reading_options
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @click.command()
@@ -34,6 +38,7 @@ from thunder_dynamics.readers.command_options import reading_options
 @gains_option
 @click.option("--estimates", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates to start from.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Arrays of every step (.npz).")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the last adapted link's body.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @reading_options()
 def replay(
@@ -44,6 +49,7 @@ def replay(
     given: tuple[str, ...],
     estimates: Path | None,
     out: Path | None,
+    plot: Path | None,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -64,9 +70,22 @@ def replay(
         print_json(_document(done, fit, library))
     else:
         _show(done, fit, library)
+    if plot is not None:
+        _draw(done, fit, name).savefig(plot)
     if out is not None:
         done.save(out)
         click.echo(str(out.resolve()), err=as_json)
+
+
+def _draw(done: Replay, fit: RobotFit, law: str) -> Figure:
+    """Draw the body of the last adapted link over time, beside least squares."""
+    from thunder_controllers.report.figures import parameters  # only here: a table needs no matplotlib
+
+    if not done.links:
+        raise LawError("it estimates no links by their names", where=f"law {law}", valid="an adaptive law for --plot")
+    curves = {law: (done.t, done.estimates[ESTIMATE][:, -len(REG_NAMES) :])}
+    ends = done.t[[0, -1]], np.tile(fit.bodies[-1], (2, 1))
+    return parameters(f"{done.links[-1]} over the record", curves, ends, known="least squares")
 
 
 def _show(done: Replay, fit: RobotFit, library: Library) -> None:
