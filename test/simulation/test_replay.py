@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from evaluation import load_robot, robot_file
 from observer_law import build_planar
 
+from thunder_controllers.commands.identify import identify
 from thunder_controllers.commands.replay import replay
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import regressor
@@ -148,6 +149,18 @@ def test_the_command_shows_estimates_beside_least_squares(library: Library, tmp_
         assert arrays["asked"].shape == arrays["applied"].shape == (len(arrays["t"]), 3)
         assert arrays["innovation"].shape == arrays["unexplained"].shape == (len(arrays["t_motion"]), 3)
         assert arrays["telemetry.s"].shape == (len(arrays["t"]), 3)
+
+
+def test_it_starts_from_what_was_identified(library: Library, tmp_path: Path) -> None:
+    exact = record_of(library, loaded(library), FRICTION)
+    noisy = replace(exact, effort=exact.effort + 0.1 * np.random.default_rng(0).normal(size=exact.effort.shape))
+    file = write_csv(tmp_path / "record.csv", noisy, library.joint_names)
+    law, estimates = f"{LEARNS},friction=adapted", tmp_path / "estimates.yaml"
+    told = CliRunner().invoke(identify, [str(robot_file("planar3r")), str(file), "--law", law, "--out", str(estimates)])
+    assert told.exit_code == 0, told.output
+    without, given = (json.loads(run(law, file, "--json", *more).output) for more in ((), ("--estimates", estimates)))
+    first = [np.array(one["joints"]["first_quarter"]) for one in (without, given)]
+    assert (first[1] < 0.7 * first[0]).all()
 
 
 def test_a_law_that_measures_more_than_joints_is_refused(library: Library, build_cache: Path) -> None:
