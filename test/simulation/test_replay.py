@@ -144,6 +144,10 @@ def test_the_command_shows_estimates_beside_least_squares(library: Library, tmp_
     told = json.loads(run(law, file, "--json").output)
     body = told["bodies"]["link3"]
     assert abs(body["at_the_end"][0] - body["least_squares"][0]) < 0.02 and body["claimed_std"] is None
+    joints = told["joints"]
+    np.testing.assert_allclose(joints["viscous_least_squares"], FRICTION[:, 0], atol=0.05)
+    np.testing.assert_allclose(joints["coulomb"], FRICTION[:, 1], atol=0.1)
+    assert "rotor" not in joints and "viscous, deviation" in shown.output
     with np.load(out) as arrays:
         assert arrays["estimates.pi_hat"].shape == (len(arrays["t"]), 10)
         assert arrays["asked"].shape == arrays["applied"].shape == (len(arrays["t"]), 3)

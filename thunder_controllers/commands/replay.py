@@ -16,10 +16,10 @@ from thunder_controllers.commands.terminal import (
     single_joint_library,
 )
 from thunder_controllers.host import Configuration, Library, read_estimates
-from thunder_controllers.host.inertia_estimate import ESTIMATE, ROTORS
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
-from thunder_controllers.simulation.replay import Replay, replay_law
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot
+from thunder_controllers.simulation.replay import QUARTER, Replay, replay_law
 from thunder_dynamics.cli import complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
@@ -28,6 +28,9 @@ from thunder_dynamics.readers.command_options import reading_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+OF_JOINTS = {FRICTION: ("viscous", "coulomb"), ROTORS: ("rotor",)}
+"""Entries of the state that are estimates of joints, and which of `robot_fit.TERMS` each holds, one after the other."""
 
 
 @click.command()
@@ -98,8 +101,9 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
         columns |= {"least squares": fit.bodies[k], "deviation": fit.bodies_std[k]}
         rows = zip(REG_NAMES, *columns.values(), strict=True)
         print_table([[f"body of {link}", *columns], *([x, *map(_number, values)] for x, *values in rows)])
-    table = {"joint": library.joint_names, **_by_joint(done, fit)}
-    print_table([[*table], *([x, *map(_number, values)] for x, *values in zip(*table.values(), strict=True))])
+    for columns in filter(None, (_estimates_of_joints(done, fit), _by_joint(done, fit))):
+        rows = zip(library.joint_names, *columns.values(), strict=True)
+        print_table([["joint", *columns], *([x, *map(_number, values)] for x, *values in rows)])
     head = ["telemetry", "first quarter", "last quarter", "at the end"]
     told = [[x, *map(_number, values)] for x, values in _telemetry(done).items()]
     if told:
@@ -129,21 +133,28 @@ def _by_joint(done: Replay, fit: RobotFit) -> dict[str, Any]:
     }
 
 
-def _telemetry(done: Replay) -> dict[str, tuple[float, float, float]]:
+def _estimates_of_joints(done: Replay, fit: RobotFit) -> dict[str, Any]:
+    """Columns of estimates of joints at the end, beside least squares, (n,) each [SI]."""
+    columns: dict[str, Any] = {}
+    for name, terms in OF_JOINTS.items():
+        values = done.estimates[name][-1].reshape(len(terms), -1) if name in done.estimates else ()
+        for term, row in zip(terms, values, strict=False):
+            place = TERMS.index(term)
+            columns[term] = row
+            columns[f"{term}, least squares"] = fit.joints[:, place]
+            columns[f"{term}, deviation"] = fit.joints_std[:, place]
+    return columns
+
+
+def _telemetry(done: Replay) -> dict[str, tuple[float, ...]]:
     """Root mean squares over all elements, of the first and the last quarter and of the last step."""
-    part = len(done.t) // 4
-    return {
-        name: (float(np.sqrt((rows[:part] ** 2).mean())), float(np.sqrt((rows[-part:] ** 2).mean())), _size(rows[-1]))
-        for name, rows in done.telemetry.items()
-    }
+    part = round(QUARTER * len(done.t))
+    parts = {name: (rows[:part], rows[-part:], rows[-1]) for name, rows in done.telemetry.items()}
+    return {name: tuple(float(_rms(rows, None)) for rows in three) for name, three in parts.items()}
 
 
-def _size(values: Any) -> float:
-    return float(np.sqrt((np.asarray(values) ** 2).mean()))
-
-
-def _rms(rows: Any) -> Any:
-    return np.sqrt((rows**2).mean(axis=0))
+def _rms(rows: Any, axis: int | None = 0) -> Any:
+    return np.sqrt((rows**2).mean(axis=axis))
 
 
 def _number(value: float) -> str:
@@ -162,7 +173,8 @@ def _document(done: Replay, fit: RobotFit, library: Library) -> dict[str, Any]:
         }
         for k, link in enumerate(done.links)
     }
-    joints = {name.replace(", ", "_").replace(" ", "_"): values for name, values in _by_joint(done, fit).items()}
+    columns = _by_joint(done, fit) | _estimates_of_joints(done, fit)
+    joints = {name.replace(", ", "_").replace(" ", "_"): values for name, values in columns.items()}
     return {
         "bodies": bodies,
         "joints": {"names": library.joint_names, **joints},
