@@ -77,6 +77,14 @@ def test_estimates_go_where_the_efforts_say(done: Replay, library: Library) -> N
     assert done.links == ("link3",) and done.claimed is None
 
 
+def test_deviations_are_those_that_telemetry_claims(done: Replay) -> None:
+    steps = len(done.t)
+    told = {"body_std": np.ones((steps, 10)), "pi_std": np.arange(10.0 * steps).reshape(steps, 10)}
+    claimed = replace(done, telemetry=told).claimed
+    assert claimed is not None and claimed.tolist() == [told["pi_std"][-1].tolist()]
+    assert replace(done, telemetry={"pi_std": np.ones((steps, 20))}).claimed is None
+
+
 @pytest.mark.parametrize(("robot", "law"), [("planar3r", "slotine_li"), ("ur5", "cartesian_backstepping")])
 def test_a_law_that_knows_the_arm_asks_for_what_was_applied(robot: str, law: str, build_cache: Path) -> None:
     """The reference is the recorded motion: without an error nothing is left but the dynamics."""

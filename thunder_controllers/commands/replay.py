@@ -15,6 +15,7 @@ from thunder_controllers.commands.terminal import (
     print_table,
     single_joint_library,
 )
+from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
 from thunder_controllers.identification.records import read_record
@@ -99,6 +100,8 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
         if claimed is not None:
             columns["claimed deviation"] = claimed[k]
         columns |= {"least squares": fit.bodies[k], "deviation": fit.bodies_std[k]}
+        if claimed is not None:
+            columns["deviations apart"] = _apart(done, fit, claimed)[k]
         rows = zip(REG_NAMES, *columns.values(), strict=True)
         print_table([[f"body of {link}", *columns], *([x, *map(_number, values)] for x, *values in rows)])
     for columns in filter(None, (_estimates_of_joints(done, fit), _by_joint(done, fit))):
@@ -117,6 +120,11 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
         fit.check_sound(library.joint_names)
     except UnsoundError as error:
         click.echo(f"note: least squares are no measure here: {error}")
+
+
+def _apart(done: Replay, fit: RobotFit, claimed: FloatArray) -> FloatArray:
+    """How far bodies at the end are from least squares, over the deviation of the difference (links, 10)."""
+    return np.abs(done.bodies - fit.bodies) / np.hypot(claimed, fit.bodies_std)
 
 
 def _by_joint(done: Replay, fit: RobotFit) -> dict[str, Any]:
@@ -170,6 +178,7 @@ def _document(done: Replay, fit: RobotFit, library: Library) -> dict[str, Any]:
             "claimed_std": None if claimed is None else claimed[k],
             "least_squares": fit.bodies[k],
             "std": fit.bodies_std[k],
+            "deviations_apart": None if claimed is None else _apart(done, fit, claimed)[k],
         }
         for k, link in enumerate(done.links)
     }

@@ -26,8 +26,8 @@ QUARTER = 0.25
 POSTURE, POSTURE_BANDWIDTH = "q_home", "k_n"
 """Gains of laws that resolve redundancy by a posture."""
 
-CLAIMED = "_std"
-"""End of the name of telemetry that holds standard deviations of the inertial parameters of the adapted links."""
+CLAIMED = "pi_std"
+"""Telemetry of laws that know them: standard deviations of `pi_hat`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,8 @@ class Replay:
     @property
     def claimed(self) -> FloatArray | None:
         """Standard deviations of `bodies` that the law claims at the end (links, 10); None if it claims none."""
-        size = self.bodies.size
-        found = [one[-1] for name, one in self.telemetry.items() if name.endswith(CLAIMED) and one.shape[1] == size]
-        return np.reshape(found[0], (-1, N_PARAMETERS)) if found and size else None
+        rows = self.telemetry.get(CLAIMED)
+        return None if rows is None or rows.shape[1] != self.bodies.size else rows[-1].reshape(self.bodies.shape)
 
     def save(self, path: Path) -> None:
         """Write all arrays as .npz: `estimates.<name>` and `telemetry.<name>` beside those of the attributes."""
