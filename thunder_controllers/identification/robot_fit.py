@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
+from thunder_controllers.identification.diagnosis import Diagnosis, correlation_time, diagnose
 from thunder_controllers.identification.information import (
     SIGN_SPEED,
     Fit,
@@ -60,6 +61,9 @@ LARGEST_CONDITION = 1e3
 LARGEST_SURPRISE = 1.5
 """Residual of what was held out over that of what was fitted, per joint."""
 
+LARGEST_DOUBT = 0.1
+"""Deviation of the base parameters over their norm: a record that tells less is no better than a data sheet."""
+
 LARGEST_SHARE = 0.3
 """Residual over the effort, root mean squares, per joint: beyond it something else moves the joint."""
 
@@ -92,6 +96,8 @@ class RobotFit:
         joints: Viscous and Coulomb friction, offset, and rotor inertia if asked for, of every joint (n, 3 or 4); all
             but the offset are not negative.
         joints_std: Standard deviations.
+        correlation: Samples of the residual that count as one of independent noise, (n,); deviations reckon with it.
+        diagnosis: What may be wrong with the record.
         held_out: The part that was not fitted.
         predicted: Its efforts by the base parameters (N, n).
         predicted_by_bodies: By the bodies, friction and rotors (N, n).
@@ -106,6 +112,8 @@ class RobotFit:
     bodies_std: FloatArray
     joints: FloatArray
     joints_std: FloatArray
+    correlation: FloatArray
+    diagnosis: Diagnosis
     held_out: Motion
     predicted: FloatArray
     predicted_by_bodies: FloatArray
@@ -143,7 +151,10 @@ class RobotFit:
         """
         if not self.condition <= LARGEST_CONDITION:
             what = f"the motion does not excite all base parameters: condition {self.condition:.3g}"
+            what += f", by {', '.join(self._weakest())} first"
             raise UnsoundError(what, valid=f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has")
+        if cause := self.diagnosis.cause(joint_names):
+            raise UnsoundError(cause[0], valid=cause[1])
         effort = _rms(self.held_out.effort, self.held_out.used)
         limits = {
             "what was fitted": LARGEST_SURPRISE * self.noise,
@@ -156,6 +167,21 @@ class RobotFit:
                 if not residual[joint] <= limit[joint]:
                     text = f"{joint_names[joint]}: the prediction is wrong by {residual[joint]:.3g} N·m or N"
                     raise UnsoundError(text, valid=f"at most {limit[joint]:.3g}, by the size of {what}")
+        if not self.doubt <= LARGEST_DOUBT:
+            text = f"base parameters are known to {self.doubt:.2g} of their norm, {', '.join(self._weakest())} worst"
+            raise UnsoundError(text, valid=f"at most {LARGEST_DOUBT:g}: a longer, faster motion, or less noise")
+
+    @property
+    def doubt(self) -> float:
+        """Norm of the deviations of the base parameters of bodies over that of the parameters."""
+        bodies = np.array(self.base.kept) < N_PARAMETERS * len(self.noise)
+        return float(np.linalg.norm(self.std[bodies]) / np.linalg.norm(self.fit.x[bodies]))
+
+    def _weakest(self) -> list[str]:
+        """Names of the base parameters that are the most of the direction that the motion tells least."""
+        size = np.sqrt(np.diag(self.fit.information) + UNKNOWN**-2)
+        direction = np.abs(np.linalg.eigh(self.fit.information / np.outer(size, size))[1][:, 0])
+        return [self.base.names[self.base.kept[k]] for k in np.argsort(-direction)[:2]]
 
 
 def fit_robot(
@@ -191,6 +217,10 @@ def fit_robot(
     Y, kept = whole(fitted.q, fitted.qd, fitted.qdd, fitted.sign), list(base.kept)
     freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
     fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
+    correlation = correlation_time(fitted.used * (fitted.effort - Y[:, :, kept] @ fit.x))
+    told = fitted.used[:, :, None] * Y[:, :, kept] * np.sqrt(correlation / fit.variance)[:, None]
+    spread = fit.covariance @ np.einsum("tjk,tjl->kl", told, told, optimize=True) @ fit.covariance
+    fit = replace(fit, covariance=spread + fit.covariance @ fit.covariance / UNKNOWN**2)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
     nominal_terms = np.zeros((library.n_joints, count))
     nominal_terms[:, :OFFSET] = 0.0 if friction is None else friction
@@ -198,7 +228,7 @@ def fit_robot(
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
-    x, std = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
+    x, std = _fit_bodies(Y, fitted, correlation * fit.variance, nominal, prior, links)
     Y_later = whole(held_out.q, held_out.qd, held_out.qdd, held_out.sign)
     rows = [x[columns_of(link)] for link in links]
     return RobotFit(
@@ -211,6 +241,10 @@ def fit_robot(
         bodies_std=np.array([std[columns_of(link)] for link in links]).reshape(-1, N_PARAMETERS),
         joints=x[len(library.pi) :].reshape(library.n_joints, -1),
         joints_std=std[len(library.pi) :].reshape(library.n_joints, -1),
+        correlation=correlation,
+        diagnosis=diagnose(
+            lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept], fitted, fit.x, fit.variance
+        ),
         held_out=held_out,
         predicted=Y_later[:, :, kept] @ fit.x,
         predicted_by_bodies=Y_later @ x,
