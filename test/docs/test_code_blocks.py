@@ -34,6 +34,7 @@ NOT_HERE = {
     r"plotjuggler |python3 -m thunder_controllers.ros.tools.rqt": "opens a window: test_layouts and test_rqt",
     r".*\[|thunder experiment NAME": "shows which options there are",
     r"eval |_THUNDER_COMPLETE": "lines of a shell's own file; test_cli completes",
+    r"git clone|python panda_record|thunder \w+ .*(panda_1|tx40)\.csv": "a public record: test_replay makes its own",
     r".* run\.mcap ": "a record of one's own arm; test_identify reads bags",
     r"thunder gen .* spring_and_damper": "needs a package that is not installed: test_user_law",
     r"cmake |build/example/": "test_use_from_code and test_packaging build and run it",

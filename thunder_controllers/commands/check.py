@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from thunder_controllers.analysis.identities import Finding, check_agreement, check_identities
-from thunder_controllers.commands.compiled import single_joint_library
-from thunder_controllers.commands.terminal import print_table
+from thunder_controllers.commands.terminal import print_table, single_joint_library
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import least_second_moment, nearest_consistent
 from thunder_dynamics.cli import robot_argument

@@ -11,16 +11,16 @@ from typing import Any
 import click
 import numpy as np
 
-from thunder_controllers.analysis.gain_file import read_gains, write_gains
+from thunder_controllers.analysis.gain_file import write_gains
 from thunder_controllers.analysis.margin import STABLE, WANTED_MARGIN, Margins, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing
-from thunder_controllers.commands.terminal import print_json, print_table
+from thunder_controllers.commands.terminal import gains_option, given_gains, print_json, print_table
 from thunder_controllers.host import MARGIN_DELAY, Library, Options, RestingLaw, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.command_options import named_values, parse_number, reading_options
+from thunder_dynamics.readers.command_options import reading_options
 
 
 @click.command()
@@ -30,13 +30,7 @@ from thunder_dynamics.readers.command_options import named_values, parse_number,
 @click.option("--lag", type=float, default=0.0, help="Time constant of the drives [s]. [none]")
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
 @click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
-@click.option(
-    "--gains",
-    "given",
-    multiple=True,
-    metavar="NAME=VALUE|FILE",
-    help="Gain, a+b for one per joint, or ROS parameter file.",
-)
+@gains_option
 @click.option(
     "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
 )
@@ -69,9 +63,7 @@ def gains(
     model, request = load_model(robot, **reading), parse_law(law)
     timing = Timing(rate, lag=lag, velocity_filter=velocity_filter)  # refuses a rate of 0
     timing = replace(timing, delay=MARGIN_DELAY / rate if delay is None else delay)
-    values: dict[str, Any] = {}
-    for text in given:
-        values |= _gain(text) if "=" in text else read_gains(Path(text))
+    values = given_gains(given)
     library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))
     looked_at = margin_poses(library, poses, 0 if seed is None else poses * (1 + seed))
@@ -87,13 +79,6 @@ def gains(
     if out is not None:
         write_gains(out, values | _suggestion(margins, out), _comment(model.name, law, timing, margins))
     sys.exit(0 if margins.is_stable else 1)
-
-
-def _gain(text: str) -> dict[str, float | list[float]]:
-    """Parse NAME=VALUE, or NAME=VALUE+VALUE+… for one per joint."""
-    ((name, value),) = named_values([text], error=LawError).items()
-    numbers = [parse_number(word, name, LawError) for word in value.split("+")]
-    return {name: numbers if len(numbers) > 1 else numbers[0]}
 
 
 def _suggestion(margins: Margins, out: Path) -> dict[str, list[float]]:

@@ -9,8 +9,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.commands.compiled import single_joint_library
-from thunder_controllers.commands.terminal import print_json, print_table
+from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library
 from thunder_controllers.host import Library, estimated_links
 from thunder_controllers.identification.estimates import write_estimates
 from thunder_controllers.identification.records import read_record

@@ -1,9 +1,9 @@
-"""What commands have in common on the terminal: the argument SCENARIO, progress and tables."""
+"""What commands have in common: a robot's library, the argument SCENARIO, progress and tables."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,14 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 from rich.text import Text
 
+from thunder_controllers.analysis.gain_file import read_gains
+from thunder_controllers.host import Library
 from thunder_controllers.resources import SCENARIOS, shipped
+from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.cli import completer
+from thunder_dynamics.errors import LawError, ModelError, listed
+from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
+from thunder_dynamics.readers.command_options import named_values, parse_number
 
 FILE_WIDTH = 200
 """Of a table that goes elsewhere than to a terminal [characters]."""
@@ -29,6 +35,15 @@ scenario_argument = click.argument(
 )
 """The argument SCENARIO of a command: a file, or the name of one that `thunder list scenarios` shows."""
 
+gains_option = click.option(
+    "--gains",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE|FILE",
+    help="Gain, a+b for one per joint, or ROS parameter file.",
+)
+"""Gains of a law, see `given_gains`; may be repeated."""
+
 xacro_folder_option = click.option(
     "--xacro-folder",
     "xacro_folders",
@@ -36,6 +51,34 @@ xacro_folder_option = click.option(
     help="Folder outside its package that the scenario may have xacro files read; repeated.",
 )
 """What a scenario cannot allow by itself."""
+
+
+def given_gains(given: Iterable[str]) -> dict[str, Any]:
+    """Read gains by name from texts NAME=VALUE, NAME=VALUE+VALUE+… for one per joint, and ROS parameter files.
+
+    Raises:
+        LawError: for a text or file that has another form.
+    """
+    found: dict[str, Any] = {}
+    for text in given:
+        if "=" not in text:
+            found |= read_gains(Path(text))
+            continue
+        ((name, value),) = named_values([text], error=LawError).items()
+        numbers = [parse_number(word, name, LawError) for word in value.split("+")]
+        found[name] = numbers if len(numbers) > 1 else numbers[0]
+    return found
+
+
+def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> Library:
+    """Compile and load a robot whose joints have one position and its rate each, of their own.
+
+    Raises:
+        ModelError: for any other robot: what is compared or recorded there is not q, q̇ and q̈ of joints.
+    """
+    if others := model.other_joints:
+        raise ModelError(f"the joints {listed(others)}", where=model.name, valid=SINGLE_JOINTS)
+    return Library(build(model, laws, python=False))
 
 
 @contextmanager

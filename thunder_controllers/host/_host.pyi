@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -923,6 +923,36 @@ class Controller:
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         The whole flat telemetry.
+        """
+class FreeLaw:
+    """
+    A law whose steps are given by the caller, sample by sample: nothing is guarded, limited or commanded,
+    and adaptation is never frozen. Further measurements have their defaults.
+    """
+    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}) -> None:
+        """
+        What is not given has its default. Raises as `Controller.configure` does.
+        """
+    def set_gain(self, name: str, values: numpy.typing.ArrayLike) -> None:
+        """
+        Change a gain. Raises as `Controller.set_gain` does.
+        """
+    def step(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike, applied_effort: numpy.typing.ArrayLike, reference: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Step with positions [rad or m], velocities, the effort since the step before [N·m or N], (n,) each, the flat
+        reference or its standard entries, and the time since the step before [s]; the effort that the law asks for.
+        
+        Raises DimensionError, and LawError where the step is not finite; the state is then unchanged.
+        """
+    @property
+    def state_vector(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The whole flat state, after the last step.
+        """
+    @property
+    def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The whole flat telemetry of the last step.
         """
 class FeedbackMargin:
     """

@@ -77,10 +77,14 @@ class PoseOfJoints:
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; see `references.trajectories`."""
-        rows = np.empty((len(t), CARTESIAN_SIZE))
-        evaluate = self._library.evaluate
-        for row, q, qd, qdd in zip(rows, *self._joints.derivatives(t), strict=True):
-            T, J = evaluate("T_0_ee", q), evaluate("J_ee", q)
-            row[POSITION], row[ROTATION] = T[:3, 3], T[:3, :3].T.ravel()
-            row[TWIST], row[ACCELERATION] = J @ qd, J @ qdd + evaluate("J_ee_dot", q, qd) @ qd
-        return rows
+        return pose_samples(self._library, *self._joints.derivatives(t))
+
+
+def pose_samples(library: Library, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Cartesian samples (N, 24) of joint motions (N, n): pose, twist J q̇ and acceleration J q̈ + J̇ q̇."""
+    rows, evaluate = np.empty((len(q), CARTESIAN_SIZE)), library.evaluate
+    for row, *state in zip(rows, q, qd, qdd, strict=True):
+        T, J = evaluate("T_0_ee", state[0]), evaluate("J_ee", state[0])
+        row[POSITION], row[ROTATION] = T[:3, 3], T[:3, :3].T.ravel()
+        row[TWIST], row[ACCELERATION] = J @ state[1], J @ state[2] + evaluate("J_ee_dot", *state[:2]) @ state[1]
+    return rows

@@ -58,6 +58,11 @@ class Record:
         return max(round(self.rate / (2.0 * BANDWIDTH)), 1)
 
     @property
+    def settled(self) -> slice:
+        """The samples where the filter has settled; every `every`-th of them is one of a `Motion`."""
+        return slice(EDGE * self.every, len(self.q) - EDGE * self.every)
+
+    @property
     def is_usable(self) -> bool:
         """Whether it is long enough, and all of it was measured."""
         finite = np.isfinite(self.q).all() and np.isfinite(self.effort).all()
@@ -95,12 +100,9 @@ class Motion:
             slow: Share of a joint's largest speed, of which samples at less are not used.
         """
         rate, every = record.rate, record.every
-        smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
-        q, effort = (sosfiltfilt(smooth, values, axis=0) for values in (record.q, record.effort))
-        qd = np.gradient(q, 1.0 / rate, axis=0)
-        qdd = np.gradient(qd, 1.0 / rate, axis=0)
-        sign = sosfiltfilt(smooth, np.tanh(qd / SIGN_SPEED), axis=0)
-        inside = slice(EDGE * every, len(q) - EDGE * every, every)
+        q, qd, qdd = smoothed_states(record)
+        effort, sign = (_smoothed(values, rate) for values in (record.effort, np.tanh(qd / SIGN_SPEED)))
+        inside = slice(record.settled.start, record.settled.stop, every)
         speed = np.abs(qd[inside])
         used = speed > np.fmax(slow * speed.max(axis=0), AT_REST)
         return cls(q[inside], qd[inside], qdd[inside], effort[inside], sign[inside], used, every / rate)
@@ -109,3 +111,15 @@ class Motion:
         """Some of the samples."""
         q, qd, qdd, effort, sign = (one[chosen] for one in (self.q, self.qd, self.qdd, self.effort, self.sign))
         return Motion(q, qd, qdd, effort, sign, self.used[chosen], self.period)
+
+
+def smoothed_states(record: Record) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, q̇ and q̈ at every sample (N, n), filtered to `BANDWIDTH` without delay, and differentiated."""
+    q = _smoothed(record.q, record.rate)
+    qd = np.gradient(q, 1.0 / record.rate, axis=0)
+    return q, qd, np.gradient(qd, 1.0 / record.rate, axis=0)
+
+
+def _smoothed(values: FloatArray, rate: float) -> FloatArray:
+    smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
+    return np.asarray(sosfiltfilt(smooth, values, axis=0))

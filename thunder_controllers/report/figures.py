@@ -12,7 +12,7 @@ from thunder_controllers.fields import FloatArray
 from thunder_controllers.view.arm import COLOURS as COLOURS
 from thunder_dynamics.inertia import REG_NAMES
 
-TRUTH: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "truth"}
+TRUTH: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.0}
 LIMIT: dict[str, Any] = {"color": "#888888", "linestyle": ":", "linewidth": 1.0}
 
 STYLE: dict[str, Any] = {
@@ -41,8 +41,10 @@ Curve = tuple[FloatArray, FloatArray]
 """Times (N,) and parameters in REG order (N, 10)."""
 
 
-def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int = 1) -> Figure:
+def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int = 1, known: str = "truth") -> Figure:
     """Mass, CoM and inertia of one body over time, a panel each: estimates by name, and dashed the truth, in steps.
+
+    `known` is what is said of the truth.
 
     As many curves in a row as are `alike` share a colour.
     """
@@ -57,7 +59,7 @@ def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int
             axes[place].plot(t, column, label=name, **style)
     ends, pi = truth
     for place, (name, unit), column in zip(PLACES, panels, with_centre(pi).T, strict=True):
-        axes[place].step(ends, column, where="post", **TRUTH)
+        axes[place].step(ends, column, where="post", label=known, **TRUTH)
         axes[place].set(title=name, xlabel="t [s]", ylabel=unit)
     handles, labels = axes[0].get_legend_handles_labels()
     axes[1].legend(handles, labels, loc="center", ncols=1 + len(labels) // 6)

@@ -4,6 +4,8 @@
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/law/runner.hpp"
+#include "thunder/host/motion/sample.hpp"
 
 namespace thunder::python {
 namespace {
@@ -44,6 +46,69 @@ py::array_t<double> gain_of(const RestingLaw& law, const std::string& name) {
   return vector_of(law.gains().data() + entry.offset, entry_size(entry));
 }
 
+/// A law and what its steps are given beside states, efforts and the reference.
+struct FreeLaw {
+  std::shared_ptr<const Library> library;
+  std::vector<double> gains, measurements, reference;
+  LawRunner runner;
+};
+
+std::unique_ptr<FreeLaw> free_law(const PyLibrary& library, const std::string& name, const NamedArrays& gains,
+                                  const NamedArrays& initial_state) {
+  const thunder_law& law = library.get()->law(name);
+  // By new: LawRunner neither moves nor copies.
+  return std::unique_ptr<FreeLaw>(new FreeLaw{
+      library.get(),
+      changed_gains(law, default_values(law.gains), named_values_from(py::dict(gains), law.gains, name + ".gains")),
+      default_values(law.measurements), default_values(law.reference),
+      LawRunner(library.get(), law, named_values_from(py::dict(initial_state), law.state, name + ".initial_state"))});
+}
+
+py::array_t<double> step_freely(FreeLaw& law, const ArrayLike& q, const ArrayLike& qd, const ArrayLike& applied_effort,
+                                const Numbers& reference, double dt) {
+  const int n = law.library->n_joints();
+  const Vector position = joint_vector(q, n, "step: q"), velocity = joint_vector(qd, n, "step: qd");
+  const Vector applied = joint_vector(applied_effort, n, "step: applied_effort");
+  const thunder_law& data = law.runner.law();
+  const int standard = SampleLayout(data, n).standard;
+  if (reference.ndim() != 1 || (reference.size() != standard && reference.size() != data.reference.size)) {
+    throw HostError(ErrorKind::dimension, "got " + std::to_string(reference.size()) + " values", "step: reference",
+                    std::to_string(standard));
+  }
+  std::copy_n(reference.data(), reference.size(), law.reference.begin());
+  if (!law.runner.step({position.data(), velocity.data(), applied.data(), law.measurements.data(), law.reference.data(),
+                        law.gains.data(), dt})) {
+    throw HostError(ErrorKind::law, "a step gives values that are not finite", std::string("step: ") + data.name,
+                    "finite measurements, another reference or gains");
+  }
+  law.runner.commit(false);
+  return vector_of(law.runner.effort(), n);
+}
+
+void set_free_gain(FreeLaw& law, const std::string& name, const ArrayLike& values) {
+  const std::string where = std::string(law.runner.law().name) + ".gains";
+  const thunder_signal& gains = law.runner.law().gains;
+  law.gains = changed_gains(law.runner.law(), law.gains, {{name, values_from(values, find_entry(gains, name, where), where)}});
+}
+
+void bind_free_law(py::module_& module) {
+  py::class_<FreeLaw>(module, "FreeLaw",
+                      "A law whose steps are given by the caller, sample by sample: nothing is guarded, limited or commanded,\n"
+                      "and adaptation is never frozen. Further measurements have their defaults.")
+      .def(py::init(&free_law), py::arg("library"), py::kw_only(), py::arg("law"), py::arg("gains") = py::dict(),
+           py::arg("initial_state") = py::dict(),
+           "What is not given has its default. Raises as `Controller.configure` does.")
+      .def("step", &step_freely, py::arg("q"), py::arg("qd"), py::arg("applied_effort"), py::arg("reference"), py::arg("dt"),
+           "Step with positions [rad or m], velocities, the effort since the step before [N·m or N], (n,) each, the flat\n"
+           "reference or its standard entries, and the time since the step before [s]; the effort that the law asks for.\n\n"
+           "Raises DimensionError, and LawError where the step is not finite; the state is then unchanged.")
+      .def("set_gain", &set_free_gain, py::arg("name"), py::arg("values"), "Change a gain. Raises as `Controller.set_gain` does.")
+      .def_property_readonly("state_vector", [](const FreeLaw& l) { return vector_of(l.runner.state()); },
+                             "The whole flat state, after the last step.")
+      .def_property_readonly("telemetry_vector", [](const FreeLaw& l) { return vector_of(l.runner.telemetry()); },
+                             "The whole flat telemetry of the last step.");
+}
+
 Matrix poses_of(const PyLibrary& library, int count, int first) {
   const auto poses = margin_poses(*library.get(), count, first, {});
   Matrix result({count, library.get()->n_joints()});
@@ -54,6 +119,7 @@ Matrix poses_of(const PyLibrary& library, int count, int first) {
 }  // namespace
 
 void bind_feedback_margin(py::module_& module) {
+  bind_free_law(module);
   py::class_<FeedbackMargin>(module, "FeedbackMargin", "The velocity feedback of a law at rest, where it is fastest.")
       .def_readonly("share", &FeedbackMargin::share,
                     "[1] Of a speed, what it takes away in a period: an eigenvalue of −M⁻¹ ∂τ/∂q̇ times the period.")
