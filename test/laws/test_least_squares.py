@@ -14,6 +14,7 @@ from laws import packed, step, unpacked
 
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
 from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, NONE, SETTLED, TOUCHED
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 from thunder_dynamics.model import RobotModel
@@ -86,7 +87,7 @@ def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel
     """θ and C after all rows are those of one batch with the prior, each row with the weight that its joint had."""
     states: list[dict[str, FloatArray]] = []
     run(law, with_payload(panda, PAYLOAD), 1.5, FEEDBACK, friction=FRICTION, watch=lambda *at: states.append(at[2]))
-    scale, least = prior_deviations(RobotExpressions(panda), 1), (2e-5 * panda.limits("effort")) ** 2
+    scale, least = prior_deviations(RobotExpressions(panda), [6]), (2e-5 * panda.limits("effort")) ** 2
     A, b = np.eye(scale.size), np.zeros(scale.size)
     for before, after in itertools.pairwise(states):
         joint = int(before["told_turn"][0])
@@ -158,7 +159,9 @@ def test_offsets_are_told_from_gravity_and_friction(panda: RobotModel) -> None:
     np.testing.assert_allclose(state["pi_hat"], true.links[-1].inertia.pi, atol=3e-3)
 
 
-def test_any_number_of_links_adapts(panda: RobotModel) -> None:
-    law = build_law(panda, "least_squares", adapted_links="all")
+def test_two_links_adapt_and_more_are_refused(panda: RobotModel) -> None:
+    law = build_law(panda, "least_squares", adapted_links=["panda_link6", "panda_link7"])
     sizes = {entry.name: entry.size for entry in law.state}
-    assert sizes["pi_hat"] == 70 and sizes["told"] == 70 + 21 + 1
+    assert sizes["pi_hat"] == 20 and sizes["told"] == 20 + 21 + 1
+    with pytest.raises(LawError, match="least squares of 7 links; valid: adapted_links of at most 2"):
+        build_law(panda, "least_squares", adapted_links="all")

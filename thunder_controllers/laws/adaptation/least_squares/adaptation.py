@@ -13,12 +13,16 @@ from thunder_controllers.laws.adaptation.least_squares.momentum_rows import Mome
 from thunder_controllers.laws.adaptation.least_squares.recursion import RecursiveLeastSquares
 from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
+
+MOST_LINKS = 2
+"""No motion tells all ten parameters of more, and θ explains less of the effort when each link is projected by itself."""
 
 BANDWIDTH = 20.0
 """Of both filters by default [1/s]."""
@@ -70,14 +74,20 @@ class LeastSquaresAdaptation(Adaptation):
 
     Attributes:
         nominal: π of the robot file (10 k,).
+
+    Raises:
+        LawError: for more links than MOST_LINKS.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], drives: Drives) -> None:
+        if len(links) > MOST_LINKS:
+            valid = f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite"
+            raise LawError(f"least squares of {len(links)} links", valid=valid)
         super().__init__(signals, ConsistentEstimates(robot, signals, links, of_weights))
         size, n = self._estimates.size, robot.n
         self._drives, self.nominal = drives, self._estimates.nominal
         has_offsets = drives.offsets is not None
-        self._scale = prior_deviations(robot, len(links), has_offsets)
+        self._scale = prior_deviations(robot, links, has_offsets)
         gamma = ca.kron(gamma_of_links(signals, len(links)), SX.ones(N_PARAMETERS))
         self._root = self._scale[:size] * ca.sqrt(reciprocal(gamma))
         self._rate = signals.gain(

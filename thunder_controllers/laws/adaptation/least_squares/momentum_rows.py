@@ -18,7 +18,7 @@ from thunder_dynamics.law import Signals
 SX = ca.SX
 
 LINK_SHARE, LINK_LENGTH = 0.3, 0.2
-"""What a link may be wrong by: of the mass of all links; and of its first moments and inertias, per mass [m]."""
+"""What a link may be wrong by: of its mass, or of all links' where it carries; of its first moments and so on, by m."""
 
 FRICTION_SHARE = 0.1
 """What a joint's viscous friction at 1 rad/s (or 1 m/s) and its Coulomb friction may be, of its effort limit."""
@@ -48,13 +48,14 @@ def speed_limits(robot: RobotExpressions) -> np.ndarray:
     return np.asarray(np.where(np.isfinite(limits), limits, UNHURRIED))
 
 
-def prior_deviations(robot: RobotExpressions, links: int, offsets: bool = False) -> np.ndarray:
+def prior_deviations(robot: RobotExpressions, links: Sequence[int], offsets: bool = False) -> np.ndarray:
     """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,) or n more."""
-    mass = LINK_SHARE * sum(link.inertia.mass for link in robot.model.links)
-    link = mass * np.array([1.0, *3 * [LINK_LENGTH], *6 * [LINK_LENGTH**2]])
+    masses = [link.inertia.mass for link in robot.model.links]
+    known = [masses[i] if i != robot.model.ee_link else sum(masses) for i in links]
+    each = np.kron(known, LINK_SHARE * np.array([1.0, *3 * [LINK_LENGTH], *6 * [LINK_LENGTH**2]]))
     friction = FRICTION_SHARE * effort_limits(robot)
     joints = [friction, friction, np.full(robot.n, ROTOR), *([OFFSET_SHARE * effort_limits(robot)] * offsets)]
-    return np.concatenate([np.tile(link, links), *joints, [DELAY]])
+    return np.concatenate([each, *joints, [DELAY]])
 
 
 @dataclass(frozen=True)
