@@ -22,7 +22,7 @@ from thunder_dynamics.spatial import dot, reciprocal
 SX = ca.SX
 
 MOST_LINKS = 2
-"""No motion tells all ten parameters of more, and θ explains less of the effort when each link is projected by itself."""
+"""No motion tells all ten parameters of more; bodies projected one by one explain less of the effort than θ does."""
 
 BANDWIDTH = 20.0
 """Of both filters by default [1/s]."""
