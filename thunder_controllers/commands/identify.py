@@ -13,7 +13,7 @@ from thunder_controllers.commands.terminal import print_json, print_table, singl
 from thunder_controllers.host import Library, estimated_links
 from thunder_controllers.identification.estimates import write_estimates
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
@@ -35,6 +35,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--topic", default="/joint_states", show_default=True, help="Of a bag: sensor_msgs/JointState.")
 @click.option("--rotors", is_flag=True, help="Fit the inertia of rotors too.")
+@click.option("--drive-gains", is_flag=True, help="Fit the relative gains of the drives too.")
 @click.option("--law", shell_complete=complete_law, help=f"{LAW_FORM}: fit the links that it adapts only.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the part that was held out.")
@@ -45,6 +46,7 @@ def identify(
     trace: Path,
     topic: str,
     rotors: bool,
+    drive_gains: bool,
     law: str | None,
     out: Path | None,
     plot: Path | None,
@@ -64,8 +66,11 @@ def identify(
     if not links or not set(links) <= {*library.link_names}:
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
     places = [library.link_names.index(link) for link in links]
-    friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
-    found = fit_robot(library, read_record(trace, library.joint_names, topic), places, rotors, friction)
+    terms = np.array(
+        [[link.friction[0] if link.friction else 0.0, link.coulomb, link.effort_offset] for link in model.links]
+    )
+    fit = fit_with_gains if drive_gains else fit_robot
+    found = fit(library, read_record(trace, library.joint_names, topic), places, rotors, terms)
     if as_json:
         print_json(_document(found, library))
     else:
@@ -99,6 +104,11 @@ def _show(found: RobotFit, library: Library) -> None:
         pairs = zip(found.joints[k], found.joints_std[k], strict=True)
         rows.append([joint, *(f"{x:.4g} ± {std:.2g}" for x, std in pairs), *(_number(one[k]) for one in residuals)])
     print_table(rows)
+    if found.gains.any():
+        wrong = (f"{name} {gain:+.1%}" for name, gain in zip(library.joint_names, found.gains, strict=True) if gain)
+        click.echo(f"Drive gains over the others', taken out: {', '.join(wrong)}")
+    offsets = ", ".join(_number(offset) for offset in found.offsets[0])
+    click.echo(f"In the robot file, as thunder.offset: [{offsets}]")
     click.echo(f"{len(found.base.kept)} base parameters, condition {found.condition:.3g}; SI units")
 
 
@@ -136,6 +146,7 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
             for name, values, std in joints
         },
         "condition": found.condition,
+        "drive_gains": found.gains,
         "noise": found.noise,
         "held_out": found.residual(found.predicted),
         "held_out_bodies": found.residual(found.predicted_by_bodies),

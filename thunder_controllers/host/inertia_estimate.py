@@ -21,6 +21,9 @@ FRICTION = "friction_hat"
 ROTORS = "rotor_hat"
 """State entry of laws that adapt rotors: the reflected inertia of that of every joint."""
 
+OFFSETS = "offset_hat"
+"""State entry of laws that adapt offsets: the effort that every joint needs beside its dynamics and friction."""
+
 
 @dataclass(frozen=True)
 class LinkEstimate:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
-from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.robot_fit import RobotFit
 
 
@@ -28,6 +28,8 @@ def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> 
     adapted = [entry.name for entry in configuration.law.state]
     if FRICTION in adapted:
         estimates[FRICTION] = np.concatenate([found.joints[:, 0], found.joints[:, 1]])
+    if OFFSETS in adapted:
+        estimates[OFFSETS] = found.offsets[0]
     if ROTORS in adapted and found.rotors is not None:
         estimates[ROTORS] = found.rotors[0]
     session = ControlSession(configuration, Options(), estimates=estimates)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
-from thunder_controllers.identification.diagnosis import Diagnosis, correlation_time, diagnose
+from thunder_controllers.identification.diagnosis import SURE, Diagnosis, correlation_time, diagnose
 from thunder_controllers.identification.information import (
     SIGN_SPEED,
     Fit,
@@ -33,6 +33,9 @@ TERMS = ("viscous", "coulomb", "offset", "rotor")
 
 Coulomb friction that differs by direction is Coulomb friction and offset: k₊ = k + o forward, k₋ = k − o backward.
 """
+
+GAIN_TOLD, GAIN_PASSES = 0.05, 4
+"""Standard deviation up to which a drive's gain is told [1]; fits after each other until none is wrong."""
 
 OFFSET = TERMS.index("offset")
 
@@ -101,6 +104,7 @@ class RobotFit:
         held_out: The part that was not fitted.
         predicted: Its efforts by the base parameters (N, n).
         predicted_by_bodies: By the bodies, friction and rotors (N, n).
+        gains: Relative errors of the drives' gains that were taken out of the record first, (n,).
     """
 
     base: BaseParameters
@@ -117,6 +121,7 @@ class RobotFit:
     held_out: Motion
     predicted: FloatArray
     predicted_by_bodies: FloatArray
+    gains: FloatArray
 
     @property
     def offsets(self) -> tuple[FloatArray, FloatArray]:
@@ -184,6 +189,28 @@ class RobotFit:
         return [self.base.names[self.base.kept[k]] for k in np.argsort(-direction)[:2]]
 
 
+def fit_with_gains(
+    library: Library, record: Record, links: Sequence[int], rotors: bool = False, friction: FloatArray | None = None
+) -> RobotFit:
+    """Fit as `fit_robot` does, with the relative gains of the drives that the motion tells.
+
+    Efforts are divided by one plus the gain's error where that is known to `GAIN_TOLD`, until no joint has one beyond
+    doubt. The mean of the gains stays: no motion shows a factor that all efforts have in common.
+
+    Returns:
+        The last fit; its `gains` are the errors that were taken out.
+    """
+    gains = np.zeros(library.n_joints)
+    for _ in range(GAIN_PASSES):
+        found = fit_robot(library, replace(record, effort=record.effort / (1.0 + gains)), links, rotors, friction)
+        wrong = found.diagnosis.gains
+        told = (wrong.std < GAIN_TOLD) & (np.abs(wrong.size) > SURE * wrong.std)
+        if not told.any():
+            break
+        gains = (1.0 + gains) * (1.0 + np.where(told, wrong.size, 0.0)) - 1.0
+    return replace(found, gains=gains)
+
+
 def fit_robot(
     library: Library, record: Record, links: Sequence[int], rotors: bool = False, friction: FloatArray | None = None
 ) -> RobotFit:
@@ -197,7 +224,7 @@ def fit_robot(
         record: Of the motion.
         links: Indices of the links that are fitted as bodies; all others are as the robot file has them.
         rotors: Whether the inertia of rotors is fitted; if not, they are those of the robot file.
-        friction: Viscous and Coulomb friction of the robot file (n, 2), to compare with; none by default.
+        friction: Viscous and Coulomb friction and offset of the robot file (n, 3), to compare with; none by default.
 
     Raises:
         UnsoundError: if the record is too short or not all of it was measured.
@@ -223,7 +250,8 @@ def fit_robot(
     fit = replace(fit, covariance=spread + fit.covariance @ fit.covariance / UNKNOWN**2)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
     nominal_terms = np.zeros((library.n_joints, count))
-    nominal_terms[:, :OFFSET] = 0.0 if friction is None else friction
+    if friction is not None:
+        nominal_terms[:, : OFFSET + 1] = friction
     nominal_terms[:, OFFSET + 1 :] = rotor_effort(library, np.ones(library.n_joints))[:, None]
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
@@ -248,6 +276,7 @@ def fit_robot(
         held_out=held_out,
         predicted=Y_later[:, :, kept] @ fit.x,
         predicted_by_bodies=Y_later @ x,
+        gains=np.zeros(library.n_joints),
     )
 
 
