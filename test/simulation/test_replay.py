@@ -61,7 +61,7 @@ def library(build_cache: Path) -> Library:
 @pytest.fixture(scope="module")
 def done(library: Library) -> Replay:
     record = record_of(library, loaded(library), FRICTION)
-    return replay_law(library, "slotine_li", record, {}, {}, np.zeros((3, 2)))
+    return replay_law(library, "slotine_li", record, {}, {}, np.zeros((3, 3)))
 
 
 def test_estimates_go_where_the_efforts_say(done: Replay, library: Library) -> None:
@@ -89,8 +89,8 @@ def test_deviations_are_those_that_telemetry_claims(done: Replay) -> None:
 def test_a_law_that_knows_the_arm_asks_for_what_was_applied(robot: str, law: str, build_cache: Path) -> None:
     """The reference is the recorded motion: without an error nothing is left but the dynamics."""
     library = library_of(robot, law, adaptation="none")
-    record = record_of(library, library.pi, np.zeros((library.n_joints, 2)))
-    done = replay_law(library, law, record, {}, {}, np.zeros((library.n_joints, 2)))
+    record = record_of(library, library.pi, np.zeros((library.n_joints, 3)))
+    done = replay_law(library, law, record, {}, {}, np.zeros((library.n_joints, 3)))
     applied = np.sqrt((done.applied**2).mean())
     assert np.abs(done.asked - done.applied).max() < 0.02 * applied
     assert not done.links and not done.estimates
@@ -100,7 +100,7 @@ def test_a_law_that_knows_the_arm_asks_for_what_was_applied(robot: str, law: str
 def test_a_redundant_arm_is_asked_for_the_null_space_motion_that_was_recorded(build_cache: Path) -> None:
     """Else the tracking error, which nobody answers, would move the estimates; a posture that is given is kept."""
     library = library_of("panda", "cartesian_backstepping", adaptation="consistent_composite")
-    none = np.zeros((7, 2))
+    none = np.zeros((7, 3))
     record = record_of(library, library.pi, none)
     follows, insists = (
         replay_law(library, "cartesian_backstepping", record, gains, {}, none) for gains in ({}, {"q_home": CENTRES[7]})
@@ -114,12 +114,12 @@ def test_gains_and_first_estimates_are_those_that_are_given(library: Library) ->
     record = record_of(library, loaded(library), FRICTION)
     start = {"pi_hat": loaded(library)[-10:], "friction_hat": FRICTION.T.ravel()}
     slow = {"prediction_weight": 0.0, "gamma": 1e3}
-    done = replay_law(library, "slotine_li", record, slow, start, np.zeros((3, 2)))
+    done = replay_law(library, "slotine_li", record, slow, start, np.zeros((3, 3)))
     first, last = done.quarters
     np.testing.assert_allclose(done.bodies[0], start["pi_hat"], rtol=0.02, atol=1e-3)
     assert (first < 0.05).all() and (last < 0.05).all()
     with pytest.raises(NameNotFoundError):
-        replay_law(library, "slotine_li", record, {"no_gain": 1.0}, {}, np.zeros((3, 2)))
+        replay_law(library, "slotine_li", record, {"no_gain": 1.0}, {}, np.zeros((3, 3)))
 
 
 def test_a_record_that_is_too_short_or_not_finite_is_refused(library: Library) -> None:
@@ -128,7 +128,7 @@ def test_a_record_that_is_too_short_or_not_finite_is_refused(library: Library) -
     broken[100, 1] = np.nan
     for bad in (replace(record, q=record.q[:50], effort=record.effort[:50]), replace(record, effort=broken)):
         with pytest.raises(RecordError, match="samples at 500 Hz"):
-            replay_law(library, "slotine_li", bad, {}, {}, FRICTION)
+            replay_law(library, "slotine_li", bad, {}, {}, np.zeros((3, 3)))
 
 
 def write_csv(path: Path, record: Record, names: tuple[str, ...]) -> Path:
@@ -178,7 +178,7 @@ def test_it_starts_from_what_was_identified(library: Library, tmp_path: Path) ->
 def test_a_law_that_measures_more_than_joints_is_refused(library: Library, build_cache: Path) -> None:
     record = record_of(library, library.pi, FRICTION)
     with pytest.raises(LawError, match="a record"):
-        replay_law(Library(build_planar("observer")), "observer", record, {}, {}, FRICTION)
+        replay_law(Library(build_planar("observer")), "observer", record, {}, {}, np.zeros((3, 3)))
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:

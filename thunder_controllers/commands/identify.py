@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library
-from thunder_controllers.host import Library, estimated_links
-from thunder_controllers.identification.estimates import write_estimates
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
+from thunder_controllers.identification.diagnosis import HARM
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
@@ -82,9 +83,36 @@ def identify(
 
         draw_validation(found, library.joint_names).savefig(plot)
     found.check_sound(library.joint_names)
+    if cause := found.diagnosis.cause(library.joint_names):
+        click.echo(f"note: {cause[0]}; it moves what was found by less than {HARM:.0%}. Valid: {cause[1]}", err=True)
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)
+
+
+def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> None:
+    """Write the file of estimates that a law starts from; the host checks and saves it, as it does while it runs.
+
+    Args:
+        path: Of the file; it is replaced in one step.
+        library: Compiled with the law.
+        law: Its name; it adapts the links that were fitted as bodies.
+        found: By `fit_robot`.
+
+    Raises:
+        LawError: if the law does not take these values: they are out of its bounds, or the file cannot be written.
+    """
+    configuration = Configuration(library, law=law)
+    estimates = {ESTIMATE: found.bodies.ravel()}
+    adapted = [entry.name for entry in configuration.law.state]
+    if FRICTION in adapted:
+        estimates[FRICTION] = np.concatenate([found.joints[:, 0], found.joints[:, 1]])
+    if OFFSETS in adapted:
+        estimates[OFFSETS] = found.offsets[0]
+    if ROTORS in adapted and found.rotors is not None:
+        estimates[ROTORS] = found.rotors[0]
+    session = ControlSession(configuration, Options(), estimates=estimates)
+    save_estimates(path, configuration, session.snapshot())
 
 
 def _show(found: RobotFit, library: Library) -> None:
@@ -97,8 +125,20 @@ def _show(found: RobotFit, library: Library) -> None:
         body = [[name, *map(_number, row)] for name, *row in zip(REG_NAMES, nominal, pi, std, strict=True)]
         print_table([[f"body of {library.link_names[place]}", "robot file", "found", "deviation"], *body])
     terms = TERMS[: found.joints.shape[1]]
-    head = ["joint", *(f"{term} ± deviation" for term in terms), "noise", "held out", "held out, bodies"]
-    residuals = (found.noise, found.residual(found.predicted), found.residual(found.predicted_by_bodies))
+    head = [
+        "joint",
+        *(f"{term} ± deviation" for term in terms),
+        "noise",
+        "samples as one",
+        "held out",
+        "held out, bodies",
+    ]
+    residuals = (
+        found.noise,
+        found.correlation,
+        found.residual(found.predicted),
+        found.residual(found.predicted_by_bodies),
+    )
     rows = [head]
     for k, joint in enumerate(library.joint_names):
         pairs = zip(found.joints[k], found.joints_std[k], strict=True)
@@ -148,6 +188,10 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
         "condition": found.condition,
         "drive_gains": found.gains,
         "noise": found.noise,
+        "correlation": found.correlation,
+        "doubt": found.doubt,
+        "gains": {"found": found.diagnosis.gains.size, "std": found.diagnosis.gains.std},
+        "zeros": {"found": found.diagnosis.zeros.size, "std": found.diagnosis.zeros.std},
         "held_out": found.residual(found.predicted),
         "held_out_bodies": found.residual(found.predicted_by_bodies),
     }

@@ -17,7 +17,7 @@ from thunder_controllers.commands.terminal import (
 )
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
-from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot
 from thunder_controllers.simulation.replay import QUARTER, Replay, replay_law
@@ -30,7 +30,7 @@ from thunder_dynamics.readers.command_options import reading_options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OF_JOINTS = {FRICTION: ("viscous", "coulomb"), ROTORS: ("rotor",)}
+OF_JOINTS = {FRICTION: ("viscous", "coulomb"), OFFSETS: ("offset",), ROTORS: ("rotor",)}
 """Entries of the state that are estimates of joints, and which of `robot_fit.TERMS` each holds, one after the other."""
 
 
@@ -65,7 +65,9 @@ def replay(
     model, request = load_model(robot, **reading), parse_law(law)
     library, name = single_joint_library(model, [request]), request[0]
     motion = read_record(record, library.joint_names, topic)
-    friction = np.array([[link.friction[0] if link.friction else 0.0, link.coulomb] for link in model.links])
+    friction = np.array(
+        [[link.friction[0] if link.friction else 0.0, link.coulomb, link.effort_offset] for link in model.links]
+    )
     first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
     done = replay_law(library, name, motion, given_gains(given), first, friction)
     places = [library.link_names.index(link) for link in done.links]

@@ -18,11 +18,11 @@ ESTIMATE = "pi_hat"
 FRICTION = "friction_hat"
 """State entry of laws that adapt friction: viscous coefficient of every joint, then Coulomb friction of every joint."""
 
+OFFSETS = "offset_hat"
+"""State entry of laws that adapt effort offsets: that of every joint."""
+
 ROTORS = "rotor_hat"
 """State entry of laws that adapt rotors: the reflected inertia of that of every joint."""
-
-OFFSETS = "offset_hat"
-"""State entry of laws that adapt offsets: the effort that every joint needs beside its dynamics and friction."""
 
 
 @dataclass(frozen=True)

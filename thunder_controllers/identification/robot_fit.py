@@ -158,7 +158,7 @@ class RobotFit:
             what = f"the motion does not excite all base parameters: condition {self.condition:.3g}"
             what += f", by {', '.join(self._weakest())} first"
             raise UnsoundError(what, valid=f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has")
-        if cause := self.diagnosis.cause(joint_names):
+        if (cause := self.diagnosis.cause(joint_names)) and self.diagnosis.is_harmful():
             raise UnsoundError(cause[0], valid=cause[1])
         effort = _rms(self.held_out.effort, self.held_out.used)
         limits = {
@@ -256,7 +256,8 @@ def fit_robot(
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
     prior = np.full(len(names), NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
-    x, std = _fit_bodies(Y, fitted, correlation * fit.variance, nominal, prior, links)
+    x, _ = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
+    _, std = _fit_bodies(Y, fitted, correlation * fit.variance, nominal, prior, links)
     Y_later = whole(held_out.q, held_out.qd, held_out.qdd, held_out.sign)
     rows = [x[columns_of(link)] for link in links]
     return RobotFit(

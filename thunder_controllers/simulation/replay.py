@@ -11,7 +11,7 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Entry, FreeLaw, Law, Library, estimated_links
-from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, ROTORS
+from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.fourier import pose_samples
 from thunder_controllers.identification.information import columns_of, regressor
 from thunder_controllers.identification.motion import LEAST_SAMPLES, Motion, Record, smoothed_states
@@ -116,7 +116,7 @@ def replay_law(
         record: Of the motion.
         gains: By name; others have their defaults.
         estimates: First values of adapted entries of the state, by name; others have their defaults.
-        friction: Viscous and Coulomb friction of the robot file (n, 2), where the law does not adapt it.
+        friction: Viscous and Coulomb friction and effort offsets of the robot file (n, 3), where they are not adapted.
 
     Raises:
         RecordError: for a record that is too short, or not finite throughout.
@@ -216,7 +216,8 @@ def _explained(
     pi = np.tile(library.pi, (count, 1))
     for k, link in enumerate(links):
         pi[:, columns_of(library.link_names.index(link))] = estimates[ESTIMATE][:, columns_of(k)]
-    viscous, coulomb = estimates.get(FRICTION, friction.T.reshape(1, -1)).reshape(-1, 2, n).transpose(1, 0, 2)
+    viscous, coulomb = estimates.get(FRICTION, friction[:, :2].T.reshape(1, -1)).reshape(-1, 2, n).transpose(1, 0, 2)
     rotors = estimates.get(ROTORS, np.nan_to_num(library.rotor_inertia))
     bodies = np.einsum("tjk,tk->tj", Y, pi)
-    return np.asarray(bodies + viscous * motion.qd + coulomb * motion.sign + rotors * motion.qdd)
+    offsets = estimates.get(OFFSETS, friction[:, 2])
+    return np.asarray(bodies + viscous * motion.qd + coulomb * motion.sign + rotors * motion.qdd + offsets)
