@@ -42,7 +42,7 @@ STRIBECK_SPEED = 0.05
 """Of friction that falls with speed [rad/s or m/s]: within the range of harmonic drives and gears."""
 
 HARM = 0.03
-"""Share of the norm of the found parameters by which a cause must move them to make a fit unsound.
+"""Share of the norm of the bodies' parameters by which a cause must move them to make a fit unsound.
 
 The wrist of the public record of a Panda has a gain that is 9 % off, as both halves of the record say; it moves them by
 1 %. Gains that are 8 % off in three joints move them by 13 %.
@@ -69,7 +69,7 @@ class Suspicion:
         size: Error of each joint (n,).
         std: Its standard deviation (n,); large where the motion does not tell it.
         evidence: Drop of χ², to be compared with `limit`.
-        harm: How far the parameters of the fit move, over their norm, when it is taken out of the record.
+        harm: How far the parameters of bodies move, over their norm, when it is taken out of the record.
     """
 
     size: FloatArray
@@ -142,7 +142,7 @@ def _degrees(joint: str, size: float, std: float) -> str:
     return f"{joint} by {np.rad2deg(size):+.2f} ± {np.rad2deg(std):.2f}°"
 
 
-def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: FloatArray) -> Diagnosis:
+def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: FloatArray, bodies: int) -> Diagnosis:
     """Look for the cause of what a fit leaves.
 
     Args:
@@ -150,6 +150,7 @@ def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: Floa
         motion: That was fitted.
         x: What was found (b,).
         variance: Of what it leaves of each joint's effort (n,).
+        bodies: How many of x, the first ones, are of bodies.
     """
     W, n = regressor(motion), motion.q.shape[1]
     predicted = W @ x
@@ -163,16 +164,16 @@ def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: Floa
     gains = _suspect(known, predicted[:, :, None] * np.eye(n), motion, variance, relative=True)
     zeros = _suspect(known, -np.stack(moved, axis=2), motion, variance)
     stronger, turned = 1.0 + gains.named(GAIN), replace(motion, q=motion.q - zeros.named(ZERO))
-    gains = replace(gains, harm=_moved(x, W, motion.effort / stronger, motion))
-    zeros = replace(zeros, harm=_moved(x, regressor(turned), motion.effort, motion))
+    gains = replace(gains, harm=_moved(x, W, motion.effort / stronger, motion, bodies))
+    zeros = replace(zeros, harm=_moved(x, regressor(turned), motion.effort, motion, bodies))
     return Diagnosis(gains, zeros, _exchanged(regressor, motion, W))
 
 
-def _moved(x: FloatArray, W: FloatArray, effort: FloatArray, motion: Motion) -> float:
-    """How far a fit of other columns or efforts is from x, over the norm of x."""
+def _moved(x: FloatArray, W: FloatArray, effort: FloatArray, motion: Motion, bodies: int) -> float:
+    """How far the bodies' parameters of a fit of other columns or efforts are from those of x, over their norm."""
     used = motion.used
     other = weighted_fit(used[:, :, None] * W, used * effort, used.sum(axis=0), UNKNOWN).x
-    return float(np.linalg.norm(other - x) / np.linalg.norm(x))
+    return float(np.linalg.norm((other - x)[:bodies]) / np.linalg.norm(x[:bodies]))
 
 
 def _suspect(W: FloatArray, Z: FloatArray, motion: Motion, variance: FloatArray, relative: bool = False) -> Suspicion:

@@ -272,7 +272,11 @@ def fit_robot(
         joints_std=std[len(library.pi) :].reshape(library.n_joints, -1),
         correlation=correlation,
         diagnosis=diagnose(
-            lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept], fitted, fit.x, fit.variance
+            lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept],
+            fitted,
+            fit.x,
+            fit.variance,
+            sum(k < len(library.pi) for k in kept),
         ),
         held_out=held_out,
         predicted=Y_later[:, :, kept] @ fit.x,
