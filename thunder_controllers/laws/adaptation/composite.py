@@ -10,7 +10,7 @@ import casadi as ca
 from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest, of_nominal_bodies
 from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower, solve_upper
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -58,7 +58,7 @@ class CompositeAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        drives: Drives,
+        drives: Drives = NO_DRIVES,
         estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = Estimates,
     ) -> None:
         if len(links) > MOST_LINKS:

@@ -9,7 +9,7 @@ import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
 from thunder_controllers.laws.adaptation.limit import Estimates
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -38,7 +38,7 @@ class GradientAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        drives: Drives,
+        drives: Drives = NO_DRIVES,
         estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = FREE,
     ) -> None:
         super().__init__(signals, estimates(robot, signals, links))

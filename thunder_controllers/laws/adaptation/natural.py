@@ -11,7 +11,7 @@ from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
 from thunder_controllers.laws.adaptation.limit import TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import from_metric, in_metric, reg_from_pseudo_inertia
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -47,7 +47,7 @@ class NaturalAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        drives: Drives,
+        drives: Drives = NO_DRIVES,
         predicts: bool = False,
     ) -> None:
         estimates = BodyEstimates(robot, signals, links)

@@ -24,6 +24,10 @@ class Drives:
     offsets: OffsetAdaptation | None = None
 
 
+NO_DRIVES = Drives()
+"""None adapts."""
+
+
 class Adaptation:
     """Estimated inertial parameters of some links and their update; a scheme says what `step` does.
 

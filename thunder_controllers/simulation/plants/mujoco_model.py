@@ -63,6 +63,8 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
 def set_offsets(spec: Any, offsets: Mapping[str, float]) -> None:
     """Let the motors of joints give their effort, within its limits, less an offset that no limit cuts."""
     for name, offset in offsets.items():
+        if offset == 0.0:  # a plain motor, which the system for ros2_control knows alone
+            continue
         motor, joint = spec.actuator(name), spec.joint(name)
         motor.biastype, motor.biasprm[0] = mujoco.mjtBias.mjBIAS_AFFINE, -offset
         lower, upper = joint.actfrcrange

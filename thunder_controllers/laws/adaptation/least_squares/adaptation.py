@@ -12,7 +12,7 @@ from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_w
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
 from thunder_controllers.laws.adaptation.least_squares.recursion import RecursiveLeastSquares
 from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -79,7 +79,9 @@ class LeastSquaresAdaptation(Adaptation):
         LawError: for more links than MOST_LINKS.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], drives: Drives) -> None:
+    def __init__(
+        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], drives: Drives = NO_DRIVES
+    ) -> None:
         if len(links) > MOST_LINKS:
             valid = f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite"
             raise LawError(f"least squares of {len(links)} links", valid=valid)
