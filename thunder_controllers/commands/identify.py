@@ -84,7 +84,9 @@ def identify(
         draw_validation(found, library.joint_names).savefig(plot)
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
-        click.echo(f"note: {cause[0]}; it moves what was found by less than {HARM:.0%}. Valid: {cause[1]}", err=True)
+        click.echo(
+            f"note: {cause[0]}; it moves the parameters of bodies by less than {HARM:.0%}. Valid: {cause[1]}", err=True
+        )
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)
