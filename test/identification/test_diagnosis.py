@@ -102,7 +102,7 @@ def test_healthy_records_are_accepted(library: Library, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_wrong_records_are_refused_with_their_cause(library: Library, kind: str) -> None:
-    """Or, where the bodies' parameters are wrong by little, accepted with the cause as a note; `harm` says by how much."""
+    """Or accepted with the cause as a note, where bodies' parameters are wrong by little; `harm` says by how much."""
     silent, other = [], []
     for seed in range(CASES):
         drawn = draw(library, kind, seed)
