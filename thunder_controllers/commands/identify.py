@@ -14,7 +14,7 @@ from thunder_controllers.host import Configuration, ControlSession, Library, Opt
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.diagnosis import HARM
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains, terms_of_file
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import REG_NAMES
@@ -67,11 +67,8 @@ def identify(
     if not links or not set(links) <= {*library.link_names}:
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
     places = [library.link_names.index(link) for link in links]
-    terms = np.array(
-        [[link.friction[0] if link.friction else 0.0, link.coulomb, link.effort_offset] for link in model.links]
-    )
     fit = fit_with_gains if drive_gains else fit_robot
-    found = fit(library, read_record(trace, library.joint_names, topic), places, rotors, terms)
+    found = fit(library, read_record(trace, library.joint_names, topic), places, rotors, terms_of_file(model))
     if as_json:
         print_json(_document(found, library))
     else:

@@ -19,7 +19,7 @@ from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot, terms_of_file
 from thunder_controllers.simulation.replay import QUARTER, Replay, replay_law
 from thunder_dynamics.cli import complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -65,9 +65,7 @@ def replay(
     model, request = load_model(robot, **reading), parse_law(law)
     library, name = single_joint_library(model, [request]), request[0]
     motion = read_record(record, library.joint_names, topic)
-    friction = np.array(
-        [[link.friction[0] if link.friction else 0.0, link.coulomb, link.effort_offset] for link in model.links]
-    )
+    friction = terms_of_file(model)
     first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
     done = replay_law(library, name, motion, given_gains(given), first, friction)
     places = [library.link_names.index(link) for link in done.links]

@@ -44,8 +44,8 @@ STRIBECK_SPEED = 0.05
 HARM = 0.03
 """Share of the norm of the bodies' parameters by which a cause must move them to make a fit unsound.
 
-The wrist of the public record of a Panda has a gain that is 9 % off, as both halves of the record say; it moves them by
-1 %. Gains that are 8 % off in three joints move them by 13 %.
+Joint 6 of the public record of a Panda has a gain that is 9 % off (12 to 14 % in each half by itself), which moves
+them by 1 %. Gains that are 8 % off in three joints move them by 13 %.
 """
 
 STEP = 1e-5

@@ -57,9 +57,10 @@ class FoundBody:
     @classmethod
     def about_origin(cls, pi: FloatArray, covariance: FloatArray) -> FoundBody:
         """The same with the inertia about the origin of the link's frame, as estimates are shown."""
-        m, c = pi[0], pi[1:4] / pi[0] if abs(pi[0]) > SEEN * np.sqrt(covariance[0, 0]) else np.full(3, np.nan)
-        jacobian = np.eye(10)
-        jacobian[1:4, 0], jacobian[1:4, 1:4] = -c / m, np.eye(3) / m
+        m, jacobian = pi[0], np.eye(10)
+        seen = abs(m) > SEEN * np.sqrt(covariance[0, 0])
+        c = pi[1:4] / m if seen else np.full(3, np.nan)
+        jacobian[1:4, 0], jacobian[1:4, 1:4] = (-c / m, np.eye(3) / m) if seen else (np.nan, np.nan)
         std = np.sqrt(np.diag(jacobian @ covariance @ jacobian.T))
         return cls(np.array([m, *c, *pi[4:]]), std)
 

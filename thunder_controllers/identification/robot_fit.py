@@ -25,6 +25,7 @@ from thunder_controllers.identification.motion import Motion, Record
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, parallel_axis, symmetric_from_six
+from thunder_dynamics.model import RobotModel
 
 FloatArray = NDArray[np.float64]
 
@@ -189,6 +190,12 @@ class RobotFit:
         return [self.base.names[self.base.kept[k]] for k in np.argsort(-direction)[:2]]
 
 
+def terms_of_file(model: RobotModel) -> FloatArray:
+    """Viscous and Coulomb friction and offset of every joint of a robot file, (n, 3), in the order of `TERMS`."""
+    links = model.links
+    return np.array([[x.friction[0] if x.friction else 0.0, x.coulomb, x.effort_offset] for x in links])
+
+
 def fit_with_gains(
     library: Library, record: Record, links: Sequence[int], rotors: bool = False, friction: FloatArray | None = None
 ) -> RobotFit:
@@ -205,10 +212,11 @@ def fit_with_gains(
         found = fit_robot(library, replace(record, effort=record.effort / (1.0 + gains)), links, rotors, friction)
         wrong = found.diagnosis.gains
         told = (wrong.std < GAIN_TOLD) & (np.abs(wrong.size) > SURE * wrong.std)
+        taken = gains
         if not told.any():
             break
         gains = (1.0 + gains) * (1.0 + np.where(told, wrong.size, 0.0)) - 1.0
-    return replace(found, gains=gains)
+    return replace(found, gains=taken)
 
 
 def fit_robot(

@@ -108,7 +108,7 @@ class LeastSquaresAdaptation(Adaptation):
         body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
         self._told = RecursiveLeastSquares(robot, signals, rows, omega, start, body, self._scale)
         self._next = rows.next_state | self._told.next_state
-        self._std = self._scale * ca.sqrt(ca.fmax(ca.diag(self._told.covariance), 0.0))
+        self._std = SX(self._scale * self._told.std)
         self._away = SX(self._scale * self._told.z)
         self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
         self._offsets = slice(size + 3 * n, size + 4 * n)
@@ -133,8 +133,8 @@ class LeastSquaresAdaptation(Adaptation):
     def _report(self, body: Sequence[int]) -> None:
         """Telemetry."""
         told, size, scale = self._told, self._estimates.size, self._scale[list(body)]
-        values = {
-            "pi_told": self.nominal + self._away[:size],
+        values: dict[str, SX] = {
+            "pi_told": SX(self.nominal + self._away[:size]),
             "pi_std": self._std[:size],
             "joints_told": self._away[size:],
             "joints_std": self._std[size:],

@@ -83,6 +83,7 @@ class RecursiveLeastSquares:
     Attributes:
         z: θ less the robot file's, over `scale` (p,).
         covariance: C over `scale` (p, p).
+        std: Standard deviations of z (p,).
         age: Since the last change [s]; negative before the first.
         change: NONE, CHANGED, BODY or TOUCHED.
         before, std_before: z and its deviations of `body` at the last change.
@@ -134,6 +135,7 @@ class RecursiveLeastSquares:
         first = ca.project(ca.DM.eye(size), self._triangle).nonzeros()
         packed = self._state("covariance", first, "1", "Lower triangle of C, columnwise.", len(first))
         self.covariance = ca.tril2symm(SX(self._triangle, packed))
+        self.std = ca.sqrt(ca.fmax(ca.diag(self.covariance), 0.0))
 
     def _declare_change(self) -> None:
         self._threshold = self._signals.gain(
@@ -195,10 +197,9 @@ class RecursiveLeastSquares:
         sure = self.age > CONTACT
         kind = ca.if_else(sure * (self.change == CHANGED), BODY, self.change)
         another = ca.if_else((self.age < 0.0) + sure > 0.0, CHANGED, TOUCHED)
-        std = ca.sqrt(ca.fmax(ca.diag(self.covariance)[self._body], 0.0))
         return {
             "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
             "change": ca.if_else(changed, another, kind),
             "told_before": ca.if_else(changed, self.z[self._body], self.before),
-            "std_before": ca.if_else(changed, std, self.std_before),
+            "std_before": ca.if_else(changed, self.std[self._body], self.std_before),
         }
