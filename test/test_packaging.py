@@ -10,7 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.message import Message
 from email.parser import Parser
 from importlib.metadata import EntryPoint, distribution, requires
@@ -172,9 +172,12 @@ def simulating(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-@pytest.fixture(autouse=True)
-def no_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONPATH", raising=False)
+@pytest.fixture(scope="module", autouse=True)
+def no_source_tree() -> Iterator[None]:
+    """pip takes what PYTHONPATH holds as installed, and would leave the wheel out: before the first environment."""
+    with pytest.MonkeyPatch.context() as environment_of_tests:
+        environment_of_tests.delenv("PYTHONPATH", raising=False)
+        yield
 
 
 def thunder(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
