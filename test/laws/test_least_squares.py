@@ -13,7 +13,7 @@ from evaluation import load_robot
 from laws import packed, step, unpacked
 
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
-from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, NONE, SETTLED, TOUCHED
+from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, LET_GO, NONE, SETTLED, TOUCHED
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, ReferenceKind, Signals
@@ -128,8 +128,8 @@ def test_a_body_that_is_picked_up_is_found_with_its_time_and_weight(law: Law, pa
 
 
 def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:
-    """It ends, which a body would not."""
-    kinds: list[float] = []
+    """It ends, which a body would not; then what was known before it is known again."""
+    seen: list[tuple[float, FloatArray, FloatArray]] = []
     push = np.array([0.0, 6.0, 0.0, -6.0, 0.0, 2.0, 0.0])
     run(
         law,
@@ -138,9 +138,34 @@ def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:
         FEEDBACK,
         friction=FRICTION,
         push=lambda t: push if 4.0 < t < 5.0 else 0.0,
-        watch=lambda *at: kinds.append(float(at[3]["change"][0])),
+        watch=lambda *at: seen.append((float(at[3]["change"][0]), at[3]["pi_told"], at[3]["pi_std"])),
     )
-    assert kinds[3999] == NONE and kinds[-1] == TOUCHED
+    kinds = np.array([kind for kind, _, _ in seen])
+    assert kinds[3999] == NONE and TOUCHED in kinds[4000:5500] and kinds[-1] == LET_GO
+    again = int(np.flatnonzero(kinds == LET_GO)[0])
+    assert again < 6500
+    np.testing.assert_allclose(seen[again][1], seen[4000][1], rtol=0, atol=1e-3)
+    np.testing.assert_allclose(seen[again][2], seen[4000][2], rtol=0.1)
+
+
+def test_a_body_that_comes_with_a_knock_is_found(law: Law, panda: RobotModel) -> None:
+    """The knock counts as a contact at first; that the body stays, and explains the efforts, says what it is."""
+    found: list[dict[str, FloatArray]] = []
+    knock = np.array([0.0, 6.0, 0.0, -6.0, 0.0, 2.0, 0.0])
+    run(
+        law,
+        panda,
+        10.0,
+        FEEDBACK,
+        friction=FRICTION,
+        later=(4.0, with_payload(panda, PAYLOAD)),
+        push=lambda t: knock if 4.0 < t < 4.6 else 0.0,
+        watch=lambda *at: found.append(at[3]),
+    )
+    kinds = {float(one["change"][0]) for one in found}
+    assert TOUCHED in kinds and LET_GO not in kinds and found[-1]["change"] == BODY
+    picked_up, std = found[-1]["picked_up"], found[-1]["picked_up_std"]
+    assert (np.abs(picked_up - PAYLOAD.pi) < 4.0 * std).all() and std[0] < 5e-3
 
 
 def test_rotors_and_friction_that_are_adapted_follow(panda: RobotModel) -> None:

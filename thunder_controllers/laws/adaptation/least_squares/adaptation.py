@@ -10,7 +10,7 @@ import numpy as np
 
 from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
-from thunder_controllers.laws.adaptation.least_squares.recursion import RecursiveLeastSquares
+from thunder_controllers.laws.adaptation.least_squares.recursion import TOUCHED, RecursiveLeastSquares
 from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_dynamics.errors import LawError
@@ -38,7 +38,7 @@ TELEMETRY: Mapping[str, tuple[str, str]] = {
     "pi_std": (PI_UNITS, "Standard deviations of pi_told."),
     "joints_told": ("SI", "Viscous and Coulomb friction, rotors, offsets if adapted, less the file's; then the delay."),
     "joints_std": ("SI", "Standard deviations of joints_told."),
-    "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact."),
+    "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact, 4 one that has passed."),
     "change_age": ("s", "Since the last change; negative before the first."),
     "picked_up": (PI_UNITS, "π of what was picked up at the last change; negative of what was put down."),
     "picked_up_std": (PI_UNITS, "Standard deviations of picked_up."),
@@ -57,9 +57,9 @@ class Followed(Protocol):
 class LeastSquaresAdaptation(Adaptation):
     """π̂̇ = κ G Yᵀs + k (1 − C̄)(θ − π̂), θ by `RecursiveLeastSquares`, C̄ its covariance over the prior's, G = Γ⁻¹C̄.
 
-    Where nothing is known C̄ = 1, and π̂ adapts by the tracking error; where much is known C̄ = 0, and π̂ follows θ. It is
-    a body after each step, by projection, which θ is not: a projected θ diverges. Friction that is adapted follows θ
-    and the tracking error, offsets too, rotors follow θ.
+    Where nothing is known C̄ = 1, and π̂ adapts by the tracking error; where much is known C̄ = 0, and π̂ follows θ. In a
+    contact it stays. It is a body after each step, by projection, which θ is not: a projected θ diverges. Friction that
+    is adapted follows θ and the tracking error, offsets too, rotors follow θ.
 
     Γ is γ over the prior's variances. V falls by the second part too but for what θ is wrong by, as 1 − C̄ is symmetric
     in the metric of Γ. κ is the share that `AdaptationLimit` keeps, for Γ⁻¹ instead of G, which is less.
@@ -108,6 +108,7 @@ class LeastSquaresAdaptation(Adaptation):
         body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
         self._told = RecursiveLeastSquares(robot, signals, rows, omega, start, body, self._scale)
         self._next = rows.next_state | self._told.next_state
+        self._untouched = SX(self._told.change != TOUCHED)
         self._std = SX(self._scale * self._told.std)
         self._away = SX(self._scale * self._told.z)
         self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
@@ -140,8 +141,8 @@ class LeastSquaresAdaptation(Adaptation):
             "joints_std": self._std[size:],
             "change": told.change,
             "change_age": told.age,
-            "picked_up": (told.age >= 0.0) * scale * (told.z[list(body)] - told.before),
-            "picked_up_std": ca.sqrt(self._std[list(body)] ** 2 + (scale * told.std_before) ** 2),
+            "picked_up": (told.age >= 0.0) * scale * (told.z - told.before)[list(body)],
+            "picked_up_std": ca.sqrt(self._std[list(body)] ** 2 + (scale * told.std_before[list(body)]) ** 2),
             "surprise": ca.mmax(told.surprise),
         }
         for name, (unit, doc) in TELEMETRY.items():
@@ -153,7 +154,7 @@ class LeastSquaresAdaptation(Adaptation):
         size, drives = self._estimates.size, self._drives
         friction, rotors, offsets = drives.friction, drives.rotors, drives.offsets
         Z = ca.repmat(self._root, 1, s.numel()) * regressor.T
-        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel())))
+        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel()))) * self._untouched
         tracking = self._root * (self._told.covariance[:size, :size] @ (kept * self._signals.dt * (Z @ s)))
         moved = self.estimate + tracking + self._following(slice(size), self)
         found = {"pi_hat": self._estimates.kept(moved, Lambda)}
@@ -172,5 +173,5 @@ class LeastSquaresAdaptation(Adaptation):
         """What estimates move by in a period, Δk (1 − C̄)(θ − x̂)."""
         scale = self._scale[part]
         away = self._told.z[part] - (estimates.estimate - estimates.nominal) / scale
-        share = ca.fmin(1.0, self._rate * self._signals.dt)
+        share = self._untouched * ca.fmin(1.0, self._rate * self._signals.dt)
         return SX(share * scale * (away - self._told.covariance[part, part] @ away))

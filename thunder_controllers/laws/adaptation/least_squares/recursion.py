@@ -37,8 +37,12 @@ OUTLIER = 9.0
 CONTACT = 2.0
 """Time within which another change says that the one before was a contact [s]: a body would have explained it."""
 
-NONE, CHANGED, BODY, TOUCHED = 0.0, 1.0, 2.0, 3.0
-"""Values of the state `change`."""
+BELIEVED, AGAIN = 0.3, 0.1
+"""Time constant [s] of squared innovations by what was told before a change, at most `change_threshold`, and the share
+of that below which it holds again: after 0.7 s of an arm that carries what it carried before."""
+
+NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
+"""Values of the state `change`; of them CHANGED and TOUCHED are open."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ class RecursiveLeastSquares:
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
     count again when the filters have forgotten the time before. Another change within `CONTACT` seconds says that no
-    body explains the first one: something touches the arm.
+    body explains the first one: something touches the arm. Then θ and C start again from those before the first one.
+    They are taken back altogether once they explain the rows again in which an unknown body would show: the contact has
+    passed, and nothing was learnt of it.
 
     State and covariance are without units, over the deviations of the prior. θ is never projected.
 
@@ -85,8 +91,8 @@ class RecursiveLeastSquares:
         covariance: C over `scale` (p, p).
         std: Standard deviations of z (p,).
         age: Since the last change [s]; negative before the first.
-        change: NONE, CHANGED, BODY or TOUCHED.
-        before, std_before: z and its deviations of `body` at the last change.
+        change: NONE, CHANGED, BODY, TOUCHED or LET_GO.
+        before, std_before: z and its deviations (p,) when the last change began.
         surprise: Mean squared innovation over its variance of each joint (n,).
         next_state: Of its states.
     """
@@ -105,24 +111,29 @@ class RecursiveLeastSquares:
         turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
         self._time = self._state("told_time", 0.0, "s", "Since the activation.")
         self._declare_knowledge(start, len(scale))
-        self._declare_change()
+        self._declare_change(robot.n)
         self._declare_noise(effort_limits(robot))
         row = rows.of(turn)
         told = self._innovation(robot, row, scale, start.numel())
         warm = self._time * omega > WARM
         settled = 1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED)
-        surprise = self.surprise + row.joint * ca.fmin(1.0, self._period / AVERAGED) * (
-            told.value**2 / told.variance - self.surprise
-        )
-        changed = (ca.mmax(surprise) > self._threshold) * warm * settled
-        used = settled * (1.0 - changed)
+        surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
+        doubt = self._doubt_after(row, scale, told)
+        restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
+        changed = (ca.mmax(surprise) > self._threshold) * warm * settled * (1.0 - restored)
+        used = settled * (1.0 - changed) * (1.0 - restored)
+        begun = changed * (1.0 - self._open)
+        kept = self._packed(self._covariance_before)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
             "residual_variance": self._variance + row.joint * used * self._noise_seen(told, warm),
             "surprise": ca.if_else(used, surprise, 1.0),
-            **self._learnt(row, scale, told, used, changed),
-            **self._changes(changed),
+            "doubt": ca.if_else(begun, self._threshold, doubt),
+            "told_before": ca.if_else(begun, self.z, self.before),
+            "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
+            **self._learnt(row, scale, told, used, changed, restored),
+            **self._changes(changed, restored),
         }
 
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
@@ -132,12 +143,22 @@ class RecursiveLeastSquares:
         known = self._state("told", 0.0, "1", "θ less the robot file's, over the deviations of the prior.", size)
         self.z = ca.vertcat(ca.if_else(self._time > 0.0, known[: start.numel()], start), known[start.numel() :])
         self._triangle = ca.Sparsity.lower(size)
-        first = ca.project(ca.DM.eye(size), self._triangle).nonzeros()
-        packed = self._state("covariance", first, "1", "Lower triangle of C, columnwise.", len(first))
-        self.covariance = ca.tril2symm(SX(self._triangle, packed))
-        self.std = ca.sqrt(ca.fmax(ca.diag(self.covariance), 0.0))
+        self.covariance = self._declare_covariance("covariance", "Lower triangle of C, columnwise.")
+        self.std = self._deviations(self.covariance)
 
-    def _declare_change(self) -> None:
+    def _declare_covariance(self, name: str, doc: str) -> SX:
+        first = ca.project(ca.DM.eye(self._triangle.size1()), self._triangle).nonzeros()
+        packed = self._state(name, first, "1", doc, len(first))
+        return SX(ca.tril2symm(SX(self._triangle, packed)))
+
+    def _packed(self, covariance: SX) -> SX:
+        return SX(ca.project(covariance, self._triangle).nz[:])
+
+    @staticmethod
+    def _deviations(covariance: SX) -> SX:
+        return SX(ca.sqrt(ca.fmax(ca.diag(covariance), 0.0)))
+
+    def _declare_change(self, joints: int) -> None:
         self._threshold = self._signals.gain(
             "change_threshold",
             default=100.0,
@@ -146,10 +167,14 @@ class RecursiveLeastSquares:
             doc="Mean squared innovation of a joint over its variance that says that another body is carried.",
         )
         self.age = self._state("change_age", -1.0, "s", "Since the last change; negative before the first.")
-        self.change = self._state("change", NONE, "1", "0 none, 1 one of unknown kind, 2 another body, 3 a contact.")
-        count = len(self._body)
-        self.before = self._state("told_before", 0.0, "1", "What was told of the body before the change.", count)
-        self.std_before = self._state("std_before", 1.0, "1", "Standard deviations of told_before.", count)
+        doc = "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact, 4 one that has passed."
+        self.change = self._state("change", NONE, "1", doc)
+        self._open = SX((self.change == CHANGED) + (self.change == TOUCHED))
+        self.before = self._state("told_before", 0.0, "1", "What was told before the change.", self.z.numel())
+        self._covariance_before = self._declare_covariance("covariance_before", "Of told_before, as covariance.")
+        self.std_before = self._deviations(self._covariance_before)
+        doc = "Mean squared innovation of each joint by told_before over its variance."
+        self._doubt = self._state("doubt", 0.0, "1", doc, joints)
 
     def _declare_noise(self, limits: np.ndarray) -> None:
         first, doc = (FIRST_NOISE * limits) ** 2, "Of each joint's residual."
@@ -178,28 +203,41 @@ class RecursiveLeastSquares:
         share = ca.fmin(1.0, self._period / REMEMBERED) * ca.if_else(warm, others < told.of_noise, 1.0)
         return SX(share * (seen - self._variance))
 
-    def _learnt(self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX) -> dict[str, SX]:
-        """θ⁺ and C⁺ by a row that is used, and C without knowledge of a body that has changed."""
+    def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
+        """A mean of each joint, with that of this row moved towards the value."""
+        return SX(mean + row.joint * ca.fmin(1.0, self._period / time) * (value - mean))
+
+    def _doubt_after(self, row: Row, scale: np.ndarray, told: Innovation) -> SX:
+        """Mean squared innovations by what was told before, after a row in which a body would show, if it is one."""
+        w = scale * row.w
+        rest = told.of_rest + told.of_noise
+        variance = ca.fmax(dot(w, self._covariance_before @ w), 0.0) + rest
+        shows = ca.sumsqr(w[self._body]) > self._threshold * rest
+        after = self._averaged(self._doubt, row, (row.y - dot(w, self.before)) ** 2 / variance, BELIEVED)
+        return SX(ca.fmin(ca.if_else(shows, after, self._doubt), self._threshold))
+
+    def _learnt(
+        self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX, restored: SX
+    ) -> dict[str, SX]:
+        """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
         noise = (told.of_rest + told.of_noise) * CORRELATED / (self._omega * self._period)
         K = (used / (told.of_parameters + noise)) * self._Cw
+        back = restored + changed * self._open
         kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
-        C = kept * self.covariance + ca.diag(unknown) - K @ self._Cw.T
+        C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - K @ self._Cw.T
         most = ca.sqrt(OUTLIER * told.variance)
         return {
-            "told": self.z + ca.fmin(ca.fmax(told.value, -most), most) * K,
-            "covariance": ca.project(C, self._triangle).nz[:],
+            "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * K,
+            "covariance": self._packed(C),
         }
 
-    def _changes(self, changed: SX) -> dict[str, SX]:
-        """Next states of what `_declare_change` declares."""
-        sure = self.age > CONTACT
-        kind = ca.if_else(sure * (self.change == CHANGED), BODY, self.change)
-        another = ca.if_else((self.age < 0.0) + sure > 0.0, CHANGED, TOUCHED)
+    def _changes(self, changed: SX, restored: SX) -> dict[str, SX]:
+        """Next kind of change, and its age."""
+        kind = ca.if_else(self._open * (self.age > CONTACT), BODY, self.change)
+        another = ca.if_else(self._open, TOUCHED, CHANGED)
         return {
             "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
-            "change": ca.if_else(changed, another, kind),
-            "told_before": ca.if_else(changed, self.z[self._body], self.before),
-            "std_before": ca.if_else(changed, self.std[self._body], self.std_before),
+            "change": ca.if_else(changed, another, ca.if_else(restored, LET_GO, kind)),
         }
