@@ -16,11 +16,14 @@ from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import columns_of
 from thunder_controllers.identification.payload import FoundBody, find_payload
+from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, LET_GO
 from thunder_controllers.report.figures import with_centre
+from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.inertia import parallel_axis
 from thunder_studies.arms import ARMS, ROTOR, described, dexterous, library_of, robot_file
+from thunder_studies.contact import push
 from thunder_studies.panda import LAST_LINK, Keys, believing, bodies
 
 FloatArray = NDArray[np.float64]
@@ -58,21 +61,20 @@ def payload(link: str, mass: float, **when: float) -> dict[str, Any]:
 
 
 def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
-    """An arm and a mass by the name of the row: an identifying motion about a dexterous posture, for every seed.
+    """An arm and a mass by the name of the row: an identifying motion about a dexterous posture, another for each seed.
 
     Nothing where the arm's file is not installed.
     """
     name, mass = row.removesuffix(" kg").split(", ")
     file = robot_file(ARMS[name])
     if file is not None:
-        config = _arm(settings, name, file, float(mass))
-        yield from ({**config, "seed": seed} for seed in settings.seeds)
+        yield from ({**_arm(seed, name, file, float(mass)), "seed": seed} for seed in settings.seeds)
 
 
-def _arm(settings: Settings, name: str, file: Path, mass: float) -> Keys:
+def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
-    q = _posture(np.random.default_rng([settings.seed, *name.encode()]), library, mass)
+    q = _posture(np.random.default_rng([seed, *name.encode()]), library, mass)
     plant = {
         **NOISE,
         "payloads": [payload(library.link_names[-1], mass)],
@@ -110,8 +112,8 @@ def draw_arm_priors(settings: Settings, row: str) -> Iterator[Keys]:
     library = library_of(row, LAW, file)
     believed = bodies(library.link_names, library.pi)
     mass = min(1.0, LIGHT * sum(body["mass"] for body in believed.values()))
-    config = _arm(settings, row, file, mass)
     for seed in settings.seeds:
+        config = _arm(seed, row, file, mass)
         yield from ({**merged(config, _prior(prior, believed, seed)), "seed": seed} for prior in PRIORS)
 
 
@@ -190,9 +192,41 @@ def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:
         "missed": float(sum(delay > 1.0 for delay in delays)),
         "invented": float(len(seen) - sum(delay <= 1.0 for delay in delays)),
         "delay": _finite(max(delays)),
+        "body": float((_telemetry(trace, "change")[[before, -1], 0] == BODY).mean()),
         "picked_up": 1e3 * abs(float(body[0]) - carried.mass),
         "carried": 1e3 * float(np.linalg.norm(estimate[1:4] / estimate[0] - carried.com)),
         "mass": 1e3 * abs(float(trace.estimates[-1, -1, 0] - truth[0, 0])),
+    }
+    return Measured({**values, **numbers}, kept)
+
+
+def draw_pushes(settings: Settings, _row: str) -> Iterator[Keys]:
+    """A push as in `contact`, while the body is known."""
+    for seed in settings.seeds:
+        noise, force = NOISE["faults"], push(np.random.default_rng([seed, *b"pushes"]))
+        late = {"start": force["start"] + WARM, "end": force["end"] + WARM}
+        yield {"seed": seed, "law": believing(), "plant": {"payloads": [], "faults": [*noise, {**force, **late}]}}
+
+
+WARM = 4.0
+"""What pushes come later than in `contact` [s]: after the body is known."""
+
+
+def measure_pushes(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure whether a push is told as a contact that passes, how long after its end, and what is believed then."""
+    values, kept = measure_run(case, trace, timing)
+    (push_,) = (fault for fault in case.config.plant.faults if isinstance(fault, Wrench))
+    assert push_.end is not None
+    change = _telemetry(trace, "change")[:, 0]
+    passed = trace.t[(change == LET_GO) & (trace.t > push_.end)]
+    mass = 1e3 * np.abs(trace.estimates[:, -1, 0] - trace.truth[-1, -1, 0])
+    begun = int(np.searchsorted(trace.t, push_.start))
+    numbers = {
+        "contact": float(change[-1] == LET_GO),
+        "over": _finite(passed.min(initial=np.inf) - push_.end),
+        "before": float(mass[begun - 1]),
+        "largest": float(mass[begun:].max()),
+        "mass": float(mass[-1]),
     }
     return Measured({**values, **numbers}, kept)
 

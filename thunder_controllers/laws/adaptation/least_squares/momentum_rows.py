@@ -29,23 +29,17 @@ OFFSET_SHARE = 0.01
 ROTOR, DELAY = 0.5, 5e-3
 """What a rotor's reflected inertia [kg·m² or kg] and the delay of efforts [s] may be."""
 
-SLOW = 0.03
-"""Of a joint's speed limit: up to there, and half up to 1.5 times that, friction is not what two numbers say of it."""
+SIGN_CLEAR = 2.0
+"""Of the velocity that smooths the sign of friction: up to there, and half up to 1.5 times that, tanh is 4 % off it."""
 
-UNLIMITED, UNHURRIED = 100.0, 2.0
-"""Stand for the effort limit [N·m or N] and speed limit [rad/s or m/s] of a joint that has none."""
+UNLIMITED = 100.0
+"""Stands for the effort limit of a joint that has none [N·m or N]."""
 
 
 def effort_limits(robot: RobotExpressions) -> np.ndarray:
     """Of every joint, finite, (n,) [N·m or N]."""
     limits = robot.model.limits("effort")
     return np.asarray(np.where(np.isfinite(limits), limits, UNLIMITED))
-
-
-def speed_limits(robot: RobotExpressions) -> np.ndarray:
-    """Of every joint, finite, (n,) [rad/s or m/s]."""
-    limits = robot.model.limits("velocity")
-    return np.asarray(np.where(np.isfinite(limits), limits, UNHURRIED))
 
 
 def prior_deviations(robot: RobotExpressions, links: Sequence[int], offsets: bool = False) -> np.ndarray:
@@ -124,7 +118,7 @@ class MomentumRows:
             initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd),
         )
         sign = ca.tanh(qd / SMOOTHING_VELOCITY)
-        unclear = 1.0 - opened(ca.fabs(qd), SX(SLOW * speed_limits(robot)))
+        unclear = 1.0 - opened(ca.fabs(qd), SX(SIGN_CLEAR * SMOOTHING_VELOCITY))
         joints = a * ca.reshape(before, -1, 4) + (1.0 - a) * ca.horzcat(qd, sign, unclear, rate * motion[1])
         effort = prediction.next_state["filtered_effort"]
         once = ca.horzcat(prediction.error, prediction.W, joints[:, :3], rate * motion[1] - joints[:, 3], effort)
