@@ -17,6 +17,9 @@ from thunder_controllers.ros.common.qos import LATCHED
 
 TOPIC = f"{NODE}/picked_up"
 
+INERTIA = 3e-3
+"""What is found of an inertia so soon [kg·m²]: about the frame's origin it is 6e-3 more than about the CoM."""
+
 
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
@@ -46,16 +49,16 @@ def test_each_body_is_one_message_and_the_last_one_stays(robot: TestRobot) -> No
         assert not bodies.messages
         for count, sign, change in ((1, 1.0, arm.pick_up), (2, -1.0, arm.put_down)):
             change()
-            move(1.0)
+            move(0.5)
             assert len(bodies) == count - 1, "it is not known yet what it is"
             move(KNOWN)
-            move(1.0)
             assert len(bodies) == count
-            inertia, (mass, deviation) = bodies.latest.inertia, robot.report()["picked up [kg]"].split(" ± ")
-            assert bodies.latest.header.frame_id == LINK
-            assert abs(inertia.m - sign * BODY.mass) < 4.0 * float(deviation) < 0.01
-            assert abs(inertia.m - float(mass)) < 2.0 * float(deviation)
+            mass, deviation = map(float, robot.report()["picked up [kg]"].split(" ± "))
+            inertia = bodies.latest.inertia
+            assert bodies.latest.header.frame_id == LINK and 0.0 < deviation < 0.01
+            assert abs(inertia.m - sign * BODY.mass) < 4.0 * deviation
+            assert abs(inertia.m - mass) < 2.0 * deviation
             np.testing.assert_allclose([inertia.com.x, inertia.com.y], BODY.com[:2], atol=0.01)
-            assert inertia.izz == pytest.approx(sign * BODY.inertia[-1], rel=0.5)
+            assert inertia.izz == pytest.approx(sign * BODY.inertia[-1], abs=INERTIA)
         with probe.listening(InertiaStamped, TOPIC, LATCHED) as later:
             assert later.wait() == bodies.latest
