@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from picking_arm import BODY, KNOWN, MOTION, RAMP_TIME, WARM, PickingArm
+from picking_arm import STEP as PERIOD
+from picking_arm import build_library as build_picking
 from session_loop import HOME, START, STEP
 from session_loop import SessionLoop as Run
 
-from thunder_controllers.host import Configuration, Excitation, HealthReporter, Library, TrackingError
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Excitation,
+    Figure,
+    HealthReporter,
+    Library,
+    Options,
+    TrackingError,
+)
 
 OK, WARN, ERROR, STALE = range(4)
 
@@ -122,6 +136,66 @@ def test_a_tracking_error_above_its_limit_is_a_warning(run: Run, limit: float, l
     )
     assert report.level == level and report.values["tracking error max [rad or m]"] == "0.02"
     assert ("tracking error 0.02 above 0.01" in report.message) is (level == WARN)
+
+
+# --- what the arm carries --------------------------------------------------------------------------------------------
+
+
+class Carrying:
+    """The arm that picks a body up, with a session that moves it."""
+
+    def __init__(self) -> None:
+        self.arm, self._reporter = PickingArm(), HealthReporter()
+        self._session, self._effort = ControlSession(Configuration(build_picking()), Options()), np.zeros(3)
+        self._session.activate(self.arm.q, self.arm.qd, self.arm.held)
+        self._session.trace(Figure(**MOTION, ramp_time=RAMP_TIME))
+        self._count = 0
+
+    def _answer(self) -> NDArray[np.float64]:
+        self._count += 1
+        t = self._count * PERIOD
+        self._session.update(round(1e9 * t), t, self.arm.q, self.arm.qd, PERIOD, self._effort)
+        return self._effort
+
+    def move(self, seconds: float) -> dict[str, str]:
+        """Move on; what is said of a change, which is no fault."""
+        self.arm.move(seconds, self._answer)
+        report = self._reporter.report("active", snapshot=self._session.snapshot())
+        assert (report.level, report.message) == (OK, "active")
+        return {name: text for name, text in report.values.items() if name.startswith(("change", "picked up"))}
+
+    def deactivate(self) -> dict[str, str]:
+        self._session.deactivate()
+        return dict(self._reporter.report("inactive", snapshot=self._session.snapshot()).values)
+
+
+@pytest.fixture
+def carrying(build_cache: Path) -> Carrying:
+    return Carrying()
+
+
+def test_a_body_that_is_picked_up_or_put_down_is_shown_with_its_mass(carrying: Carrying) -> None:
+    assert carrying.move(WARM) == {}
+    carrying.arm.pick_up()
+    assert carrying.move(1.0)["change"] == "unknown"
+    for sign in (1.0, -1.0):
+        shown = carrying.move(KNOWN)
+        mass, deviation = map(float, shown["picked up [kg]"].split(" ± "))
+        assert shown["change"] == "body" and 0.0 < deviation < 0.01
+        assert abs(mass - sign * BODY.mass) < 4.0 * deviation
+        carrying.arm.put_down()
+    assert "change" not in carrying.deactivate()
+
+
+def test_a_contact_is_shown_without_a_mass(carrying: Carrying) -> None:
+    carrying.move(WARM)
+    carrying.arm.pick_up()
+    carrying.move(1.0)
+    carrying.arm.put_down()
+    shown = carrying.move(0.5)
+    assert shown.pop("change") == "contact"
+    assert 0.4 < float(shown.pop("change age [s]")) < 0.5
+    assert shown == {}
 
 
 # --- what a shell adds -----------------------------------------------------------------------------------------------

@@ -25,7 +25,10 @@ HealthReport report(HealthReporter& reporter, const std::string& state, const st
   Condition condition;
   condition.period = period;
   condition.state = state;
-  if (snapshot) condition.snapshot = *snapshot;
+  if (snapshot) {
+    condition.snapshot = *snapshot;
+    condition.change = body_change(*snapshot->law, *snapshot);
+  }
   condition.excitation = excitation;
   condition.messages = messages;
   condition.silence = silence;

@@ -12,6 +12,7 @@ from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -26,12 +27,16 @@ from thunder_controllers.ros.common.messages import (
     write_twist,
     write_vector,
 )
-from thunder_controllers.ros.common.qos import MONITOR
+from thunder_controllers.ros.common.qos import LATCHED, MONITOR
+from thunder_dynamics.inertia import N_PARAMETERS
 
 FloatArray = NDArray[np.float64]
 
 EXTERNAL_TORQUE = "external_torque"
 POSE_ERROR = "pose_error"
+PICKED_UP = "picked_up"
+CHANGE, BODY = "change", 2.0
+"""Telemetry of what has changed of the carried body, and its value once that is known to be another body."""
 
 
 class ControllerOutputs:
@@ -61,6 +66,9 @@ class ControllerOutputs:
         self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
         has_external = EXTERNAL_TORQUE in telemetry
         self._external = self._publisher(JointState, "~/external_torque") if has_external else None
+        has_change = CHANGE in telemetry and telemetry.get(PICKED_UP) == N_PARAMETERS and len(configuration.links) == 1
+        self._picked_up = self._publisher(InertiaStamped, "~/picked_up", LATCHED) if has_change else None
+        self._is_picked_up = False
         state_kind, self._write_state = state_format()
         self._state = self._publisher(state_kind, "~/controller_state")
 
@@ -88,15 +96,25 @@ class ControllerOutputs:
         if self._external is not None:
             effort = doubles(np.ravel(snapshot.telemetry(EXTERNAL_TORQUE)))
             self._external.publish(JointState(header=header, name=list(configuration.joints), effort=effort))
+        if self._picked_up is not None:
+            self._publish_picked_up(self._picked_up, snapshot, header)
         self._state.publish(self._write_state(configuration, snapshot, header))
+
+    def _publish_picked_up(self, publisher: Publisher, snapshot: Snapshot, header: Header) -> None:
+        """Publish what was picked up once that is known; before the next body it is unknown again, for seconds."""
+        was, self._is_picked_up = self._is_picked_up, bool(snapshot.telemetry(CHANGE) == BODY)
+        if self._is_picked_up and not was:
+            (link,) = self._configuration.links
+            body = LinkEstimate(link, np.ravel(snapshot.telemetry(PICKED_UP)))
+            publisher.publish(inertia_message(body, Header(stamp=header.stamp, frame_id=link)))
 
     def close(self) -> None:
         """Destroy the publishers."""
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
 
-    def _publisher(self, kind: Any, topic: str) -> Publisher:
-        publisher = self._node.create_publisher(kind, topic, MONITOR)
+    def _publisher(self, kind: Any, topic: str, qos: QoSProfile = MONITOR) -> Publisher:
+        publisher = self._node.create_publisher(kind, topic, qos)
         self._publishers.append(publisher)
         return publisher
 

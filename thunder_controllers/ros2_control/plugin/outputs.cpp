@@ -21,6 +21,9 @@ using Lock = std::lock_guard<thunder::PriorityMutex>;
 /// Estimates, errors, states, diagnostics: what people and tools watch.
 const rclcpp::QoS kMonitor = rclcpp::QoS(rclcpp::KeepLast(10)).reliable().durability_volatile();
 
+/// Whoever comes later still gets the last one.
+const rclcpp::QoS kLatched = rclcpp::QoS(rclcpp::KeepLast(1)).reliable().transient_local();
+
 constexpr const char* kPose = "T_0_ee";
 constexpr int kTwistSize = 6;
 constexpr int kPoseSize = 16;
@@ -60,9 +63,29 @@ void assign(Vector& vector, const double* values) {
 }
 
 template <class Message>
-auto publisher(LifecycleNode& node, const std::string& topic) {
+auto publisher(LifecycleNode& node, const std::string& topic, const rclcpp::QoS& qos = kMonitor) {
   // Of the free function: publishers of a lifecycle node are mute while it is inactive.
-  return rclcpp::create_publisher<Message>(node, topic, kMonitor);
+  return rclcpp::create_publisher<Message>(node, topic, qos);
+}
+
+/// An estimate as m [kg], com [m] and inertia about the CoM [kg·m²], in the link's frame.
+geometry_msgs::msg::InertiaStamped inertia_message(const double* pi, const std::string& link,
+                                                   const std_msgs::msg::Header& header) {
+  std::array<double, thunder::kInertialParameters> dyn{};
+  thunder::about_com(pi, dyn.data());
+  geometry_msgs::msg::InertiaStamped message;
+  message.header.stamp = header.stamp;
+  message.header.frame_id = link;
+  geometry_msgs::msg::Inertia& inertia = message.inertia;
+  inertia.m = dyn[0];
+  assign(inertia.com, &dyn[1]);
+  inertia.ixx = dyn[4];
+  inertia.ixy = dyn[5];
+  inertia.ixz = dyn[6];
+  inertia.iyy = dyn[7];
+  inertia.iyz = dyn[8];
+  inertia.izz = dyn[9];
+  return message;
 }
 
 }  // namespace
@@ -74,7 +97,8 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       estimate_entry_(thunder::entry_if_any(configuration.law_data().state, thunder::kEstimateEntry)),
       friction_entry_(thunder::entry_if_any(configuration.law_data().state, "friction_hat")),
       error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
-      external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")) {
+      external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")),
+      picked_up_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "picked_up")) {
   for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
     estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + topic));
   }
@@ -85,6 +109,9 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
     error_ = publisher<geometry_msgs::msg::TwistStamped>(node, "~/pose_error");
   }
   if (external_entry_) external_ = publisher<sensor_msgs::msg::JointState>(node, "~/external_torque");
+  if (picked_up_entry_ && configuration.links.size() == 1) {
+    picked_up_ = publisher<geometry_msgs::msg::InertiaStamped>(node, "~/picked_up", kLatched);
+  }
   const std::vector<std::string> functions = configuration.library->function_names();
   if (std::find(functions.begin(), functions.end(), kPose) != functions.end()) {
     pose_function_.emplace(configuration.library, kPose, kPoseSize);
@@ -102,26 +129,14 @@ void Outputs::publish(const Snapshot& snapshot) {
   publish_pose(snapshot, header);
   publish_error(snapshot, header);
   publish_external_torque(snapshot, header);
+  publish_picked_up(snapshot, header);
   publish_state(snapshot, header);
 }
 
 void Outputs::publish_estimates(const Snapshot& snapshot, const Header& header) {
   for (std::size_t i = 0; i < estimates_.size(); ++i) {
-    std::array<double, thunder::kInertialParameters> dyn{};
-    thunder::about_com(snapshot.state.data() + estimate_entry_->offset + i * dyn.size(), dyn.data());
-    geometry_msgs::msg::InertiaStamped message;
-    message.header.stamp = header.stamp;
-    message.header.frame_id = configuration_.links[i];
-    geometry_msgs::msg::Inertia& inertia = message.inertia;
-    inertia.m = dyn[0];
-    assign(inertia.com, &dyn[1]);
-    inertia.ixx = dyn[4];
-    inertia.ixy = dyn[5];
-    inertia.ixz = dyn[6];
-    inertia.iyy = dyn[7];
-    inertia.iyz = dyn[8];
-    inertia.izz = dyn[9];
-    estimates_[i]->publish(message);
+    const double* pi = snapshot.state.data() + estimate_entry_->offset + i * thunder::kInertialParameters;
+    estimates_[i]->publish(inertia_message(pi, configuration_.links[i], header));
   }
   if (!friction_) return;
   const std::vector<double> values = thunder::read_entry(*friction_entry_, snapshot.state.data());
@@ -145,6 +160,16 @@ void Outputs::publish_external_torque(const Snapshot& snapshot, const Header& he
   message.name = configuration_.joints;
   message.effort = thunder::read_entry(*external_entry_, snapshot.telemetry.data());
   external_->publish(message);
+}
+
+void Outputs::publish_picked_up(const Snapshot& snapshot, const Header& header) {
+  if (!picked_up_) return;
+  const auto change = thunder::body_change(configuration_.law_data(), snapshot);
+  const bool is_new = !is_picked_up_;
+  is_picked_up_ = change && change->kind == thunder::BodyChange::Kind::body;
+  if (!is_picked_up_ || !is_new) return;
+  const double* pi = snapshot.telemetry.data() + picked_up_entry_->offset;
+  picked_up_->publish(inertia_message(pi, configuration_.links.front(), header));
 }
 
 void Outputs::publish_pose(const Snapshot& snapshot, const Header& header) {

@@ -37,6 +37,8 @@ class Outputs {
   void publish_estimates(const thunder::Snapshot& snapshot, const Header& header);
   void publish_error(const thunder::Snapshot& snapshot, const Header& header);
   void publish_external_torque(const thunder::Snapshot& snapshot, const Header& header);
+  /// Once for each body; before the next one `change` is unknown again, for seconds.
+  void publish_picked_up(const thunder::Snapshot& snapshot, const Header& header);
   void publish_pose(const thunder::Snapshot& snapshot, const Header& header);
   void publish_state(const thunder::Snapshot& snapshot, const Header& header);
 
@@ -47,6 +49,7 @@ class Outputs {
   const thunder_entry* friction_entry_;
   const thunder_entry* error_entry_;
   const thunder_entry* external_entry_;
+  const thunder_entry* picked_up_entry_;
   std::optional<thunder::PositionFunction> pose_function_;
 
   std::vector<rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr> estimates_;
@@ -54,6 +57,8 @@ class Outputs {
   rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr joint_error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external_;
+  rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr picked_up_;
+  bool is_picked_up_ = false;
   rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr state_;
 };

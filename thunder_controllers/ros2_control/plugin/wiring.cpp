@@ -65,6 +65,7 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
   diagnostics_ = [session = session_, excitation, tracking, limit = parameters.tracking_error_limit,
                   period = options.nominal_dt, faults = faults_](thunder::Condition& condition) {
     condition.snapshot = session->snapshot();
+    condition.change = thunder::body_change(session->configuration().law_data(), *condition.snapshot);
     condition.excitation = excitation->report();
     condition.tracking_error = tracking->take();
     condition.tracking_error_limit = limit;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "thunder/host/law/estimates.hpp"
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
@@ -99,6 +100,15 @@ void add_adaptation(const Condition& condition, TextPairs& values) {
   values.emplace_back("excitation rank", std::to_string(condition.excitation->rank));
 }
 
+void add_change(const BodyChange& change, TextPairs& values) {
+  const bool is_contact = change.kind == BodyChange::Kind::contact;
+  const char* kind = change.kind == BodyChange::Kind::body ? "body" : "unknown";
+  values.emplace_back("change", is_contact ? "contact" : kind);
+  add(values, "change age [s]", change.age);
+  if (is_contact) return;
+  values.emplace_back("picked up [kg]", format(change.mass) + " ± " + format(change.mass_deviation, 2));
+}
+
 /// [Hz] Of the steps since the report before; none if there was no time between them.
 std::optional<double> loop_rate(const Snapshot& now, const Snapshot& before) {
   const std::uint64_t steps = now.step_times.count() - before.step_times.count();
@@ -150,6 +160,19 @@ void judge(const Condition& condition, const Snapshot& before, const std::vector
 
 }  // namespace
 
+std::optional<BodyChange> body_change(const thunder_law& law, const Snapshot& snapshot) {
+  const auto value = [&](const char* name, int size) -> const double* {
+    const thunder_entry* entry = entry_if_any(law.telemetry, name);
+    return entry && entry_size(*entry) == size ? snapshot.telemetry.data() + entry->offset : nullptr;
+  };
+  const double *kind = value("change", 1), *age = value("change_age", 1);
+  const double* picked_up = value("picked_up", kInertialParameters);
+  const double* deviations = value("picked_up_std", kInertialParameters);
+  if (!snapshot.is_active || !kind || !age || !picked_up || !deviations) return std::nullopt;
+  if (*kind != 1.0 && *kind != 2.0 && *kind != 3.0) return std::nullopt;
+  return BodyChange{static_cast<BodyChange::Kind>(*kind), *age, picked_up[0], deviations[0]};
+}
+
 std::vector<std::string> HealthReporter::news(const Counters& counters) {
   std::vector<std::string> names;
   std::map<std::string, std::uint64_t> seen;
@@ -170,6 +193,7 @@ HealthReport HealthReporter::report(const Condition& condition) {
   report.values.emplace_back("reference", condition.snapshot ? source_text(*condition.snapshot) : "none");
   add_times(condition, report.values);
   add_adaptation(condition, report.values);
+  if (condition.change) add_change(*condition.change, report.values);
   if (condition.tracking_error) add(report.values, "tracking error max [rad or m]", *condition.tracking_error);
   for (const auto& [name, count] : counters) report.values.emplace_back(name, std::to_string(count));
   if (condition.snapshot) add_guards(condition.snapshot->counters, report.values);

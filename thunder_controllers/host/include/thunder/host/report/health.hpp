@@ -20,11 +20,25 @@ enum class HealthLevel : std::uint8_t { ok = 0, warn = 1, error = 2, stale = 3 }
 using Counters = std::vector<std::pair<std::string, std::uint64_t>>;
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
+/// What a law says, in telemetry `change` and beside it, of the last change of what the arm carries.
+struct BodyChange {
+  /// The numbers are those of the telemetry: not told yet, another body, something that touched the arm.
+  enum class Kind : std::uint8_t { unknown = 1, body = 2, contact = 3 };
+
+  Kind kind = Kind::unknown;
+  double age = 0.0;                         ///< [s] Since then.
+  double mass = 0.0, mass_deviation = 0.0;  ///< [kg] Of what was picked up, negative of what was put down.
+};
+
+/// The last change of an activation that lasts; none if none happened, or the law does not say all of it of one body.
+std::optional<BodyChange> body_change(const thunder_law& law, const Snapshot& snapshot);
+
 /// What is known of a controller since the last report; what a shell does not measure stays empty.
 struct Condition {
   std::string state;                            ///< Of the lifecycle.
   std::optional<Snapshot> snapshot = {};        ///< None while unconfigured.
   std::optional<ExcitationReport> excitation = {};
+  std::optional<BodyChange> change = {};        ///< See body_change.
   std::vector<std::string> messages = {};       ///< What a reader must know, such as why the last transition failed.
   std::string silence = {};                     ///< Why the measurements are too old; empty if they are not.
   Counters counters = {};                       ///< The shell's own faults by name; each increase is news once.
