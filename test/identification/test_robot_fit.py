@@ -16,6 +16,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, least_second_moment
 from thunder_controllers.identification.information import SIGN_SPEED, joint_terms, regressor
 from thunder_controllers.identification.motion import Motion, Record
+from thunder_controllers.identification.payload import payload_by_difference
 from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
 from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_dynamics.build import build
@@ -83,6 +84,33 @@ def truth(found: RobotFit, rotor: float = 0.0) -> np.ndarray:
 def of_bodies(found: RobotFit) -> np.ndarray:
     """Which base parameters are of links."""
     return np.array(found.base.kept) < N_PARAMETERS * 7
+
+
+TOOL = Inertia(0.8, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 1.5e-3, 1e-3]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_payload_is_the_difference_of_two_records(library: Library, seed: int) -> None:
+    """Whatever the robot file says of the links, and with offsets that it does not know."""
+    arm = true_panda()
+    *others, last = arm.links
+    carrying = replace(arm, links=(*others, replace(last, inertia=Inertia.from_pi(last.inertia.pi + TOOL.pi))))
+    empty, loaded = recorded(arm, 4, offsets=OFFSETS), recorded(carrying, 20 + seed, offsets=OFFSETS)
+    found = payload_by_difference(library, loaded.record, empty.record)
+    found.check_sound(library.joint_names)
+    assert (np.abs(found.body.dyn - TOOL.dyn) < 4.0 * found.body.std).all()
+    assert found.body.std[0] < 0.01 and (found.body.std[1:4] < 2e-3).all()
+    nothing = payload_by_difference(library, recorded(arm, 30 + seed, offsets=OFFSETS).record, empty.record)
+    assert abs(nothing.body.dyn[0]) < 4.0 * nothing.body.std[0] < 0.04
+
+
+@pytest.mark.slow
+def test_what_is_no_body_is_refused(library: Library) -> None:
+    """An arm with other links is none."""
+    empty, other = recorded(load_robot("panda"), 4), recorded(true_panda(), 5)
+    with pytest.raises(UnsoundError, match="times what two arms leave"):
+        payload_by_difference(library, other.record, empty.record).check_sound(library.joint_names)
 
 
 @pytest.mark.slow

@@ -13,11 +13,12 @@ from thunder_controllers.commands.terminal import print_json, print_table, singl
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.diagnosis import HARM
+from thunder_controllers.identification.payload import Difference, named, payload_by_difference
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains, terms_of_file
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
-from thunder_dynamics.inertia import REG_NAMES
+from thunder_dynamics.inertia import DYN_NAMES, REG_NAMES
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import reading_options
@@ -35,6 +36,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 @robot_argument
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--topic", default="/joint_states", show_default=True, help="Of a bag: sensor_msgs/JointState.")
+@click.option("--without", type=click.Path(path_type=Path), help="Record without payload: find what TRACE has more.")
 @click.option("--rotors", is_flag=True, help="Fit the inertia of rotors too.")
 @click.option("--drive-gains", is_flag=True, help="Fit the relative gains of the drives too.")
 @click.option("--law", shell_complete=complete_law, help=f"{LAW_FORM}: fit the links that it adapts only.")
@@ -46,6 +48,7 @@ def identify(
     robot: str,
     trace: Path,
     topic: str,
+    without: Path | None,
     rotors: bool,
     drive_gains: bool,
     law: str | None,
@@ -56,8 +59,12 @@ def identify(
 ) -> None:
     """Identify ROBOT (YAML, URDF, xacro file or name) from TRACE: a trace of thunder run, a CSV file or a ROS 2 bag.
 
-    Estimates are written only if the fit is sound; the exit status is 2 if it is not.
+    Estimates are written only if the fit is sound; the exit status is 2 if it is not. With --without, what the last
+    link carries in TRACE and not in that record is found, whatever the robot file says of the links.
     """
+    if without is not None and (law, out, plot, drive_gains) != (None, None, None, False):
+        valid = "--topic, --rotors or --json beside it"
+        raise LawError("a payload is no estimate of a law", where="--without", valid=valid)
     if out is not None and law is None:
         raise LawError("estimates are those of a law", where="--out", valid="--law NAME[:option=value,…] beside it")
     model = load_model(robot, **reading)
@@ -67,6 +74,10 @@ def identify(
     if not links or not set(links) <= {*library.link_names}:
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
     places = [library.link_names.index(link) for link in links]
+    if without is not None:
+        loaded, empty = (read_record(one, library.joint_names, topic) for one in (trace, without))
+        _show_payload(payload_by_difference(library, loaded, empty, rotors), library, as_json=as_json)
+        return
     fit = fit_with_gains if drive_gains else fit_robot
     found = fit(library, read_record(trace, library.joint_names, topic), places, rotors, terms_of_file(model))
     if as_json:
@@ -87,6 +98,17 @@ def identify(
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)
+
+
+def _show_payload(found: Difference, library: Library, *, as_json: bool) -> None:
+    body = found.body
+    if as_json:
+        names = {"found": named(body.dyn), "std": named(body.std), "trusted": body.trusted()}
+        print_json({"link": library.link_names[-1], "payload": names, "noise": found.noise})
+    else:
+        rows = [[name, *map(_number, row)] for name, *row in zip(DYN_NAMES, body.dyn, body.std, strict=True)]
+        print_table([[f"payload of {library.link_names[-1]}, about its CoM", "found", "deviation"], *rows])
+    found.check_sound(library.joint_names)
 
 
 def write_estimates(path: Path, library: Library, law: str, found: RobotFit) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,15 @@ from thunder_controllers.host import Library
 from thunder_controllers.identification.evidence import Evidence, gather
 from thunder_controllers.identification.information import LENGTH, SCALE, columns_of
 from thunder_controllers.identification.motion import Record
-from thunder_dynamics.inertia import DYN_NAMES, Inertia
+from thunder_controllers.identification.robot_fit import (
+    LARGEST_SURPRISE,
+    UnsoundError,
+    find_base,
+    fit_columns,
+    motion_of,
+    rms,
+)
+from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS, Inertia
 
 FloatArray = NDArray[np.float64]
 
@@ -133,6 +141,68 @@ def payload_of(library: Library, estimates: Mapping[str, FloatArray], found: Map
     nominal = np.asarray(library.pi)[columns_of(library.link_names.index(link))]
     estimate, fit = (FoundBody.of(pi - nominal, found[link].covariance) for pi in (estimates[link], found[link].fit))
     return Payload(link, estimate, fit, found[link])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an arm carries in one record and not in another.
+
+    Attributes:
+        body: In the frame of the last link.
+        noise: Root mean square of what is left of each joint's effort, without and with it (2, n) [N·m or N].
+        alone: The same if each record is fitted by parameters of its own.
+    """
+
+    body: FoundBody
+    noise: FloatArray
+    alone: FloatArray
+
+    def check_sound(self, joint_names: Sequence[str]) -> None:
+        """Raise unless a body explains all of the difference, and its mass is told.
+
+        Raises:
+            UnsoundError: saying of which joint it does not, or that no mass is told.
+        """
+        worse = (self.noise / self.alone).max(axis=0)
+        joint = int(np.argmax(worse))
+        if not worse[joint] <= LARGEST_SURPRISE:
+            text = f"{joint_names[joint]}: one arm and a body leave {worse[joint]:.3g} times what two arms leave"
+            raise UnsoundError(
+                text, valid=f"at most {LARGEST_SURPRISE:g}: both records of one arm, body at the last link"
+            )
+        if DYN_NAMES[0] not in self.body.trusted():
+            text = f"its mass is {self.body.dyn[0]:.3g} ± {self.body.std[0]:.2g} kg"
+            raise UnsoundError(text, valid=f"a deviation of at most {TRUSTED:g} of it: a longer or faster motion")
+
+
+def payload_by_difference(library: Library, loaded: Record, without: Record, rotors: bool = False) -> Difference:
+    """Fit both records at once: base parameters, friction and offsets that they share, and ten of a body in one.
+
+    What the robot file says of the links does not count, so that links, gains and offsets that are wrong do not end up
+    in the payload as they do for `find_payload`. The last link is the one that carries.
+
+    Args:
+        library: Of the robot.
+        loaded: Of a motion with the body.
+        without: Of one without it, which may be another one.
+        rotors: Whether the inertia of rotors is fitted; if not, they are those of the robot file.
+
+    Raises:
+        UnsoundError: if a record is too short or not all of it was measured.
+    """
+    motions = [motion_of(library, record, rotors) for record in (without, loaded)]
+    whole, base = find_base(library, rotors)
+    kept, last = list(base.kept), columns_of(library.n_joints - 1)
+    wholes = [whole(one.q, one.qd, one.qdd, one.sign) for one in motions]
+    columns = [np.concatenate([Y[:, :, kept], carries * Y[:, :, last]], axis=2) for carries, Y in enumerate(wholes)]
+    effort, used = np.concatenate([one.effort for one in motions]), np.concatenate([one.used for one in motions])
+    fit, _ = fit_columns(np.concatenate(columns), effort, used)
+    alone = [fit_columns(Y[:, :, kept], one.effort, one.used)[0] for one, Y in zip(motions, wholes, strict=True)]
+    return Difference(
+        FoundBody.of(fit.x[-N_PARAMETERS:], fit.covariance[-N_PARAMETERS:, -N_PARAMETERS:]),
+        np.array([rms(one.effort - W @ fit.x, one.used) for one, W in zip(motions, columns, strict=True)]),
+        np.sqrt([one.variance for one in alone]),
+    )
 
 
 def named(dyn: FloatArray) -> dict[str, float | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -147,7 +147,7 @@ class RobotFit:
 
     def residual(self, predicted: FloatArray) -> FloatArray:
         """Root mean square of what a prediction leaves of the efforts that were held out, where joints move (n,)."""
-        return _rms(self.held_out.effort - predicted, self.held_out.used)
+        return rms(self.held_out.effort - predicted, self.held_out.used)
 
     def check_sound(self, joint_names: Sequence[str]) -> None:
         """Raise unless the motion told enough and the fit predicts what was held out.
@@ -161,7 +161,7 @@ class RobotFit:
             raise UnsoundError(what, valid=f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has")
         if (cause := self.diagnosis.cause(joint_names)) and self.diagnosis.is_harmful():
             raise UnsoundError(cause[0], valid=cause[1])
-        effort = _rms(self.held_out.effort, self.held_out.used)
+        effort = rms(self.held_out.effort, self.held_out.used)
         limits = {
             "what was fitted": LARGEST_SURPRISE * self.noise,
             "the effort": LARGEST_SHARE * effort,
@@ -235,34 +235,22 @@ def fit_robot(
         friction: Viscous and Coulomb friction and offset of the robot file (n, 3), to compare with; none by default.
 
     Raises:
-        UnsoundError: if the record is too short or not all of it was measured.
+        UnsoundError: by `motion_of`.
     """
-    if not record.is_usable:
-        raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
-    motion = Motion.of(record, SLOW)
-    if not rotors:
-        motion = replace(motion, effort=motion.effort - rotor_effort(library, motion.qdd))
+    motion = motion_of(library, record, rotors)
     count = len(TERMS) if rotors else len(TERMS) - 1
     cut = round((1.0 - HELD_OUT) * len(motion.q))
     fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
-    whole = partial(_whole_regressor, library, count)
-    terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[:count]]
-    names = (*parameter_names(library.link_names), *terms)
-    base = find_base_parameters(lambda *state: whole(*np.array(state)[:, None])[0], names, library.n_joints, MEANT)
+    whole, base = find_base(library, rotors)
     Y, kept = whole(fitted.q, fitted.qd, fitted.qdd, fitted.sign), list(base.kept)
-    freedom = fitted.used.sum(axis=0) - len(kept) / library.n_joints
-    fit = weighted_fit(fitted.used[:, :, None] * Y[:, :, kept], fitted.used * fitted.effort, freedom, UNKNOWN)
-    correlation = correlation_time(fitted.used * (fitted.effort - Y[:, :, kept] @ fit.x))
-    told = fitted.used[:, :, None] * Y[:, :, kept] * np.sqrt(correlation / fit.variance)[:, None]
-    spread = fit.covariance @ np.einsum("tjk,tjl->kl", told, told, optimize=True) @ fit.covariance
-    fit = replace(fit, covariance=spread + fit.covariance @ fit.covariance / UNKNOWN**2)
+    fit, correlation = fit_columns(Y[:, :, kept], fitted.effort, fitted.used)
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
     nominal_terms = np.zeros((library.n_joints, count))
     if friction is not None:
         nominal_terms[:, : OFFSET + 1] = friction
     nominal_terms[:, OFFSET + 1 :] = rotor_effort(library, np.ones(library.n_joints))[:, None]
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
-    prior = np.full(len(names), NEVER_ZERO)
+    prior = np.full(Y.shape[2], NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
     x, _ = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
     _, std = _fit_bodies(Y, fitted, correlation * fit.variance, nominal, prior, links)
@@ -291,6 +279,42 @@ def fit_robot(
         predicted_by_bodies=Y_later @ x,
         gains=np.zeros(library.n_joints),
     )
+
+
+def motion_of(library: Library, record: Record, rotors: bool) -> Motion:
+    """States and efforts that are fitted, less what the robot file's rotors take if rotors are not.
+
+    Raises:
+        UnsoundError: if the record is too short or not all of it was measured.
+    """
+    if not record.is_usable:
+        raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
+    motion = Motion.of(record, SLOW)
+    return motion if rotors else replace(motion, effort=motion.effort - rotor_effort(library, motion.qdd))
+
+
+def find_base(library: Library, rotors: bool) -> tuple[Callable[..., FloatArray], BaseParameters]:
+    """The regressor of bodies and terms of joints, (q, q̇, q̈, sign) -> (N, n, p), and the base parameters of these."""
+    count = len(TERMS) if rotors else len(TERMS) - 1
+    whole = partial(_whole_regressor, library, count)
+    terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[:count]]
+    names = (*parameter_names(library.link_names), *terms)
+    return whole, find_base_parameters(
+        lambda *state: whole(*np.array(state)[:, None])[0], names, library.n_joints, MEANT
+    )
+
+
+def fit_columns(W: FloatArray, effort: FloatArray, used: NDArray[np.bool_]) -> tuple[Fit, FloatArray]:
+    """Fit efforts (N, n) by columns W (N, n, p) where `used`, weighted; and the samples that count as one (n,).
+
+    The covariance reckons with residuals that are correlated from sample to sample.
+    """
+    freedom = used.sum(axis=0) - W.shape[2] / W.shape[1]
+    fit = weighted_fit(used[:, :, None] * W, used * effort, freedom, UNKNOWN)
+    correlation = correlation_time(used * (effort - W @ fit.x))
+    told = used[:, :, None] * W * np.sqrt(correlation / fit.variance)[:, None]
+    spread = fit.covariance @ np.einsum("tjk,tjl->kl", told, told, optimize=True) @ fit.covariance
+    return replace(fit, covariance=spread + fit.covariance @ fit.covariance / UNKNOWN**2), correlation
 
 
 def _whole_regressor(
@@ -359,5 +383,6 @@ def _solid(pi: FloatArray) -> FloatArray:
     return Inertia(mass, com, near.inertia_com + 2.0 * mass * THIN**2 * np.eye(3)).pi
 
 
-def _rms(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+def rms(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    """Root mean square of each column where it is used (n,)."""
     return np.asarray(np.sqrt((values**2 * used).sum(axis=0) / np.fmax(used.sum(axis=0), 1)))

@@ -2,6 +2,7 @@
 #include "thunder/host/report/health.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -101,11 +102,10 @@ void add_adaptation(const Condition& condition, TextPairs& values) {
 }
 
 void add_change(const BodyChange& change, TextPairs& values) {
-  const bool is_contact = change.kind == BodyChange::Kind::contact;
-  const char* kind = change.kind == BodyChange::Kind::body ? "body" : "unknown";
-  values.emplace_back("change", is_contact ? "contact" : kind);
+  constexpr std::array<const char*, 5> kKinds = {"none", "unknown", "body", "contact", "contact that has passed"};
+  values.emplace_back("change", kKinds[static_cast<std::size_t>(change.kind)]);
   add(values, "change age [s]", change.age);
-  if (is_contact) return;
+  if (change.kind != BodyChange::Kind::body && change.kind != BodyChange::Kind::unknown) return;
   values.emplace_back("picked up [kg]", format(change.mass) + " ± " + format(change.mass_deviation, 2));
 }
 
@@ -169,7 +169,7 @@ std::optional<BodyChange> body_change(const thunder_law& law, const Snapshot& sn
   const double* picked_up = value("picked_up", kInertialParameters);
   const double* deviations = value("picked_up_std", kInertialParameters);
   if (!snapshot.is_active || !kind || !age || !picked_up || !deviations) return std::nullopt;
-  if (*kind != 1.0 && *kind != 2.0 && *kind != 3.0) return std::nullopt;
+  if (!(*kind >= 1.0 && *kind <= 4.0)) return std::nullopt;
   return BodyChange{static_cast<BodyChange::Kind>(*kind), *age, picked_up[0], deviations[0]};
 }
 

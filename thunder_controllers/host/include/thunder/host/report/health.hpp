@@ -22,8 +22,8 @@ using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 /// What a law says, in telemetry `change` and beside it, of the last change of what the arm carries.
 struct BodyChange {
-  /// The numbers are those of the telemetry: not told yet, another body, something that touched the arm.
-  enum class Kind : std::uint8_t { unknown = 1, body = 2, contact = 3 };
+  /// The numbers are those of the telemetry: not told yet, another body, something that touches the arm, or did.
+  enum class Kind : std::uint8_t { unknown = 1, body = 2, contact = 3, passed = 4 };
 
   Kind kind = Kind::unknown;
   double age = 0.0;                         ///< [s] Since then.
