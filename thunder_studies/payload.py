@@ -16,7 +16,6 @@ from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import columns_of
 from thunder_controllers.identification.payload import FoundBody, find_payload
-from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, LET_GO
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.scenario import merged
@@ -53,6 +52,9 @@ NOISE: Keys = {
 """Of all plants."""
 
 LAW = "cartesian_backstepping"
+
+BODY, LET_GO = 2.0, 4.0
+"""Values of the telemetry `change`: another body is carried, and a contact that has passed."""
 
 
 def payload(link: str, mass: float, **when: float) -> dict[str, Any]:
