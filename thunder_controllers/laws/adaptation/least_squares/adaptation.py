@@ -8,14 +8,14 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.adaptation.bodies import ConsistentEstimates, of_weights
+from thunder_controllers.laws.adaptation.bodies import LEAST_MASS, ConsistentEstimates, of_weights
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
 from thunder_controllers.laws.adaptation.least_squares.recursion import TOUCHED, RecursiveLeastSquares
 from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
@@ -113,13 +113,28 @@ class LeastSquaresAdaptation(Adaptation):
         self._away = SX(self._scale * self._told.z)
         self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
         self._offsets = slice(size + 3 * n, size + 4 * n)
-        self._estimates.sure = self._surely(ca.fabs(self._away))[:size]
+        self._estimates.sure = ca.fmax(self._surely(ca.fabs(self._away))[:size], self._turned_by_masses())
         self._estimates.beyond = self._turned_by_rotors(robot, links)
         self._report(body)
 
     def _surely(self, away: SX) -> SX:
         """What of differences from the robot file (p,) is beyond doubt, not negative."""
         return SX(ca.fmax(away - SURE * self._std, 0.0))
+
+    def _turned_by_masses(self) -> SX:
+        """Inertia beyond the file's that masses surely have where they surely are, (10 k,): a point mass has the least.
+
+        Gravity tells m and m c at rest; without this, a body stays where inertias that no motion has shown let it be.
+        """
+        nominal, std = (ca.vertsplit(SX(x), N_PARAMETERS) for x in (self.nominal, self._std[: self._estimates.size]))
+        away, found = ca.vertsplit(self._away[: self._estimates.size], N_PARAMETERS), []
+        for file, change, deviation in zip(nominal, away, std, strict=True):
+            told = file + change
+            mass = told[0] + SURE * deviation[0]
+            moment = ca.fmax(ca.fabs(told[1:4]) - SURE * deviation[1:4], 0.0)
+            point = ca.vertcat(*parallel_axis(reciprocal(ca.fmax(mass, LEAST_MASS)), moment))
+            found += [SX.zeros(4), ca.fmax(ca.fabs(point) - ca.fabs(file[4:]), 0.0)]
+        return SX(ca.vertcat(*found))
 
     def _turned_by_rotors(self, robot: RobotExpressions, links: Sequence[int]) -> SX:
         """What rotors beyond the file's surely add to the inertia about each axis of the links, (3 k,) [kg·m²].
