@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from controller_robot import LINK, SIMULATED_PANDA, TRUE_MASS, build_panda
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, TwistStamped
 from nodes import NodeProcess, Probe
@@ -23,7 +24,6 @@ from thunder_controllers.ros.common.qos import MONITOR, STREAM
 
 ROOT = Path(__file__).parents[2]
 CONTROLLER, SIMULATION, REFERENCE = "/adaptive_controller", "/mujoco_simulation", "/thunder_reference"
-LINK = "panda_link7"
 DURATION = 14.0
 FROZEN = 3.0
 """First part of the motion, without adaptation: what the wrong estimate does [s]."""
@@ -34,16 +34,6 @@ RUN_LIMIT = 240.0
 RATE_LIMIT = 1000.0
 """Of the Panda's torques [N·m/s]."""
 
-TRUE_MASS = 0.735522
-"""Of the last link [kg], config/robots/panda.yaml."""
-
-ARM = {
-    "urdf": str(ROOT / "urdf/panda.urdf.xacro"),
-    "q_start": [0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0],
-    "mode": "lockstep",
-    "bringup": True,
-    "freeze_on_start": True,
-}
 JOINT_ESTIMATES = """
 robot: panda
 law: slotine_li
@@ -82,7 +72,9 @@ def record(request: pytest.FixtureRequest, probe: Probe, tmp_path_factory: pytes
     kind, topic = (TwistStamped, "pose_error") if is_cartesian else (JointState, "joint_error")
     robot = {"robot": str(ROOT / "config/robots/panda.yaml"), "laws": [law], "adapted_links": [LINK]}
     started = [NodeProcess("generator", robot, folder)]
-    started.append(NodeProcess("simulation", {**ARM, "estimates_file": str(estimates), "gains.gamma": 0.2}, folder))
+    started.append(
+        NodeProcess("simulation", {**SIMULATED_PANDA, "estimates_file": str(estimates), "gains.gamma": 0.2}, folder)
+    )
     started.append(NodeProcess("reference", {"type": "auto", "autostart": True, "ramp_time": 1.0}, folder))
     try:
         with (
@@ -143,10 +135,8 @@ def test_deactivation_ramps_the_effort_to_what_holds_the_arm(record: Record) -> 
 @pytest.fixture
 def arm(probe: Probe, start_node: Callable[..., NodeProcess], tmp_path: Path) -> NodeProcess:
     """An arm that holds its place under control."""
-    from controller_robot import build_panda
-
     library = build_panda({"adapted_links": [LINK]})
-    given = {**ARM, "library": library.path, "diagnostics_rate": 20.0, "gap_limit": 10.0}
+    given = {**SIMULATED_PANDA, "library": library.path, "diagnostics_rate": 20.0, "gap_limit": 10.0}
     process = start_node("simulation", given, name=None)
     probe.wait_until(lambda: probe.state(CONTROLLER) == "active", "active controller")
     return process
@@ -175,12 +165,14 @@ def test_faults_of_the_sensors_are_seen_and_survived_and_a_reset_too(arm: NodePr
             assert probe.set_parameters(SIMULATION, {"fault.kind": kind, "fault.duration": 0.05})[0].successful
             assert probe.call(SetBool, f"{SIMULATION}/inject_fault", SetBool.Request(data=True)).success
             diagnostics.wait(lambda m, key=key: int(_values(m, CONTROLLER).get(key, "0")) > 5)
+            # What acts still would be what the next fault finds: an arm whose last readable position is NaN.
+            assert probe.call(SetBool, f"{SIMULATION}/inject_fault", SetBool.Request(data=False)).success
             states.clear()
             states.wait(lambda m: len(m.velocity) == 7 and np.abs(m.velocity).max() < 1e-2)
             assert probe.state(CONTROLLER) == "active", kind
-        assert np.abs(np.subtract(states.latest.position, ARM["q_start"])).max() < 0.01
+        assert np.abs(np.subtract(states.latest.position, SIMULATED_PANDA["q_start"])).max() < 0.01
         assert probe.call(Trigger, f"{SIMULATION}/reset").success
         states.wait_new(100)
         assert probe.state(CONTROLLER) == "active", arm.output
-        assert np.abs(np.subtract(states.latest.position, ARM["q_start"])).max() < 0.01
+        assert np.abs(np.subtract(states.latest.position, SIMULATED_PANDA["q_start"])).max() < 0.01
     arm.stop(signal.SIGTERM)  # within 3 s, status 0, no traceback, nothing left; other tests end nodes by SIGINT
