@@ -1,0 +1,1 @@
+"""`thunder doctor`: what is looked at before an arm moves, and what mends it."""

@@ -1,0 +1,464 @@
+"""The robot side of libfranka's protocol over loopback: one client, one thread, a state per period."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.franka import protocol
+from thunder_controllers.franka.arm import FrankaArm
+from thunder_controllers.franka.protocol import (
+    COMMAND,
+    HEADER,
+    PERIOD,
+    REQUESTS,
+    Command,
+    Controller,
+    Error,
+    Mode,
+    MotionGenerator,
+    Move,
+    Recovery,
+    Setting,
+)
+from thunder_controllers.franka.reflexes import CollisionBehavior, Communication, Cycle, find_reflexes
+from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.inertia import Inertia
+
+REPETITION = 0.05
+"""Time between states that wait for the first command of a motion in lock-step [s]: a client reads two before it."""
+
+TIMEOUT = 1.0
+"""Of an answer over TCP that nobody takes [s]."""
+
+STIFFNESS = {Command.SET_JOINT_IMPEDANCE: (0.0, 14250.0), Command.SET_CARTESIAN_IMPEDANCE: (0.0, 3000.0)}
+"""What a client may set: include/franka/robot.h."""
+
+
+class FrankaServerError(ThunderError):
+    """The server cannot be started, or its operator has asked for what is not there."""
+
+
+class _ClientError(Exception):
+    """A client has gone, or sent what is no message of the protocol."""
+
+
+class Losses(NamedTuple):
+    """What the network does: shares of states and commands that are lost; a late command is lost, too."""
+
+    states: float = 0.0
+    commands: float = 0.0
+    seed: int = 0
+
+
+class _Motion:
+    """A running motion, begun by the request with this id."""
+
+    def __init__(self, request: int) -> None:
+        self.request = request
+        self.torque = np.zeros(protocol.JOINTS)
+        self.has_begun = False  # by its first command
+        self.answered = 0  # message_id of the state that the last command was for
+        self.communication = Communication()
+
+
+class FrankaServer:
+    """The robot; `serve` runs it until it is interrupted.
+
+    In lock-step a period of a motion ends when the command for its state has arrived, however long that takes; the arm
+    waits for the first one. In real time it ends after 1 ms, and a command that has not arrived is lost. Between
+    motions states come once in 1 ms of real time.
+
+    Args:
+        arm: Its state is sent.
+        address: Of the loopback network.
+        is_real_time: Otherwise lock-step.
+        losses: Of the network.
+        operator: Lines of somebody who stands beside the robot: see `OPERATOR`.
+        tell: Is told, in a line each, of clients, motions and reflexes.
+
+    Raises:
+        FrankaServerError: if the address is another than loopback, or cannot be had.
+    """
+
+    def __init__(
+        self,
+        arm: FrankaArm,
+        address: str = "127.0.0.1",
+        *,
+        is_real_time: bool = False,
+        losses: Losses | None = None,
+        operator: IO[str] | None = None,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        if not ipaddress.ip_address(address).is_loopback:
+            raise FrankaServerError("nobody else is trusted", where=address, valid="an address of 127.0.0.0/8")
+        self.arm = arm
+        self._address = address
+        self._is_real_time = is_real_time
+        self._losses = losses or Losses()
+        self._random = np.random.default_rng(self._losses.seed)
+        self._operator, self._unfinished = operator, ""
+        self._tell = tell
+        self._behavior = CollisionBehavior()
+        self._motion: _Motion | None = None
+        self._states_to_lose = 0
+        self._mode = Mode.IDLE
+        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._listener.bind((address, protocol.PORT))
+        except OSError as error:
+            self._listener.close()
+            where = f"{address}:{protocol.PORT}"
+            raise FrankaServerError(str(error.strerror), where=where, valid="an address that is free") from error
+        self._listener.listen(1)
+        self._show_mode()
+
+    def serve(self) -> None:
+        """Serve one client after the other."""
+        with closing(self._listener):
+            while True:
+                self._tell(f"waiting for a client on {self._address}:{protocol.PORT}")
+                client, (host, _) = self._listener.accept()
+                with client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
+                    client.settimeout(TIMEOUT)
+                    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    states.bind((self._address, 0))
+                    states.setblocking(False)
+                    self._client, self._states, self._host, self._port = client, states, host, 0
+                    self._buffer = b""
+                    try:
+                        self._run()
+                    except (_ClientError, OSError) as error:
+                        self._tell(f"client gone: {error}")
+                if self._motion is not None:
+                    self._end_motion(Mode.IDLE)
+
+    def _run(self) -> None:
+        """Send states until the client has gone."""
+        due = time.monotonic()
+        while True:
+            now = time.monotonic()
+            due = (due if 0.0 <= now - due < PERIOD else now) + PERIOD  # a longer delay is not made up for
+            arrived = self._pass_period(due)
+            if self._motion is not None and self._motion.has_begun:
+                self._control(arrived)
+
+    # --- one period ------------------------------------------------------------------------------------------------
+
+    def _pass_period(self, due: float) -> NDArray[np.void] | None:
+        """Send a state, and take the command for it, if one arrives by then."""
+        state = self.arm.state
+        state["message_id"] += 1
+        self._show_contacts()
+        motion = self._motion
+        begun = motion is not None and motion.has_begun
+        state["control_command_success_rate"] = motion.communication.success_rate if motion else 0.0
+        is_lost = begun and (self._states_to_lose > 0 or self._random.random() < self._losses.states)
+        self._states_to_lose -= is_lost and self._states_to_lose > 0
+        if self._port and not is_lost:
+            with suppress(BlockingIOError):  # nobody reads them
+                self._states.sendto(state.tobytes(), (self._host, self._port))
+        if is_lost and not self._is_real_time:
+            return None
+        if motion is not None and not self._is_real_time:
+            due = np.inf if begun else time.monotonic() + REPETITION
+        command = self._wait(due)
+        return None if begun and self._random.random() < self._losses.commands else command
+
+    def _wait(self, due: float) -> NDArray[np.void] | None:
+        """Answer requests until a command ends the period, the motion ends, or the time is over."""
+        motion, newest = self._motion, None
+        while True:
+            left = due - time.monotonic()
+            sources: list[Any] = [self._client, self._states, *filter(None, [self._operator])]
+            ready, _, _ = select.select(sources, [], [], None if left == np.inf else max(left, 0.0))
+            if self._operator is not None and self._operator in ready:
+                self._hear()
+            if self._client in ready:
+                self._answer_requests()
+            if self._states in ready:
+                newest = self._take_command() or newest
+            if motion is not None and self._motion is not motion:
+                return None
+            if left <= 0.0 or (newest is not None and not (self._is_real_time and motion and motion.has_begun)):
+                return newest
+
+    def _take_command(self) -> NDArray[np.void] | None:
+        """Take the command that answers the newest state, or any where the motion has not begun.
+
+        In lock-step the next one in order: a slow client may answer several of the states that wait for its first
+        command, and each answer goes a period further than the one before.
+        """
+        found = None
+        for datagram in self._datagrams():
+            command = np.frombuffer(datagram, COMMAND)[0]
+            motion = self._motion
+            if motion is None or not np.isfinite(command["tau_J_d"]).all():
+                continue
+            newest = int(self.arm.state["message_id"])
+            answered = int(command["message_id"])
+            in_order = motion.answered < answered <= newest and not (self._is_real_time and motion.has_begun)
+            if answered == newest or in_order:
+                motion.has_begun, motion.answered, found = True, answered, command
+                if not self._is_real_time:
+                    break
+        return found
+
+    def _datagrams(self) -> Iterator[bytes]:
+        """What the client has sent that is as long as a command."""
+        while True:
+            try:
+                datagram, sender = self._states.recvfrom(COMMAND.itemsize + 1)
+            except BlockingIOError:
+                return
+            if sender == (self._host, self._port) and len(datagram) == COMMAND.itemsize:
+                yield datagram
+
+    def _control(self, command: NDArray[np.void] | None) -> None:
+        """Move the arm for a period, unless a reflex stops it."""
+        motion = self._motion
+        assert motion is not None
+        motion.communication.record(command is not None)
+        if command is not None and command["torque_command_finished"]:
+            self._end_motion(Mode.IDLE, Move.SUCCESS)
+            return
+        torque = motion.torque if command is None else np.array(command["tau_J_d"])
+        found = find_reflexes(Cycle(self.arm, torque, self._behavior, motion.communication))
+        if found:
+            for text in found.values():
+                self._tell(f"reflex: {text}")
+            self._trip(list(found))
+            return
+        motion.torque = torque
+        self.arm.step(torque)
+
+    # --- modes -----------------------------------------------------------------------------------------------------
+
+    def _show_mode(self) -> None:
+        """Renew what the state says of the mode."""
+        moves = self._motion is not None
+        state = self.arm.state
+        state["robot_mode"] = self._mode
+        state["motion_generator_mode"] = MotionGenerator.NONE if moves else MotionGenerator.IDLE
+        state["controller_mode"] = Controller.EXTERNAL if moves else Controller.OTHER
+
+    def _show_contacts(self) -> None:
+        """Contacts last while they do, collisions until recovery."""
+        arm, behavior = self.arm, self._behavior
+        for kind, value, contact, collision in (
+            ("joint", arm.external, behavior.contact_torque, behavior.collision_torque),
+            ("cartesian", arm.wrench, behavior.contact_force, behavior.collision_force),
+        ):
+            arm.state[f"{kind}_contact"] = np.abs(value) > contact
+            np.maximum(arm.state[f"{kind}_collision"], np.abs(value) > collision, out=arm.state[f"{kind}_collision"])
+
+    def _end_motion(self, mode: Mode, status: Move | None = None) -> None:
+        """Hold the arm, and answer the request that began the motion."""
+        motion, self._motion, self._mode = self._motion, None, mode
+        self.arm.hold()
+        self._show_mode()
+        if motion is not None and status is not None:
+            self._reply(Command.MOVE, motion.request, status)
+
+    def _trip(self, errors: list[Error]) -> None:
+        """Stop by reflexes."""
+        self.arm.state["errors"][errors] = True
+        self.arm.state["reflex_reason"][errors] = True
+        self._end_motion(Mode.REFLEX, Move.REFLEX_ABORTED)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _answer_requests(self) -> None:
+        """Answer all that has arrived whole."""
+        received = self._client.recv(4096)
+        if not received:
+            raise _ClientError("closed")
+        self._buffer += received
+        while len(self._buffer) >= HEADER.itemsize:
+            header = np.frombuffer(self._buffer, HEADER, 1)[0]
+            command = _command_of(header)
+            if len(self._buffer) < header["size"]:
+                return
+            body, self._buffer = self._buffer[HEADER.itemsize : header["size"]], self._buffer[header["size"] :]
+            request = np.frombuffer(body, REQUESTS[command])[0] if command in REQUESTS else None
+            self._answer(command, int(header["id"]), request)
+
+    def _answer(self, command: Command, request_id: int, request: Any) -> None:
+        """Answer one request; anything before `CONNECT` is none of the protocol."""
+        if (command is Command.CONNECT) == bool(self._port):
+            raise _ClientError(f"{command.name.lower()} {'twice' if self._port else 'before connect'}")
+        if command is Command.CONNECT:
+            self._connect(request_id, request)
+        elif command is Command.GET_ROBOT_MODEL:
+            self._reply(command, request_id, Setting.SUCCESS, self.arm.urdf.encode())
+        elif command is Command.MOVE:
+            self._move(request_id, request)
+        elif command is Command.STOP_MOVE:
+            if self._motion is not None:
+                self._end_motion(Mode.IDLE, Move.PREEMPTED)
+            self._reply(command, request_id, Setting.SUCCESS)
+        elif command is Command.AUTOMATIC_ERROR_RECOVERY:
+            self._reply(command, request_id, self._recover())
+        elif self._mode is not Mode.IDLE:
+            self._reply(command, request_id, Setting.NOT_POSSIBLE)
+        else:
+            self._reply(command, request_id, self._set(command, request))
+
+    def _reply(self, command: Command, request_id: int, status: int, more: bytes = b"") -> None:
+        size = HEADER.itemsize + 1 + len(more)
+        header = np.array((command, request_id, size), HEADER).tobytes()
+        self._client.sendall(header + bytes([status]) + more)
+
+    def _connect(self, request_id: int, request: NDArray[np.void]) -> None:
+        is_ours = request["version"] == protocol.VERSION
+        self._tell(f"client with protocol {request['version']}{'' if is_ours else ', refused'}")
+        version = np.uint16(protocol.VERSION).tobytes()
+        self._reply(Command.CONNECT, request_id, 0 if is_ours else protocol.INCOMPATIBLE_VERSION, version)
+        if not is_ours:
+            raise _ClientError(f"protocol {protocol.VERSION} is needed")
+        self._port = int(request["udp_port"])
+
+    def _move(self, request_id: int, request: NDArray[np.void]) -> None:
+        """Begin a motion; motion generators are not there."""
+        is_torque = request["controller_mode"] == Controller.EXTERNAL
+        if self._mode is not Mode.IDLE or not is_torque or request["motion_generator_mode"] != protocol.NO_GENERATOR:
+            self._reply(Command.MOVE, request_id, Move.NOT_POSSIBLE)
+            return
+        self.arm.state["reflex_reason"] = False
+        self._motion, self._mode = _Motion(request_id), Mode.MOVE
+        self._show_mode()
+        self._reply(Command.MOVE, request_id, Move.MOTION_STARTED)
+
+    def _recover(self) -> Recovery:
+        if self._mode is Mode.USER_STOPPED:
+            return Recovery.EMERGENCY_ABORTED
+        if self._mode is Mode.MOVE:
+            return Recovery.NOT_POSSIBLE
+        limits, q = self.arm.limits, self.arm.q
+        if (q < limits.lower).any() or (q > limits.upper).any():
+            return Recovery.MANUAL_RECOVERY_REQUIRED
+        self._clear_errors()
+        return Recovery.SUCCESS
+
+    def _clear_errors(self) -> None:
+        for name in ("errors", "joint_collision", "cartesian_collision"):
+            self.arm.state[name] = 0
+        self._mode = Mode.IDLE
+        self._show_mode()
+
+    def _set(self, command: Command, request: NDArray[np.void]) -> Setting:
+        """Take a setting, if it can be."""
+        if command is not Command.SET_GUIDING_MODE:
+            values = [np.ravel(request[name]) for name in REQUESTS[command].names or ()]
+            if not np.isfinite(np.concatenate(values)).all():
+                return Setting.INVALID_ARGUMENT
+        if command in STIFFNESS:
+            lower, upper = STIFFNESS[command]
+            (stiffness,) = values
+            return Setting.SUCCESS if ((stiffness >= lower) & (stiffness <= upper)).all() else Setting.INVALID_ARGUMENT
+        if command is Command.SET_COLLISION_BEHAVIOR:
+            self._behavior = CollisionBehavior(request)
+        elif command in (Command.SET_EE_TO_K, Command.SET_NE_TO_EE):
+            (name,) = REQUESTS[command].names or ()
+            if not _is_pose(request[name]):
+                return Setting.INVALID_ARGUMENT
+            self.arm.set_frame(name, request[name])
+        elif command is Command.SET_LOAD:
+            inertia = request["I_load"].reshape(3, 3)
+            try:
+                load = Inertia(float(request["m_load"]), request["F_x_Cload"], inertia)
+                load.check_consistent("load")
+            except ThunderError:
+                return Setting.INVALID_ARGUMENT
+            self.arm.set_load(load)
+        return Setting.SUCCESS
+
+    # --- who stands beside the robot -------------------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        """Do what the operator says; the end of the lines ends nothing else."""
+        assert self._operator is not None
+        words = os.read(self._operator.fileno(), 4096)
+        *lines, self._unfinished = (self._unfinished + words.decode(errors="replace")).split("\n")
+        for line in lines:
+            self._obey(line)
+        if not words:
+            self._operator = None
+
+    def _obey(self, line: str) -> None:
+        """Do what a line of the operator asks for."""
+        word, *rest = line.split() or [""]
+        action = OPERATOR.get(word)
+        try:
+            if action is None:
+                raise FrankaServerError(f"no word {word!r}", where="operator", valid=", ".join(OPERATOR))
+            action(self, np.array([float(number) for number in rest]))
+        except (ThunderError, ValueError) as error:
+            self._tell(f"operator: {error}")
+        else:
+            self._tell(f"operator: {line.strip()}")
+
+    def _press(self, _: FloatArray) -> None:
+        self._end_motion(Mode.USER_STOPPED, Move.EMERGENCY_ABORTED)
+
+    def _release(self, _: FloatArray) -> None:
+        if self._mode is Mode.USER_STOPPED:
+            self._clear_errors()
+
+    def _push(self, force: FloatArray) -> None:
+        self.arm.push[:] = force
+
+    def _lose(self, count: FloatArray) -> None:
+        (self._states_to_lose,) = map(int, count)
+
+    def _place(self, q: FloatArray) -> None:
+        if self._motion is not None or q.shape != (protocol.JOINTS,):
+            raise FrankaServerError("the arm cannot be moved by hand", valid="seven positions, while it is held")
+        self.arm.place(q)
+
+
+OPERATOR: dict[str, Callable[[FrankaServer, FloatArray], None]] = {
+    "stop": FrankaServer._press,
+    "release": FrankaServer._release,
+    "push": FrankaServer._push,
+    "lose": FrankaServer._lose,
+    "place": FrankaServer._place,
+}
+"""Words of an operator: the user stop pressed and released; a force on the flange, base frame, three numbers [N], until
+the next; the next so many states of a motion lost; the arm moved by hand to seven joint positions [rad]."""
+
+
+def _command_of(header: NDArray[np.void]) -> Command:
+    """What a header announces.
+
+    Raises:
+        _ClientError: unless its size is that of a request of the protocol.
+    """
+    try:
+        command = Command(int(header["command"]))
+    except ValueError as error:
+        raise _ClientError(f"command {header['command']}") from error
+    size = HEADER.itemsize + (REQUESTS[command].itemsize if command in REQUESTS else 0)
+    if header["size"] != size:
+        raise _ClientError(f"{command.name.lower()} of {header['size']} bytes instead of {size}")
+    return command
+
+
+def _is_pose(values: FloatArray) -> bool:
+    """Whether a column-major matrix, (16,), is homogeneous; as exactly as libfranka's own check is."""
+    matrix = values.reshape(4, 4).T
+    rotation = matrix[:3, :3]
+    is_rotation = np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-5) and np.linalg.det(rotation) > 0.0
+    return bool(is_rotation and np.allclose(matrix[3], (0.0, 0.0, 0.0, 1.0), atol=1e-5))
