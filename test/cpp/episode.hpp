@@ -111,7 +111,8 @@ class Episode {
     judge_->place_stops(plant_);
     is_new_ = true;
     timeout_ = chosen.measurement_timeout;
-    longest_dt_ = chosen.max_dt_ratio * chosen.nominal_dt;
+    period_ = chosen.nominal_dt;
+    longest_dt_ = chosen.max_dt_ratio * period_;
     tell("configured");
   }
 
@@ -242,7 +243,7 @@ class Episode {
     const bool is_sighted = told.is_true && (guards & kBlind) == 0;
     tally_.sighted += is_sighted;
     if (is_told_) trace(guards, told);
-    record(judge_->check_effort(effort_, before, time), guards);
+    record(judge_->check_effort(effort_, before, std::min(time, period_)), guards);
     record(judge_->check_position(plant_, motor_effort() + push_, is_sighted), guards);
     updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
@@ -283,7 +284,7 @@ class Episode {
   std::optional<Judge> judge_;
   bool gravity_by_robot_ = false, is_new_ = false, has_commanded_ = false;
   double now_ = 0.0, updated_ = 0.0, activated_ = 0.0, stamp_ = 0.0;  ///< [s]
-  double timeout_ = 0.0, longest_dt_ = 0.0;         ///< [s]
+  double timeout_ = 0.0, period_ = 0.0, longest_dt_ = 0.0;  ///< [s]
   int pushed_ = 0;
 };
 

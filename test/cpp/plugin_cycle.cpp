@@ -5,13 +5,14 @@
 // It is loaded by pluginlib, gets the parameters NAME:=VALUE, and is configured; `cycle` goes on: activation, updates
 // with good and bad measurements that may not allocate, deactivation, activation again, clean-up; `end` ends it again and
 // again in one thread while another one updates, as the controller manager does at the end of the process; `bounds`
-// changes path.… while it is configured; `listen` updates and takes whatever comes until SIGINT; `disturb` sets the state
-// `state:=INDEX,VALUE` for a second, and prints the diagnostics of the fault that this is, or nothing. Status 1 where a
-// transition is refused, its reason in the log; 3 where a property does not hold.
+// changes path.… and gains while it is configured; `listen` updates and takes whatever comes until SIGINT; `disturb` sets
+// the state `state:=INDEX,VALUE` for a second, and prints the diagnostics of the fault that this is, or nothing. Status 1
+// where a transition is refused, its reason in the log; 3 where a property does not hold.
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <controller_interface/controller_interface.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <diagnostic_msgs/msg/diagnostic_array.hpp>
@@ -187,6 +188,14 @@ void bounds(ControllerInterface& controller) {
   const auto result = set({std::numeric_limits<double>::infinity(), 0.5, 5.0});
   check(!result.successful && result.reason.find("'path.linear_limits'") != std::string::npos,
         "an infinite bound is refused");
+  const auto set_whole = [&controller](const std::string& name, const auto& value) {
+    const bool is_set = controller.get_node()->set_parameter({name, value}).successful;
+    return is_set ? controller.get_node()->get_parameter(name).get_type_name() : "";
+  };
+  check(set_whole("path.linear_limits", std::vector<std::int64_t>{1, 2, 3}) == "double_array", "whole bounds are taken");
+  check(set_whole("gains.gamma", std::int64_t{2}) == "double", "a whole gain is taken");
+  check(set_whole("publish_rate", std::int64_t{20}) == "double", "a whole rate is taken");
+  check(set_whole("thread_priority", std::int64_t{20}) == "integer", "an integer stays one");
   const auto range = controller.get_node()->describe_parameter("measurement_timeout").floating_point_range;
   check(range.size() == 1 && range[0].to_value == 10.0, "an option with finite bounds has a range");
   check(controller.get_node()->describe_parameter("effort_limit").floating_point_range.empty(), "an array has none");

@@ -123,9 +123,10 @@ def install(build: Path, target: Path) -> None:
 def environment(prefix: Path) -> Mapping[str, str]:
     values = dict(os.environ)
     values["AMENT_PREFIX_PATH"] = f"{prefix}{os.pathsep}{values['AMENT_PREFIX_PATH']}"
-    # The wheels of rclpy put their own libraries in front: they are not those of the sourced ROS 2.
+    # The wheels of rclpy put their own libraries in front, which are another ROS 2 than the sourced one, or its base.
     folders = values.get("LD_LIBRARY_PATH", "").split(os.pathsep)
-    sourced = [folder for folder in folders if not Path(folder).is_relative_to(sys.prefix)]
+    are_its_own = Path(sys.prefix) in PREFIXES
+    sourced = [folder for folder in folders if are_its_own or not Path(folder).is_relative_to(sys.prefix)]
     values["LD_LIBRARY_PATH"] = os.pathsep.join((str(prefix / "lib"), *sourced))
     return values | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_LOG_DIR": str(prefix / "log")}
 
@@ -162,7 +163,10 @@ def test_it_can_be_ended_while_it_updates_and_bounds_of_motions_must_be_finite(
         ("robot:=atlas", "the library is of robot 'panda'; valid: 'atlas', parameter robot"),
         ("law:=none", "there is no law 'none'; valid: cartesian_backstepping"),
         ("joints:=[a, b]", "parameter joints: the joints are a, b; valid: 7 different names"),
-        ("gains.gamma:=1", "parameter gains.gamma: is of type integer; valid: double"),
+        ("gains.gamma:=much", "parameter gains.gamma: is of type string; valid: a number"),
+        ("gains.gamma:=true", "parameter gains.gamma: is of type bool; valid: a number"),
+        ("gains.gamma:=-1", "valid: from 1e-06 to 1e+09"),
+        ("publish_rate:=true", "publish_rate"),
         ("gains.gamma:=-1.0", "valid: from 1e-06 to 1e+09"),
         ("gains.K_d:=[1.0]", "gains.K_d: got 1 values; valid: 7"),
         ("gains.K_d:=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 501.0]", "element 6 is 501"),
@@ -185,6 +189,21 @@ def test_a_wrong_parameter_is_refused_with_one_reason(
     assert result.returncode == 1, result.stderr
     lines = [line for line in result.stderr.splitlines() if " refused: " in line]
     assert len(lines) == 1 and reason in lines[0], result.stderr
+
+
+def test_whole_numbers_stand_for_real_ones(prefix: Path, panda_folder: Path) -> None:
+    """Of gains, of the host's options and of what parameters.yaml declares; an integer of the base class stays one."""
+    given = [
+        "gains.gamma:=1",
+        f"gains.K_d:={[2] * 7}",
+        "gap_limit:=1",
+        f"effort_limit:={[10] * 7}",
+        "publish_rate:=100",
+    ]
+    result = run(
+        prefix, "configure", f"library:={panda_folder}", *given, "path.linear_limits:=[1, 2, 3]", "thread_priority:=20"
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_a_law_that_no_topic_can_feed_is_refused(prefix: Path, build_cache: Path) -> None:
@@ -238,6 +257,11 @@ def test_activation_is_refused_at_an_impossible_place(
 ) -> None:
     result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS.replace("q:=0.1", f"q:={position}"))
     assert result.returncode == 1 and "activate refused" in result.stderr and reason in result.stderr, result.stderr
+
+
+def test_activation_is_refused_where_the_effort_would_start_from_two_places(prefix: Path, panda_folder: Path) -> None:
+    result = run(prefix, "cycle", f"library:={panda_folder}", POSITIONS, "zero_start:=true", "safe_start:=true")
+    assert result.returncode == 1 and "parameter safe_start: is true beside zero_start" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize(

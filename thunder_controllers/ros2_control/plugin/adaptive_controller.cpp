@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adaptive_controller.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <mutex>
@@ -39,12 +38,11 @@ AdaptiveController::CallbackReturn AdaptiveController::attempt(const char* name,
 
 AdaptiveController::CallbackReturn AdaptiveController::on_init() {
   const auto result = attempt("init", [this] {
-    listener_ = std::make_shared<thunder_adaptive_controller::ParamListener>(get_node());
-    options_ = declare_options(*get_node()->get_node_parameters_interface());
-    // rclcpp throws at an empty name, nobody catches that, and anyone may send one; of a list, all or none is set.
-    nameless_ = get_node()->add_pre_set_parameters_callback([](std::vector<rclcpp::Parameter>& parameters) {
-      const auto is_nameless = [](const rclcpp::Parameter& parameter) { return parameter.get_name().empty(); };
-      if (std::any_of(parameters.begin(), parameters.end(), is_nameless)) parameters.clear();
+    ParametersOfNode& parameters = *get_node()->get_node_parameters_interface();
+    corrected_ = correct_parameters(parameters);
+    declare_reals(parameters, [&] {
+      listener_ = std::make_shared<thunder_adaptive_controller::ParamListener>(get_node());
+      options_ = declare_options(parameters);
     });
     board_ = std::make_shared<DiagnosticsBoard>(get_node());
     const std::chrono::duration<double> period(1.0 / listener_->get_params().diagnostics_rate);
@@ -94,9 +92,15 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
   return attempt("activate", [this] {
     const Parameters parameters = listener_->get_params();
     const Lock lock(in_use_);
+    if (parameters.zero_start && parameters.safe_start) {
+      throw thunder::HostError(thunder::ErrorKind::law, "is true beside zero_start", "parameter safe_start",
+                              "one of them");
+    }
+    fixed_period_ = parameters.fixed_period ? 1.0 / get_update_rate() : 0.0;
     read_states(kTransitionTries);
     for (std::size_t i = 0; i < effort_.size(); ++i) {
-      effort_[i] = parameters.zero_start ? 0.0 : command_interfaces_[i].get_optional<double>().value_or(kNaN);
+      const double held = parameters.safe_start ? kNaN : command_interfaces_[i].get_optional<double>().value_or(kNaN);
+      effort_[i] = parameters.zero_start ? 0.0 : held;  // the session takes the safe effort for NaN
     }
     wiring_->session().freeze_adaptation(parameters.freeze_on_start);
     wiring_->session().activate(q_.data(), qd_.data(), effort_.data(), parameters.max_activation_error);
@@ -163,7 +167,8 @@ controller_interface::return_type AdaptiveController::update(const rclcpp::Time&
   const std::unique_lock<thunder::PriorityMutex> lock(in_use_, std::try_to_lock);
   if (!lock.owns_lock() || !wiring_ || !wiring_->session().is_active()) return controller_interface::return_type::OK;
   read_states(kTries);
-  wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), period.seconds(), effort_.data(),
+  const double dt = fixed_period_ > 0.0 ? fixed_period_ : period.seconds();
+  wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), dt, effort_.data(),
                             clock_interface_.empty() ? nullptr : &clock_);
   write_commands(kTries);
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.

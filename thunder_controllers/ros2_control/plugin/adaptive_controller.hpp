@@ -57,13 +57,14 @@ class AdaptiveController : public controller_interface::ControllerInterface {
 
   Listener listener_;
   ParameterCheck options_;  ///< refuses options out of bounds
-  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr nameless_;  ///< refuses parameters without a name
+  PreSetCallback corrected_;  ///< see correct_parameters
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
   std::unique_ptr<Wiring> wiring_;
   std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
   std::string clock_interface_;          ///< of the hardware, that says when it measured; empty: none
   double clock_ = 0.0;                   ///< of an update, in the unit of the hardware
+  double fixed_period_ = 0.0;            ///< of updates [s]; zero: the measured one
   thunder::PriorityMutex in_use_;        ///< between update, which only tries it, and transitions
 };
 

@@ -98,7 +98,7 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       friction_entry_(thunder::entry_if_any(configuration.law_data().state, "friction_hat")),
       error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
       external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")),
-      picked_up_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "picked_up")) {
+      picked_up_entry_(thunder::entry_if_any(configuration.law_data().telemetry, thunder::kPickedUpEntry)) {
   for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
     estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + topic));
   }
@@ -109,7 +109,7 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
     error_ = publisher<geometry_msgs::msg::TwistStamped>(node, "~/pose_error");
   }
   if (external_entry_) external_ = publisher<sensor_msgs::msg::JointState>(node, "~/external_torque");
-  if (picked_up_entry_ && configuration.links.size() == 1) {
+  if (!configuration.carrying_link.empty()) {
     picked_up_ = publisher<geometry_msgs::msg::InertiaStamped>(node, "~/picked_up", kLatched);
   }
   const std::vector<std::string> functions = configuration.library->function_names();
@@ -169,7 +169,7 @@ void Outputs::publish_picked_up(const Snapshot& snapshot, const Header& header) 
   is_picked_up_ = change && change->kind == thunder::BodyChange::Kind::body;
   if (!is_picked_up_ || !is_new) return;
   const double* pi = snapshot.telemetry.data() + picked_up_entry_->offset;
-  picked_up_->publish(inertia_message(pi, configuration_.links.front(), header));
+  picked_up_->publish(inertia_message(pi, configuration_.carrying_link, header));
 }
 
 void Outputs::publish_pose(const Snapshot& snapshot, const Header& header) {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <ament_index_cpp/get_package_share_directory.hpp>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <regex>
 #include <type_traits>
 #include <utility>
@@ -104,11 +106,28 @@ rcl_interfaces::msg::ParameterDescriptor descriptor_of(const thunder_entry& entr
   return descriptor;
 }
 
+/// Whole numbers as real ones: command lines and files leave the point out. Anything else as it is.
+rclcpp::ParameterValue as_real(const rclcpp::ParameterValue& value) {
+  if (value.get_type() == rclcpp::ParameterType::PARAMETER_INTEGER) {
+    return rclcpp::ParameterValue(static_cast<double>(value.get<std::int64_t>()));
+  }
+  if (value.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER_ARRAY) return value;
+  const auto& whole = value.get<std::vector<std::int64_t>>();
+  return rclcpp::ParameterValue(std::vector<double>(whole.begin(), whole.end()));
+}
+
+bool is_real(const ParametersOfNode& node, const std::string& name) {
+  rclcpp::Parameter declared;
+  if (!node.get_parameter(name, declared)) return false;
+  const rclcpp::ParameterType type = declared.get_type();
+  return type == rclcpp::ParameterType::PARAMETER_DOUBLE || type == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY;
+}
+
 std::vector<double> numbers(const rclcpp::Parameter& parameter) {
   if (parameter.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE) return {parameter.as_double()};
   if (parameter.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY) return parameter.as_double_array();
   throw HostError(ErrorKind::law, "is of type " + parameter.get_type_name(), "parameter " + parameter.get_name(),
-                  "double or double_array: write 1.0, not 1");
+                  "a number, or an array of such");
 }
 
 NamedValues gains_among(const Values& parameters) {
@@ -180,6 +199,26 @@ ParameterCheck declare_options(ParametersOfNode& node) {
   return checking;
 }
 
+PreSetCallback correct_parameters(ParametersOfNode& node) {
+  return node.add_pre_set_parameters_callback([&node](Values& parameters) {
+    // rclcpp throws at an empty name, nobody catches that, and anyone may send one; of a list, all or none is set.
+    const auto is_nameless = [](const rclcpp::Parameter& parameter) { return parameter.get_name().empty(); };
+    if (std::any_of(parameters.begin(), parameters.end(), is_nameless)) return parameters.clear();
+    for (rclcpp::Parameter& parameter : parameters) {
+      if (!is_real(node, parameter.get_name())) continue;
+      parameter = rclcpp::Parameter(parameter.get_name(), as_real(parameter.get_parameter_value()));
+    }
+  });
+}
+
+void declare_reals(const ParametersOfNode& node, const std::function<void()>& declare) {
+  // rclcpp has no other way to the values given to a node; those of others, who have integers, come back.
+  auto& given = const_cast<std::map<std::string, rclcpp::ParameterValue>&>(node.get_parameter_overrides());
+  const std::shared_ptr<void> restore(nullptr, [&given, before = given](void*) { given = before; });
+  for (auto& [name, value] : given) value = as_real(value);
+  declare();
+}
+
 thunder::Options read_options(const ParametersOfNode& node, unsigned int update_rate) {
   thunder::Options options;
   options.nominal_dt = 1.0 / update_rate;
@@ -210,7 +249,9 @@ NamedValues first_estimates(const Parameters& parameters, const thunder::Configu
 LiveParameters::LiveParameters(Node node) : node_(std::move(node)) {}
 
 LiveParameters::LiveParameters(Node node, const thunder_law& law) : LiveParameters(std::move(node)) {
-  for (int i = 0; i < law.gains.n_entries; ++i) declare(law.gains.entries[i]);
+  declare_reals(*node_, [&] {
+    for (int i = 0; i < law.gains.n_entries; ++i) declare(law.gains.entries[i]);
+  });
 }
 
 LiveParameters::~LiveParameters() {

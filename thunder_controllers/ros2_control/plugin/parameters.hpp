@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <rclcpp/node_interfaces/node_parameters_interface.hpp>
 #include <string>
@@ -34,6 +35,15 @@ thunder::NamedValues first_estimates(const Parameters& parameters, const thunder
 
 using ParametersOfNode = rclcpp::node_interfaces::NodeParametersInterface;
 using ParameterCheck = rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr;
+using PreSetCallback = rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr;
+
+/// As long as what is returned is held: whole numbers that are set stand for real ones, and parameters without a name are
+/// refused. The node outlives it.
+PreSetCallback correct_parameters(ParametersOfNode& node);
+
+/// Call `declare`; whole numbers among the values given to the node stand for real ones until it returns. None of the
+/// parameters of this controller is an integer.
+void declare_reals(const ParametersOfNode& node, const std::function<void()>& declare);
 
 /// Declare the options of the host as parameters, from its list; those that parameters.yaml declares stay as they are. A
 /// value out of bounds is refused with the reason, now and, as long as what is returned is held, when it is set.

@@ -23,7 +23,8 @@ struct Watch {
     const Parameters parameters = listener->get_params();
     if (!parameters.autostart) return;
     try {
-      session->trace(figure_of(parameters, session->configuration().is_cartesian()));
+      const double share = session->trace_what_fits(figure_of(parameters, session->configuration().is_cartesian()));
+      if (share < 1.0) RCLCPP_WARN(logger, "the joints cannot follow the whole figure: %g of it is traced", share);
     } catch (const std::exception& error) {
       faults->refuse(error);
       RCLCPP_WARN(logger, "%s", error.what());
