@@ -186,3 +186,24 @@ def test_the_default_figure_is_within_the_panda_and_a_larger_one_is_not(panda_fo
     for k in range(2, 500):
         session.update(0, k * DT, HOME, np.zeros(7), DT, effort)
     assert session.snapshot().reference_source == "motion"
+
+
+def test_of_a_figure_that_is_too_large_the_largest_part_is_traced(panda_folder: Path) -> None:
+    """Twice that part is refused; what fits whole is traced whole; what never fits is refused as the whole is."""
+    session = ControlSession(Configuration(Library(panda_folder / "libpanda.so")), Options())
+    with pytest.raises(LawError, match="not active"):
+        session.trace_what_fits(LISSAJOUS)
+    session.activate(HOME, np.zeros(7))
+    session.update(0, DT, HOME, np.zeros(7), DT, np.zeros(7))
+    amplitude = np.array([0.9, 0.15, 0.1])
+    assert session.trace_what_fits(LISSAJOUS) == 1.0
+    share = session.trace_what_fits(Figure(amplitude, LISSAJOUS.frequency))
+    assert share in (0.5, 0.25, 0.125)
+    with pytest.raises(LawError, match="trace: after"):
+        session.trace(Figure(2.0 * share * amplitude, LISSAJOUS.frequency))
+    session.trace(Figure(share * amplitude, LISSAJOUS.frequency))
+    with pytest.raises(LawError, match="trace: after") as whole:
+        session.trace(Figure([50.0], LISSAJOUS.frequency))
+    with pytest.raises(LawError) as parts:
+        session.trace_what_fits(Figure([50.0], LISSAJOUS.frequency))
+    assert str(parts.value) == str(whole.value)

@@ -166,6 +166,19 @@ def test_holding_does_not_grow_stale(library: Library) -> None:
     assert [loop.update() for _ in range(50)] == [Guard(0)] * 50
 
 
+@pytest.mark.parametrize("advance", [2 * STEP, 9 * STEP, 0.05])
+def test_a_late_cycle_moves_the_effort_no_further_than_one_period(library: Library, advance: float) -> None:
+    """As far as that, of RATE in STEP; where the period is invalid, for no longer than has passed."""
+    loop = Loop(library, held_effort=[10.0, -10.0])
+    loop.update()
+    before = loop.effort.copy()
+    guards = loop.update(dt=advance, advance=advance)
+    moved = (loop.effort - before) / [-1.0, 0.5]
+    assert (moved > 0.0).all() and (moved <= 1.0 + 1e-12).all()
+    if not guards & Guard.TIME_STEP_INVALID:
+        np.testing.assert_allclose(moved, 1.0, rtol=1e-12)
+
+
 def test_rate_limit_starts_from_the_held_effort(library: Library) -> None:
     loop = Loop(library, held_effort=[10.0, -10.0])
     assert loop.update() == Guard.EFFORT_RATE_LIMITED | Guard.ADAPTATION_FROZEN

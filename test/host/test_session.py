@@ -251,6 +251,10 @@ def test_a_pose_is_moved_to(library: Library) -> None:
 # --- start and end ---------------------------------------------------------------------------------------------------
 
 
+# A busy machine may rehearse a motion while the thread of updates waits for a processor: such an attempt says nothing.
+ATTEMPTS = 50
+
+
 def _follow_long(loop: Loop, meanwhile: Callable[[], None]) -> tuple[int, list[str]]:
     """Follow 800 000 samples; how many updates fell into their rehearsal, and what was refused."""
     points = [TimedJoints(1e-3 * k, START) for k in range(1, 100_001)]
@@ -275,26 +279,29 @@ def _follow_long(loop: Loop, meanwhile: Callable[[], None]) -> tuple[int, list[s
 
 
 def test_nobody_waits_while_a_motion_is_rehearsed(library: Library) -> None:
-    loop = Loop(library, rehearses_motions=True)
-    loop.activate()
-    loop.update()
-    updates, errors = _follow_long(loop, lambda: None)
-    assert updates > 100  # were a lock or the interpreter held, a few at most
-    loop.update()
-    assert loop.source == "motion" and not errors
+    for _ in range(ATTEMPTS):
+        loop = Loop(library, rehearses_motions=True)
+        loop.activate()
+        loop.update()
+        updates, errors = _follow_long(loop, lambda: None)
+        loop.update()
+        assert loop.source == "motion" and not errors
+        if updates > 100:
+            break
+    assert updates > 100  # were a lock or the interpreter held, a few at most, however often it is tried
 
 
 def test_what_is_asked_for_while_a_motion_is_rehearsed_wins(library: Library) -> None:
-    for _ in range(20):  # until a request falls into the rehearsal, not before it, where it decides the start
+    for _ in range(ATTEMPTS):
         loop = Loop(library, rehearses_motions=True)
         loop.activate()
         loop.update()
         _, errors = _follow_long(loop, loop.session.hold_reference)
-        loop.update()
-        assert loop.source == "hold"
         if errors:
             break
     assert errors == ["something else was asked for while the motion was rehearsed"]
+    loop.update()
+    assert loop.source == "hold"
 
 
 def test_efforts_begin_at_the_held_one_cut_to_the_limits(library: Library) -> None:

@@ -156,6 +156,68 @@ def test_samples_ahead_of_their_time_are_interpolated_exactly(loop: Loop) -> Non
     assert np.abs(np.array(loop.references)[401:, :2] - expected[:, :2]).max() < 1e-7
 
 
+# --- places alone -----------------------------------------------------------------------------------------------------
+
+
+def places(loop: Loop, motion: Callable[[float], FloatArray], rates: int, period: float, count: int) -> None:
+    """Stream samples of a motion without what follows its place, each as it comes."""
+    for k in range(count):
+        sample = motion(k * period)
+        sample[rates:] = 0.0
+        loop.stream(sample)
+        loop.update(round(period / STEP))
+
+
+def test_a_straight_way_of_places_is_followed_half_a_period_late(loop: Loop) -> None:
+    speed, period = np.array([0.5, -0.3]), 0.02
+
+    def motion(time: float) -> FloatArray:
+        return np.concatenate([START + speed * time, np.zeros(4)])
+
+    places(loop, motion, 2, period, 100)
+    late = [motion((k + 1) * STEP - 0.5 * period)[:2] for k in range(1000, 2000)]
+    found = np.array(loop.references[-1000:])
+    # A sample comes with the update after its time: one step more. After a second e^(−1/0.07) of the start is left.
+    np.testing.assert_allclose(found[:, :2], np.array(late) - speed * STEP, atol=1e-6)
+    np.testing.assert_allclose(found[:, 2:4], np.tile(speed, (1000, 1)), atol=1e-6)
+    assert not loop.acted(Guard.REFERENCE_LIMITED)
+
+
+def test_a_turn_of_poses_alone_is_followed_with_its_angular_velocity(panda: Library) -> None:
+    pose, rate, period = np.asarray(panda.evaluate("T_0_ee", HOME)), np.array([0.2, -0.3, 0.4]), 0.05
+
+    def motion(time: float) -> FloatArray:
+        rotation = Rotation.from_rotvec(rate * time).as_matrix() @ pose[:3, :3]
+        return np.concatenate([pose[:3, 3] + 0.1 * time, rotation.ravel(order="F"), np.zeros(12)])
+
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf)
+    loop.update()
+    places(loop, motion, 12, period, 40)
+    np.testing.assert_allclose(loop.references[-1][12:18], np.concatenate([np.full(3, 0.1), rate]), atol=1e-4)
+    wanted = motion(40 * period - STEP - 0.5 * period)
+    np.testing.assert_allclose(loop.references[-1][:12], wanted[:12], atol=1e-4)
+
+
+def test_a_stream_of_places_ends_at_its_last_one(loop: Loop) -> None:
+    last = np.concatenate([START + 0.5 * 29 * 0.02, np.zeros(4)])
+    places(loop, lambda time: np.concatenate([START + 0.5 * time, np.zeros(4)]), 2, 0.02, 30)
+    begun = len(loop.references)
+    np.testing.assert_allclose(loop.update(1500), last, atol=1e-12)
+    beyond = np.array(loop.references[begun:])[:, :2].max(axis=0) - last[:2]
+    # 3.5 periods beyond before the pause of four is known, and less than half as far again to turn round.
+    assert (beyond < 0.5 * 1.5 * 3.5 * 0.02).all()
+
+
+def test_a_place_that_jumps_is_no_velocity(loop: Loop) -> None:
+    for k in range(50):
+        loop.stream(np.concatenate([START + 0.5 * (k // 25), np.zeros(4)]))
+        loop.update(20)
+    loop.update(500)
+    found = np.array(loop.references)
+    assert np.abs(found[:, 2:4]).max() < 0.75 * 4.0
+    assert found[:, :2].max() <= START.max() + 0.5 + 1e-12
+
+
 # --- late, repeated, reordered, future --------------------------------------------------------------------------------
 
 

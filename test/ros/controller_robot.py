@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,19 @@ from thunder_controllers.ros.controller.node import AdaptiveController
 
 Q = np.array([0.0, -0.3, 0.0, -2.0, 0.1, 1.8, 0.7])
 """A posture well inside the Panda's ranges, away from singularities."""
+
+LINK = "panda_link7"
+TRUE_MASS = 0.735522
+"""Of the last link [kg], config/robots/panda.yaml."""
+
+SIMULATED_PANDA = {
+    "urdf": str(Path(__file__).parents[2] / "urdf/panda.urdf.xacro"),
+    "q_start": [0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0],
+    "mode": "lockstep",
+    "bringup": True,
+    "freeze_on_start": True,
+}
+"""Parameters of the simulation node: an arm that is controlled, and waits for that."""
 
 NODE = "/adaptive_controller"
 PERIOD_NS = 1_000_000

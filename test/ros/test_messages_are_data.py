@@ -146,12 +146,18 @@ def check_model(probe: Probe, library: Library) -> None:
 
 
 def check_reference(probe: Probe, library: Library) -> None:
-    assert probe.set_parameters("/thunder_reference", {"type": "hold"})[0].successful
+    values = {"type": "hold", "centre": [], "ypr": [0.0, 0.0, 0.0]}  # seven whole numbers were taken as `ypr`
+    for name, value in values.items():
+        assert probe.set_parameters("/thunder_reference", {name: value})[0].successful
     poses = probe.publisher(PoseStamped, "/adaptive_controller/pose", PROFILES["MONITOR"])
     message = PoseStamped()
     message.header.frame_id, message.pose.position.x, message.pose.orientation.w = "world", 0.4, 1.0
-    poses.publish(message)
-    probe.wait_until(lambda: "under way" in probe.call(Trigger, "/thunder_reference/start").message, "motion")
+
+    def moves() -> bool:
+        poses.publish(message)  # again and again: the first may come before the node knows who sends it
+        return "under way" in probe.call(Trigger, "/thunder_reference/start").message
+
+    probe.wait_until(moves, "motion")
 
 
 def check_simulation(probe: Probe, library: Library) -> None:

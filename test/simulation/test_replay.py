@@ -28,7 +28,7 @@ from thunder_dynamics.inertia import Inertia
 pytestmark = pytest.mark.slow
 
 RATE, TIME = 500.0, 20.0
-LEARNS = "slotine_li:adaptation=consistent_composite"
+LEARNS = "slotine_li:adaptation=composite"
 FRICTION = np.array([[0.5, 0.3], [0.4, 0.2], [0.3, 0.1]])
 CENTRES = {3: (0.0, 0.5, 0.5), 6: (0.0, -1.2, 1.5, -0.3, 1.5, 0.0), 7: (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8)}
 """Of the motions of a planar arm, a UR5 and a Panda: away from singular poses, where laws are damped [rad]."""
@@ -55,7 +55,7 @@ def loaded(library: Library) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
-    return library_of("planar3r", "slotine_li", adaptation="consistent_composite", friction="adapted")
+    return library_of("planar3r", "slotine_li", adaptation="composite", friction="adapted")
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_law_that_knows_the_arm_asks_for_what_was_applied(robot: str, law: str
 
 def test_a_redundant_arm_is_asked_for_the_null_space_motion_that_was_recorded(build_cache: Path) -> None:
     """Else the tracking error, which nobody answers, would move the estimates; a posture that is given is kept."""
-    library = library_of("panda", "cartesian_backstepping", adaptation="consistent_composite")
+    library = library_of("panda", "cartesian_backstepping", adaptation="composite")
     none = np.zeros((7, 3))
     record = record_of(library, library.pi, none)
     follows, insists = (

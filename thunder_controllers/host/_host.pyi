@@ -1019,6 +1019,11 @@ class Configuration:
         ~/.ros.
         """
     @property
+    def carrying_link(self) -> str:
+        """
+        That carries what the law tells of bodies picked up; empty if it tells of none.
+        """
+    @property
     def is_cartesian(self) -> bool:
         """
         Whether the law follows poses.
@@ -1245,6 +1250,12 @@ class ControlSession:
     def trace(self, figure: Figure) -> None:
         """
         Along a figure; see `Controller.trace`. Raises LawError unless active, and while one is streamed.
+        """
+    def trace_what_fits(self, figure: Figure) -> float:
+        """
+        Along the largest half, quarter, … sixteenth of a figure that the joints can follow, or the whole; its share.
+        
+        Raises LawError as `trace` does of the whole figure.
         """
     def update(self, stamp: typing.SupportsInt | typing.SupportsIndex, t: typing.SupportsFloat | typing.SupportsIndex, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64]) -> int:
         """

@@ -81,6 +81,7 @@ def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(
         errors.wait(lambda message: not is_small(message), timeout=LIMIT)
         errors.clear()
         errors.wait(is_small, count=50, timeout=LIMIT)
+        assert "ERROR" not in output.read_text()  # a good start says of nothing that it has failed
         begin = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(10.0 * STOP_TIMEOUT) == 0, output.read_text()

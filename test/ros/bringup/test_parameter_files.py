@@ -142,6 +142,12 @@ def test_a_franka_gets_no_torque_that_it_would_refuse() -> None:
     assert manager["overruns"] == {"manage": False, "print_warnings": False}
 
 
+def test_gazebo_starts_from_gravity_and_steps_by_its_own_step() -> None:
+    values = section(control("panda_gazebo"), "adaptive_controller")
+    assert values["safe_start"] is True, "the arm falls until the effort has come from zero to gravity"
+    assert values["fixed_period"] is True, "/clock comes late"
+
+
 def test_simulations_start_where_the_simulation_node_does() -> None:
     q = section(ROOT / "config/ros/panda.yaml", names.SIMULATION)["q_start"]
     (word,) = re.findall(r'"--q-start", "([^"]*)"', (ROOT / "launch/backends/ros2_control.launch.py").read_text())

@@ -96,6 +96,8 @@ def test_descriptors_carry_description_unit_range_and_read_only(node: Node) -> N
         ("frame", "", "frame: empty; valid: a name"),
         ("fixed", False, "read-only"),
         ("count", 1.5, "Wrong parameter type"),
+        ("rate", True, "Wrong parameter type"),
+        ("gains", [1, 6], "gains: 6; valid: at least 0, at most 5 [1/s]"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_reason(node: Node, name: str, value: Any, reason: str) -> None:
@@ -109,7 +111,13 @@ def test_a_bad_value_is_refused_with_the_reason(node: Node, name: str, value: An
 
 @pytest.mark.parametrize(
     ("overrides", "reason"),
-    [({"mode": "medium"}, "slow, fast"), ({"rate": 1}, "a double"), ({"gains": [9.0, 1.0]}, "at most 5")],
+    [
+        ({"mode": "medium"}, "slow, fast"),
+        ({"rate": "1"}, "a double"),
+        ({"rate": True}, "a double"),
+        ({"rate": 101}, "out of range"),
+        ({"gains": [9.0, 1.0]}, "at most 5"),
+    ],
 )
 def test_a_bad_first_value_is_refused_with_the_reason(
     context: rclpy.Context, overrides: dict[str, Any], reason: str
@@ -133,6 +141,33 @@ def test_an_empty_array_may_be_given_values(context: rclpy.Context) -> None:
     parameters = DeclaredParameters(node)
     parameters.declare(TABLE)
     assert parameters["names"] == ("a", "b")
+    node.destroy_node()
+
+
+def test_an_empty_list_has_the_declared_type(context: rclpy.Context) -> None:
+    """rclpy takes one for bytes."""
+    node = make_node(context, names=[], folders=[])
+    parameters = DeclaredParameters(node)
+    parameters.declare(TABLE)
+    assert parameters["names"] == () and parameters["folders"] == ()
+    assert set_one(node, "names", ["a"]).successful and set_one(node, "names", []).successful
+    assert parameters["names"] == () and node.get_parameter("names").type_ is RosParameter.Type.STRING_ARRAY
+    assert set_one(node, "gains", []).reason == "gains: 0 values; valid: 2 [1/s]"
+    node.destroy_node()
+
+
+def test_whole_numbers_stand_for_real_ones(context: rclpy.Context) -> None:
+    """`-p rate:=1` and `gains: [1, 2]` have no point; what is read and described is a double."""
+    node, seen = make_node(context, rate=1, gains=[3, 4]), []
+    parameters = DeclaredParameters(node, lambda values: seen.append(dict(values)))
+    parameters.declare(TABLE)
+    assert parameters["rate"] == 1.0 and parameters["gains"] == (3.0, 4.0)
+    assert set_one(node, "rate", 2).successful and set_one(node, "gains", [1, 2]).successful
+    assert node.set_parameters_atomically([RosParameter("limit", value=5)]).successful
+    assert seen == [{"rate": 2.0}, {"gains": (1.0, 2.0)}, {"limit": 5.0}]
+    for name, value in (("rate", 2.0), ("gains", (1.0, 2.0)), ("limit", 5.0)):
+        assert parameters[name] == value and node.describe_parameter(name).type == node.get_parameter(name).type_.value
+        assert node.get_parameter(name).type_ in (RosParameter.Type.DOUBLE, RosParameter.Type.DOUBLE_ARRAY)
     node.destroy_node()
 
 

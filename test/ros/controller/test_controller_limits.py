@@ -40,6 +40,24 @@ def test_the_effort_starts_from_zero_where_that_is_wanted(robot: TestRobot) -> N
     assert np.abs(robot.gravity).max() > 10.0 * RATE_STEP  # from the safe effort it would be there
 
 
+def test_the_effort_starts_from_one_place(robot: TestRobot) -> None:
+    robot.set(zero_start=True, safe_start=True)
+    assert robot.transition("configure")
+    robot.step()
+    assert not robot.transition("activate")
+    reason = "activate refused: parameter safe_start: is true beside zero_start"
+    assert reason in robot.report(lambda values: "refused" in values["message"])["message"]
+
+
+def test_the_effort_starts_from_the_safe_one_whatever_is_held(robot: TestRobot) -> None:
+    robot.set(safe_start=True)
+    assert robot.transition("configure")
+    robot.held = np.zeros(7)
+    robot.step()
+    assert robot.transition("activate")
+    assert np.abs(robot.step() - robot.gravity).max() < 10.0 * RATE_STEP < np.abs(robot.gravity).max()
+
+
 @pytest.mark.parametrize("name", ["effort_limit", "effort_rate_limit", "velocity_limit"])
 def test_limits_are_positive_and_one_for_each_joint(robot: TestRobot, name: str) -> None:
     for value in ([0.0] * 7, [float("nan")] * 7):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from controller_robot import NODE, TestRobot
@@ -22,10 +23,11 @@ from thunder_controllers.host import Configuration, ControlSession, Library, Opt
         ({"robot": "ur5"}, "the library is of robot 'panda'"),
         ({"estimates_file": "/nowhere/estimates.yaml"}, "cannot be read"),
         ({"measurement_clock": "fr3/robot_time"}, "the simulation says when it measures"),
+        ({"fixed_period": True}, "the periods are those of the simulation"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_reason(
-    probe: Probe, library: Library, given: dict[str, str], reason: str
+    probe: Probe, library: Library, given: dict[str, Any], reason: str
 ) -> None:
     robot = TestRobot(probe, library, **given)
     try:

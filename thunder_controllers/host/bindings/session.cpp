@@ -34,6 +34,8 @@ void bind_configuration(py::module_& module) {
                              "Names that measurements and commands have, in the library's order.")
       .def_property_readonly("links", [](const PyConfiguration& c) { return tuple_of(c.links); },
                              "Whose parameters the law estimates.")
+      .def_property_readonly("carrying_link", [](const PyConfiguration& c) { return c.carrying_link; },
+                             "That carries what the law tells of bodies picked up; empty if it tells of none.")
       .def_property_readonly("is_cartesian", &Configuration::is_cartesian, "Whether the law follows poses.")
       .def("estimates_path", &Configuration::estimates_path, py::arg("node"),
            "The file that a node, by its full name, saves estimates to where no other is named: below ROS_HOME, or\n"
@@ -224,6 +226,10 @@ void bind_references(py::class_<ControlSession>& bound) {
            py::call_guard<py::gil_scoped_release>(), "Through timed positions of joints, likewise.")
       .def("trace", &ControlSession::trace, py::arg("figure"), py::call_guard<py::gil_scoped_release>(),
            "Along a figure; see `Controller.trace`. Raises LawError unless active, and while one is streamed.")
+      .def("trace_what_fits", &ControlSession::trace_what_fits, py::arg("figure"),
+           py::call_guard<py::gil_scoped_release>(),
+           "Along the largest half, quarter, … sixteenth of a figure that the joints can follow, or the whole; its share.\n\n"
+           "Raises LawError as `trace` does of the whole figure.")
       .def("stop_motion", &ControlSession::stop_motion,
            "Come to rest whatever is followed, and hold that place. Raises LawError unless active.")
       .def("set_motion_limits", &ControlSession::set_motion_limits, py::arg("limits"),

@@ -81,13 +81,12 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       monitor(options, limits),
       inertia(library),
       stops(inertia, options, limits),
-      limiter(limits.effort, limits.effort_rate),
+      limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       notes(limits.notes),
       initial_state(initial),
-      longest_ramp(options.nominal_dt * options.max_dt_ratio),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       robot_effort(safe_effort),
       applied_effort(safe_effort),
@@ -372,7 +371,7 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
     p.brake.apply(p.inertia, p.safe_effort.data(), qd, p.braked_effort.data());
     limited = p.stops.apply(q, qd, p.safe_effort.data(), &p.brake, p.braked_effort.data());
   }
-  limited |= p.limiter.apply(p.braked_effort.data(), std::min(elapsed, p.longest_ramp), effort);
+  limited |= p.limiter.apply(p.braked_effort.data(), elapsed, effort);
   note_applied(effort);
   const bool at_rest = !brakes || p.brake.is_at_rest(qd);
   has_stopped_ = (guards & kStopping) != 0 && (limited & kEffortRateLimited) == 0 && at_rest;

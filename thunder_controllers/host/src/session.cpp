@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <memory>
 #include <utility>
 
 #include "thunder/host/error.hpp"
@@ -16,8 +18,11 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNanoseconds = 1e9;
 constexpr double kLongestJitter = 1e15;  // [ns] beyond, a period is nonsense that no integer may hold
 
-/// Updates after which the ramp to the safe effort ends at the latest, ten periods each: ten seconds of 1 kHz.
-constexpr int kLongestRamp = 1000;
+/// Updates after which the ramp to the safe effort ends at the latest: ten seconds of 1 kHz.
+constexpr int kLongestRamp = 10000;
+
+/// Of a figure that the joints cannot follow whole: less is hardly a motion.
+constexpr double kSmallestShare = 1.0 / 16.0;
 
 /// A snapshot whose vectors have the sizes of the configuration.
 Snapshot sized(const Configuration& configuration) {
@@ -117,6 +122,33 @@ void ControlSession::publish() noexcept {
   steps_.publish();
 }
 
+void ControlSession::begin(const MotionPlan& motion) {
+  const Lock lock(mutex_);
+  require_motion();
+  host_.begin(motion);
+  has_stream_ = false;
+}
+
+double ControlSession::trace_what_fits(const Figure& figure) {
+  const Lock alone(motions_);
+  MotionPlan motion = plan(figure);
+  std::exception_ptr of_the_whole;
+  for (double share = 1.0;; share *= 0.5) {
+    try {
+      host_.rehearse(motion);
+    } catch (const HostError&) {
+      if (!of_the_whole) of_the_whole = std::current_exception();
+      if (share <= kSmallestShare) std::rethrow_exception(of_the_whole);
+      Figure half = *motion.motion.figure;
+      for (double& amplitude : half.amplitude) amplitude *= 0.5;
+      motion.motion.figure = std::make_shared<const Figure>(std::move(half));
+      continue;
+    }
+    begin(motion);
+    return share;
+  }
+}
+
 std::vector<double> ControlSession::within_limits(const double* effort) const {
   const int n = configuration_.library->n_joints();
   if (!effort || !all_finite(effort, n)) return {};
@@ -172,7 +204,7 @@ void ControlSession::deactivate(double* effort) {
   const Lock lock(mutex_);
   if (is_active()) host_.deactivate();
   // No update will follow, so the host's ramp to the safe effort is let run to its end here.
-  const double period = options().nominal_dt * options().max_dt_ratio;
+  const double period = options().nominal_dt;
   for (int i = 0; i < kLongestRamp; ++i) {
     step_.time += period;
     const GuardBits guards = host_.update(step_.time, step_.q.data(), step_.qd.data(), period, effort);

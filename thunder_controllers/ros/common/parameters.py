@@ -19,6 +19,9 @@ from thunder_dynamics.errors import ThunderError
 
 _EMPTY = {Kind.DOUBLES: RosParameter.Type.DOUBLE_ARRAY, Kind.STRINGS: RosParameter.Type.STRING_ARRAY}
 
+_WHOLE = {Kind.DOUBLE: RosParameter.Type.INTEGER, Kind.DOUBLES: RosParameter.Type.INTEGER_ARRAY}
+"""What files and command lines give for a real number that they write without a point."""
+
 
 class ParameterError(ThunderError):
     """A parameter has a value that is not valid."""
@@ -40,6 +43,7 @@ class DeclaredParameters:
         self._on_change = on_change
         self._table: dict[str, Parameter] = {}
         self._declaring = False
+        node.add_pre_set_parameters_callback(lambda given: [self._as_declared(one) for one in given])
         node.add_on_set_parameters_callback(self._check)
 
     def declare(self, table: Iterable[Parameter]) -> None:
@@ -71,12 +75,15 @@ class DeclaredParameters:
         # one, an answer to whoever asks for it and for others would be empty altogether.
         default: Any = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
         first = _EMPTY[parameter.kind] if default == [] else default
+        meant = self._given_as_declared(parameter)
+        value = first if meant is None else meant.type_ if meant.value == [] else meant.value
         try:
             descriptor = descriptor_of(parameter)
             descriptor.read_only &= default != []
-            declared = self._node.declare_parameter(parameter.name, first, descriptor)
+            given = meant is not None
+            declared = self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=given)
             if declared.type_ == RosParameter.Type.NOT_SET:
-                self._node.set_parameters([RosParameter(parameter.name, first, [])])
+                self._node.set_parameters([RosParameter(parameter.name, _EMPTY[parameter.kind], [])])
             if descriptor.read_only != parameter.read_only:
                 descriptor = descriptor_of(parameter)
                 descriptor.type = first.value
@@ -86,6 +93,24 @@ class DeclaredParameters:
             valid = f"a {parameter.kind.value}" if isinstance(error, InvalidParameterTypeException) else ""
             what = " ".join(str(error).split())
             raise ParameterError(what, where=f"parameter {parameter.name}", valid=valid) from None
+
+    def _given_as_declared(self, parameter: Parameter) -> RosParameter | None:
+        """The first value that the node was given, where `_as_declared` makes another of it."""
+        given = self._node._parameter_overrides.get(parameter.name)  # no public name tells it before a declaration
+        meant = given and self._as_declared(given)
+        return None if meant is given else meant
+
+    def _as_declared(self, given: RosParameter) -> RosParameter:
+        """A value, or the real numbers that whole ones stand for, or the empty list that rclpy takes for bytes."""
+        declared = self._table.get(given.name)
+        if declared is None:
+            return given
+        if given.type_ is RosParameter.Type.BYTE_ARRAY and not given.value and declared.kind in _EMPTY:
+            return RosParameter(given.name, _EMPTY[declared.kind], [])
+        if given.type_ is not _WHOLE.get(declared.kind):
+            return given
+        value = float(given.value) if declared.kind is Kind.DOUBLE else [float(number) for number in given.value]
+        return RosParameter(given.name, value=value)
 
     def _check(self, candidates: list[RosParameter]) -> SetParametersResult:
         known = {c.name: c for c in candidates if c.name in self._table}

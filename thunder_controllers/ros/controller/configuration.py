@@ -75,6 +75,9 @@ def make_session(configuration: Configuration, parameters: DeclaredParameters, p
     if parameters["measurement_clock"]:
         what = "the simulation says when it measures"
         raise ConfigurationError(what, where="parameter measurement_clock", valid="an empty one; it is the plugin's")
+    if parameters["fixed_period"]:
+        what = "the periods are those of the simulation"
+        raise ConfigurationError(what, where="parameter fixed_period", valid="false; it is the plugin's")
     options = {option.name: parameters[option.name] for option in option_list()}
     options = {name: None if value == () else value for name, value in options.items()}
     session = ControlSession(

@@ -28,7 +28,6 @@ from thunder_controllers.ros.common.messages import (
     write_vector,
 )
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
-from thunder_dynamics.inertia import N_PARAMETERS
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +65,7 @@ class ControllerOutputs:
         self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
         has_external = EXTERNAL_TORQUE in telemetry
         self._external = self._publisher(JointState, "~/external_torque") if has_external else None
-        has_change = CHANGE in telemetry and telemetry.get(PICKED_UP) == N_PARAMETERS and len(configuration.links) == 1
+        has_change = bool(configuration.carrying_link)
         self._picked_up = self._publisher(InertiaStamped, "~/picked_up", LATCHED) if has_change else None
         self._is_picked_up = False
         state_kind, self._write_state = state_format()
@@ -104,7 +103,7 @@ class ControllerOutputs:
         """Publish what was picked up once that is known; before the next body it is unknown again, for seconds."""
         was, self._is_picked_up = self._is_picked_up, bool(snapshot.telemetry(CHANGE) == BODY)
         if self._is_picked_up and not was:
-            (link,) = self._configuration.links
+            link = self._configuration.carrying_link
             body = LinkEstimate(link, np.ravel(snapshot.telemetry(PICKED_UP)))
             publisher.publish(inertia_message(body, Header(stamp=header.stamp, frame_id=link)))
 

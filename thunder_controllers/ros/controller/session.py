@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 
-from thunder_controllers.host import Configuration, Excitation, ReferenceReader, Snapshot, TrackingError
+from thunder_controllers.host import Configuration, Excitation, Figure, ReferenceReader, Snapshot, TrackingError
 from thunder_controllers.ros.common.diagnostics import plain
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
@@ -188,13 +188,15 @@ class Session:
         if not self._measured.wait(FIRST_MEASUREMENT):
             raise LawError("the arm has not been measured yet", where="activate", valid="a simulation that runs")
         parameters, control = self._parameters, self.control
+        if parameters["zero_start"] and parameters["safe_start"]:
+            raise LawError("is true beside zero_start", where="parameter safe_start", valid="one of them")
         control.freeze_adaptation(parameters["freeze_on_start"])
         with self._lock:
             held = self._held.copy()
             if parameters["zero_start"]:
                 held[:] = 0.0
-            elif control.options.gravity_compensated_by_robot:
-                held[:] = np.nan  # what is measured holds the arm; the robot adds its part to commands
+            elif parameters["safe_start"] or control.options.gravity_compensated_by_robot:
+                held[:] = np.nan  # the safe effort; what is measured holds the arm; the robot adds its part to commands
             control.activate(self._q, self._qd, held, parameters["max_activation_error"])
             self._stopped.clear()
             self._stepped_at = time.perf_counter()
@@ -218,7 +220,12 @@ class Session:
         Raises:
             ThunderError: if the joints cannot follow it, a stream is followed, or the controller is not active.
         """
-        self.control.trace(figure(self._parameters, self.configuration.is_cartesian))
+        self.control.trace(self._figure)
+
+    @property
+    def _figure(self) -> Figure:
+        """That of the parameters, of the kind that the law follows."""
+        return figure(self._parameters, self.configuration.is_cartesian)
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Take over parameters that are about to be set: gains, all or none, and bounds of the motions from now on.
@@ -265,9 +272,13 @@ class Session:
         self._begun = snapshot.activation
         if self._parameters["autostart"]:
             try:
-                self.start()
+                share = self.control.trace_what_fits(self._figure)
             except ThunderError as error:
                 self._refuse(error)
+            else:
+                if share < 1.0:
+                    what = f"the joints cannot follow the whole figure: {share:g} of it is traced"
+                    self._node.get_logger().warning(what)
 
     def condition(self) -> dict[str, Any]:
         """Collect what a `HealthReporter` reports on, of the time since the last call."""

@@ -79,6 +79,9 @@ def check_arguments(given: Mapping[str, str]) -> None:
     for name in ("gains", "estimates_file", "robot"):
         if given.get(name, "") not in ("", "default"):
             resolve_file(given[name])
+    if given.get("robot", "").endswith((".yaml", ".yml")):
+        valid = "URDF or xacro; `thunder run` simulates YAML robots, with `engine: model`"
+        raise LaunchArgumentError("MuJoCo reads no YAML robot", where=f"robot:={given['robot']}", valid=valid)
     if given["mode"] == "lockstep" and backend != "mujoco":
         raise LaunchArgumentError("only the simulation node can wait", where="mode:=lockstep", valid="backend:=mujoco")
     if backend == "franka":

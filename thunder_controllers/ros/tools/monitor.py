@@ -19,13 +19,11 @@ from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_controllers.ros.common.runtime import run
+from thunder_controllers.ros.tools.graph import RATE_KEY
 
 INERTIA_TYPE = "geometry_msgs/msg/InertiaStamped"
 WINDOW = 5.0
 """First and last error of the summary are those of this time [s]."""
-
-RATE_KEY = "loop rate [Hz]"
-"""Under which the controller's diagnostics report its rate."""
 
 
 def describe_error(error: TwistStamped | JointState) -> tuple[float, str, str]:

@@ -53,6 +53,7 @@ Configuration make_configuration(std::shared_ptr<const Library> library, const s
   made.law = choose_law(*library, law);
   made.joints = choose_joints(*library, joints);
   made.links = estimated_links(data, library->law(made.law));
+  made.carrying_link = carrying_link(data, library->law(made.law));
   made.library = std::move(library);
   return made;
 }

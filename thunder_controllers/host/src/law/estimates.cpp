@@ -31,6 +31,15 @@ std::vector<std::string> names_at_end(const std::string& description) {
   return names;
 }
 
+/// The links that an entry's description ends with; none if one is no link of the library.
+std::vector<std::string> links_at_end(const thunder_library& library, const thunder_entry& entry) {
+  std::vector<std::string> names = names_at_end(entry.description);
+  const bool known = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return find_link(library, name) < library.n_joints;
+  });
+  return known ? names : std::vector<std::string>();
+}
+
 std::string estimate_topic(const std::string& link) {
   std::string topic = "estimates/";
   for (std::size_t i = 0; i < link.size(); ++i) {
@@ -56,14 +65,18 @@ std::vector<std::string> estimated_links(const thunder_library& library, const t
   const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
   if (!entry || entry_size(*entry) % kInertialParameters != 0) return {};
   const auto count = static_cast<std::size_t>(entry_size(*entry) / kInertialParameters);
-  std::vector<std::string> names = names_at_end(entry->description);
-  const bool known = names.size() == count && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-                       return find_link(library, name) < library.n_joints;
-                     });
-  if (known) return names;
+  std::vector<std::string> names = links_at_end(library, *entry);
+  if (names.size() == count) return names;
   names.clear();
   for (std::size_t i = 1; i <= count; ++i) names.push_back("body_" + std::to_string(i));
   return names;
+}
+
+std::string carrying_link(const thunder_library& library, const thunder_law& law) {
+  const thunder_entry* entry = entry_if_any(law.telemetry, kPickedUpEntry);
+  if (!entry || entry_size(*entry) != kInertialParameters || !entry_if_any(law.telemetry, kChangeEntry)) return {};
+  const std::vector<std::string> names = links_at_end(library, *entry);
+  return names.size() == 1 ? names.front() : std::string();
 }
 
 std::vector<std::string> estimate_topics(const std::vector<std::string>& links) {

@@ -19,6 +19,7 @@ ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& libra
       channel_(channel),
       place_(library, law),
       limits_(limits),
+      rates_(law, layout_, options, limits),
       stream_(law, layout_, options, limits),
       player_(layout_),
       reach_(library, law, limits, options.approach_patience),
@@ -50,11 +51,7 @@ ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, 
     if (!take(q)) return ReferenceState::failed;
     taken_ = message().number;
     stamp_ = t;
-    if (source_ == ReferenceSource::stream) {
-      is_cut_ = cut(kStreamMargins, wanted_.data());
-      stream_.take(wanted_.data(), message().due.value_or(t), t, since, message().motion.limits, before_.data());
-      std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
-    }
+    if (source_ == ReferenceSource::stream) take_sample(t, since);
   }
   if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
   if (source_ == ReferenceSource::stream && t - *stamp_ > timeout) {
@@ -66,6 +63,7 @@ ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, 
     advance_motion(dt);
     is_limited_ = cut(0.0, values_.data());
   } else if (source_ == ReferenceSource::stream) {
+    if (rates_.has_paused(t)) rest_at_sample(t, since);
     stream_.advance(t, values_.data());
     is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
   }
@@ -128,8 +126,28 @@ void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
     std::copy_n(source.begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
   }
   std::copy(wanted_.begin(), wanted_.end(), values_.begin());
-  if (source_ != ReferenceSource::stream) stream_.begin();
+  if (source_ != ReferenceSource::stream) {
+    stream_.begin();
+    rates_.begin();
+  }
   source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
+}
+
+/// Begin to follow what is wanted, which came with this update.
+void ReferenceFollower::take_sample(double t, double dt) noexcept {
+  is_cut_ = cut(kStreamMargins, wanted_.data());
+  const double time = message().due.value_or(t);
+  const MotionLimits& limits = message().motion.limits;
+  const std::optional<double> delay = rates_.derive(wanted_.data(), time, dt, limits);
+  const double settle = delay ? rates_.settle() : 0.0;
+  stream_.take(wanted_.data(), time + delay.value_or(0.0), t, dt, limits, before_.data(), settle);
+  std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
+}
+
+/// A stream that gives places alone ends at its last one.
+void ReferenceFollower::rest_at_sample(double t, double dt) noexcept {
+  std::fill(wanted_.begin() + layout_.velocity, wanted_.begin() + layout_.standard, 0.0);
+  stream_.take(wanted_.data(), t, t, dt, message().motion.limits, before_.data(), rates_.settle());
 }
 
 void ReferenceFollower::stop() noexcept {

@@ -9,12 +9,6 @@
 namespace thunder {
 namespace {
 
-constexpr double kPeriods = 4.0;        // of the stream that a sample is carried on
-constexpr double kLongestPeriod = 0.1;  // [s] samples that are further apart are steps
-constexpr double kSpeedShare = 0.5;     // of a joint's velocity limit: the law needs room to catch up
-constexpr double kInstant = 1e-9;       // [s] far below a period, far above its rounding
-constexpr double kAtRest = 1e-9;        // [m/s, rad/s] rounding of what a stream computes
-
 /// Of the two quaternions of the second pose, take the one nearer to the first.
 void align(const std::vector<ScalarSample>& pose, std::vector<ScalarSample>& other) noexcept {
   double cosine = 0.0;
@@ -89,7 +83,7 @@ void Stream::write(const Columns& columns, double* reference) const noexcept {
 }
 
 void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
-                  const double* reference) noexcept {
+                  const double* reference, double settle) noexcept {
   const double gap = due_ ? due - *due_ : 0.0, end = begun_ + duration_;
   if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : gap;
   begun_ = now - dt;
@@ -111,7 +105,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
     news_[i] = sum(news_[i], -1.0, carried_[i]);
     away_[i] = sum(away_[i], -1.0, carried_[i]);
   }
-  const double soonest = std::max({dt, period_, due - begun_});
+  const double soonest = std::max({dt, settle, period_, due - begun_});
   duration_ = 0.0;
   if (approaches_jumps_) plan_approach(limits, std::max(soonest, end - begun_));
   is_far_ = duration_ > std::max(soonest, kLongestPeriod);

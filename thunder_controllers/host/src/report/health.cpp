@@ -165,8 +165,8 @@ std::optional<BodyChange> body_change(const thunder_law& law, const Snapshot& sn
     const thunder_entry* entry = entry_if_any(law.telemetry, name);
     return entry && entry_size(*entry) == size ? snapshot.telemetry.data() + entry->offset : nullptr;
   };
-  const double *kind = value("change", 1), *age = value("change_age", 1);
-  const double* picked_up = value("picked_up", kInertialParameters);
+  const double *kind = value(kChangeEntry, 1), *age = value("change_age", 1);
+  const double* picked_up = value(kPickedUpEntry, kInertialParameters);
   const double* deviations = value("picked_up_std", kInertialParameters);
   if (!snapshot.is_active || !kind || !age || !picked_up || !deviations) return std::nullopt;
   if (!(*kind >= 1.0 && *kind <= 4.0)) return std::nullopt;

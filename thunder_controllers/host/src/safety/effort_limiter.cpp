@@ -7,8 +7,11 @@
 
 namespace thunder {
 
-EffortLimiter::EffortLimiter(std::vector<double> limit, std::vector<double> rate_limit)
-    : limit_(std::move(limit)), rate_limit_(std::move(rate_limit)), previous_(limit_.size(), 0.0) {}
+EffortLimiter::EffortLimiter(std::vector<double> limit, std::vector<double> rate_limit, double period)
+    : limit_(std::move(limit)),
+      rate_limit_(std::move(rate_limit)),
+      period_(period),
+      previous_(limit_.size(), 0.0) {}
 
 void EffortLimiter::restart(const double* effort) noexcept {
   for (std::size_t i = 0; i < limit_.size(); ++i) previous_[i] = std::clamp(effort[i], -limit_[i], limit_[i]);
@@ -17,7 +20,7 @@ void EffortLimiter::restart(const double* effort) noexcept {
 GuardBits EffortLimiter::apply(const double* wanted, double dt, double* effort) noexcept {
   GuardBits guards = 0;
   for (std::size_t i = 0; i < limit_.size(); ++i) {
-    const double step = rate_limit_[i] * dt;
+    const double step = rate_limit_[i] * std::min(dt, period_);
     const double ramped = std::clamp(wanted[i], previous_[i] - step, previous_[i] + step);
     const double limited = std::clamp(ramped, -limit_[i], limit_[i]);
     // An effort at its limit is where it will be, however much more is wanted.

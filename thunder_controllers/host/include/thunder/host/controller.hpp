@@ -171,7 +171,6 @@ class Controller {
     PositionFunction gravity;
     std::vector<Note> notes;
     NamedValues initial_state;
-    double longest_ramp;  ///< [s] that the effort goes on in one update without a valid period
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
     std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two
     std::vector<double> applied_effort;  ///< in the step before, what the robot adds included

@@ -104,6 +104,9 @@ class ControlSession {
   void follow(const std::vector<TimedPose>& points) { move(points); }
   void follow(const std::vector<TimedJoints>& points) { move(points); }
   void trace(const Figure& figure) { move(figure); }
+  /// The figure, or the largest half, quarter, … of it that the joints can follow, a sixteenth at least; returns its share.
+  /// Throws as `trace` does of the whole figure.
+  double trace_what_fits(const Figure& figure);
   /// Come to rest whatever is followed, and hold that place. Throws HostError(law) unless active.
   void stop_motion();
   /// Bound the motions that begin from now on, also coming to rest after a lost stream. Throws as check_limits does.
@@ -137,11 +140,9 @@ class ControlSession {
     const Lock alone(motions_);
     const MotionPlan motion = plan(request...);
     host_.rehearse(motion);
-    const Lock lock(mutex_);
-    require_motion();
-    host_.begin(motion);
-    has_stream_ = false;
+    begin(motion);
   }
+  void begin(const MotionPlan& motion);
   template <class... Request>
   MotionPlan plan(const Request&... request) {
     const Lock lock(mutex_);

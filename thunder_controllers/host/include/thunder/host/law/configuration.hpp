@@ -16,6 +16,7 @@ struct Configuration {
   std::string law;
   std::vector<std::string> joints;  ///< Names that measurements and commands have, in the library's order.
   std::vector<std::string> links;   ///< Whose parameters the law estimates.
+  std::string carrying_link;        ///< That carries what the law tells of bodies picked up; empty if it tells of none.
 
   std::string robot() const { return library->data().robot; }
   const thunder_law& law_data() const { return library->law(law); }

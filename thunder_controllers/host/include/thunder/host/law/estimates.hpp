@@ -14,6 +14,10 @@ inline constexpr int kInertialParameters = 10;
 /// State entry of adaptive laws: inertial parameters of the adapted links, REG order, one link after the other.
 inline constexpr const char* kEstimateEntry = "pi_hat";
 
+/// Telemetry of what was picked up or put down at the last change, REG order, and of its kind.
+inline constexpr const char* kPickedUpEntry = "picked_up";
+inline constexpr const char* kChangeEntry = "change";
+
 /// [kg] Below this an estimate has no centre of mass.
 inline constexpr double kSmallestMass = 1e-6;
 
@@ -25,6 +29,10 @@ int find_link(const thunder_library& library, const std::string& name) noexcept;
 /// The state entry's description ends with their names, "… of link_a, link_b."; a law whose description does not gets
 /// body_1, body_2, ….
 std::vector<std::string> estimated_links(const thunder_library& library, const thunder_law& law);
+
+/// The link that carries what is picked up, by the law's telemetry `picked_up` of ten parameters, whose description ends
+/// with its name; empty if the law does not tell, or of several links.
+std::string carrying_link(const thunder_library& library, const thunder_law& law);
 
 /// Topics of the estimates of links, relative to their controller: `estimates/<link>`.
 ///

@@ -13,6 +13,7 @@
 #include "thunder/host/reference/place.hpp"
 #include "thunder/host/reference/reach.hpp"
 #include "thunder/host/reference/stream.hpp"
+#include "thunder/host/reference/stream_rates.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -61,6 +62,8 @@ class ReferenceFollower {
   void take_further() noexcept;
   bool take(const double* q) noexcept;
   void take_written(const ReferenceMessage& message) noexcept;
+  void take_sample(double t, double dt) noexcept;
+  void rest_at_sample(double t, double dt) noexcept;
   void stop() noexcept;
   void advance_motion(double dt) noexcept;
   void settle() noexcept;
@@ -73,6 +76,7 @@ class ReferenceFollower {
   ReferenceChannel& channel_;
   Place place_;
   Limits limits_;
+  StreamRates rates_;
   Stream stream_;
   MotionPlayer player_;
   Reach reach_;

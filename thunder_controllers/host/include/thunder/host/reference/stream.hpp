@@ -21,16 +21,23 @@ namespace thunder {
 /// came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It takes one period,
 /// or until the sample is due; and so long that the mean of its velocity is at most half of the limit of motions, and
 /// the change of c no more than their acceleration makes. So what comes with every update is followed exactly, and what
-/// jumps is approached. Rates that a stream does not give are zero: without velocities it is followed with a lag.
+/// jumps is approached. Of a stream that gives no rates, see StreamRates, they are estimates, and Δ takes longer.
 class Stream {
  public:
+  static constexpr double kLongestPeriod = 0.2;  ///< [s] samples that are further apart are steps
+  static constexpr double kSpeedShare = 0.5;     ///< of a joint's velocity limit: the law needs room to catch up
+  static constexpr double kPeriods = 4.0;        ///< of the stream that a sample is carried on
+  static constexpr double kInstant = 1e-9;       ///< [s] far below a period, far above its rounding
+  static constexpr double kAtRest = 1e-9;        ///< [m/s, rad/s] rounding of what a stream computes
+
   Stream(const thunder_law& law, const SampleLayout& layout, const Options& options, const Limits& limits);
 
   /// What comes next belongs to nothing before.
   void begin() noexcept;
-  /// A flat sample that is due at a time [s] comes now, dt [s] after the reference that is given.
+  /// A flat sample that is due at a time [s] comes now, dt [s] after the reference that is given. Δ takes at
+  /// least `settle` [s].
   void take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
-            const double* reference) noexcept;
+            const double* reference, double settle) noexcept;
   /// Write the reference now; where it is not finite it stays.
   void advance(double now, double* reference) noexcept;
 

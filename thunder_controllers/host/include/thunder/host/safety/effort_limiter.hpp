@@ -9,16 +9,17 @@ namespace thunder {
 
 /// Cuts efforts to the rate limit against the previous command, then to the effort limit.
 ///
-/// The previous command is always inside the effort limit, so the result satisfies both.
+/// The previous command is always inside the effort limit, so the result satisfies both. A robot compares a command with
+/// the one before it whatever time lies between: after a late cycle as well no command goes further than one period.
 class EffortLimiter {
  public:
-  /// [N·m or N] and [N·m/s or N/s], positive, one per joint.
-  EffortLimiter(std::vector<double> limit, std::vector<double> rate_limit);
+  /// [N·m or N] and [N·m/s or N/s], positive, one per joint; the period of the commands [s].
+  EffortLimiter(std::vector<double> limit, std::vector<double> rate_limit, double period);
 
   /// The effort that the next one is compared with, cut to the effort limit. The values must be finite.
   void restart(const double* effort) noexcept;
 
-  /// Cut the wanted effort, which must be finite, over a period dt [s]; it becomes the previous one.
+  /// Cut the wanted effort, which must be finite, over a time dt [s], a period at most; it becomes the previous one.
   GuardBits apply(const double* wanted, double dt, double* effort) noexcept;
 
   const std::vector<double>& previous() const noexcept { return previous_; }
@@ -27,6 +28,7 @@ class EffortLimiter {
  private:
   std::vector<double> limit_;
   std::vector<double> rate_limit_;
+  double period_;
   std::vector<double> previous_;
 };
 
