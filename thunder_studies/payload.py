@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
-from thunder_controllers.experiments.measures import body_errors, measure_run, series
+from thunder_controllers.experiments.measures import body_errors, measure_estimates, measure_run, series
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import columns_of
@@ -83,7 +83,10 @@ def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
         "friction": {"viscous": tuple((VISCOUS * limit).tolist()), "coulomb": tuple((COULOMB * limit).tolist())},
         "rotor_inertia": tuple((ROTOR * limit).tolist()),
     }
-    motion = {"reference": {"type": "identify", "q": q, "workspace": None}, "start": {"q": q, "on_reference": False}}
+    motion = {
+        "reference": {"type": "identify", "q": q, "workspace": None, "load": mass},
+        "start": {"q": q, "on_reference": False},
+    }
     config = merged(described(ARMS[name], file, LAW), {"plant": plant, **motion, "duration": 15.0})
     return merged(config, {"law": {"gains": {"q_home": q}}})
 
@@ -169,13 +172,32 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
     for name, curve, (other,) in zip(("mass", "com", "inertia"), errors, by_record, strict=True):
         numbers |= {name: _finite(curve[-1]), f"record: {name}": _finite(other)}
         curves[name] = series(curve)
+    guarded = np.flatnonzero(trace.guards)
+    numbers |= {
+        "guarded": len(guarded) / len(trace.t),
+        "last_guarded": float(trace.t[guarded[-1]]) if guarded.size else 0.0,
+    }
     ends = zip(errors[:2, -1], FOUND.values(), claimed, strict=True)
     numbers["found"] = float(all(error <= max(bound, AS_RECORD * other) for error, bound, other in ends))
     if "pi_std" in trace.telemetry_names:
         numbers["invented"] = float(len(_changes(trace)))
         told, std = (_telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
-        numbers["chi2"] = float((((told - truth[0]) / std) ** 2).mean())
+        off = np.abs(told - truth[0]) / std
+        numbers |= {"chi2": float((off**2).mean()), "covered": float((off <= NORMAL).mean())}
     return Measured(numbers, curves)
+
+
+def measure_tool(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure the run, and how wrong the estimate of the last link is about the tool, at worst in the window."""
+    values, series = measure_estimates(case, trace, timing)
+    link = case.config.law.initial_estimates[LAST_LINK].to_inertia().pi
+    last = slice(-round(case.window * case.config.rate), None)
+    estimate, truth = trace.estimates[last, 0], trace.truth[-1:, 0]
+    tool = body_errors(with_centre(estimate - link), with_centre(truth - link)).max(axis=1)
+    com = body_errors(with_centre(estimate), with_centre(truth))[1].max()
+    errors = dict(zip(("tool_mass", "tool_com", "tool_inertia", "com"), (*tool, com), strict=True))
+    finite = {name: float(value) if np.isfinite(value) else None for name, value in errors.items()}
+    return Measured({**values, **finite}, series)
 
 
 def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:

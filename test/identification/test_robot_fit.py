@@ -52,15 +52,23 @@ class Recorded:
 
 
 def recorded(
-    model: RobotModel, seed: int, amplitude: float = 0.8, rotor: float = 0.0, offsets: object = 0.0
+    model: RobotModel,
+    seed: int,
+    amplitude: float = 0.8,
+    rotor: float = 0.0,
+    offsets: object = 0.0,
+    coupling: np.ndarray | None = None,
 ) -> Recorded:
+    """Friction and rotors are those of drives, which turn with `coupling` times the joints' positions."""
     rng = np.random.default_rng(seed)
     excitation = JointExcitation(centre=CENTRE, amplitude=amplitude, harmonics=5, seed=seed)
     q, qd, qdd = np.split(excitation.sample(TIMES), 3, axis=1)
     theirs = pinocchio_model(model)
     data = theirs.createData()
     effort = np.array([pin.rnea(theirs, data, *one) for one in zip(q, qd, qdd, strict=True)])
-    effort += FRICTION[:, 0] * qd + FRICTION[:, 1] * np.tanh(qd / 0.01) + rotor * qdd + offsets
+    A = np.eye(7) if coupling is None else coupling
+    turning = qd @ A.T
+    effort += (FRICTION[:, 0] * turning + FRICTION[:, 1] * np.tanh(turning / 0.01) + rotor * qdd @ A.T) @ A + offsets
     noisy = effort * (1.0 + 0.02 * rng.normal(size=q.shape)) + 0.05 * rng.normal(size=q.shape)
     measured = q + 1e-5 * rng.normal(size=q.shape)
     return Recorded(Record(measured, noisy, RATE), Record(measured, effort, RATE))
@@ -123,6 +131,21 @@ def test_base_parameters_are_found_within_two_per_cent(found: RobotFit) -> None:
     assert (well & inertial).sum() >= 5
     assert (np.abs(error[well]) < 0.02 * np.abs(values[well])).all()
     assert 0.5 < np.sqrt(np.mean((error / found.std) ** 2)) < 1.6
+
+
+@pytest.mark.slow
+def test_drives_may_turn_with_several_joints(library: Library) -> None:
+    """A wrist whose last drive turns with two joints; without being told, the fit leaves more of both."""
+    coupling, rotor = np.eye(7), 0.1
+    coupling[6, 5] = 1.0
+    record = recorded(true_panda(), 4, rotor=rotor, coupling=coupling).record
+    found = fit_robot(library, replace(record, coupling=coupling), range(7), rotors=True)
+    found.check_sound(library.joint_names)
+    error, values, inertial = found.fit.x - truth(found, rotor), truth(found, rotor), of_bodies(found)
+    assert np.linalg.norm(error[inertial]) < 0.02 * np.linalg.norm(values[inertial])
+    assert 0.5 < np.sqrt(np.mean((error / found.std) ** 2)) < 1.6
+    untold = fit_robot(library, record, range(7), rotors=True)
+    assert (untold.noise[5:] > 1.5 * found.noise[5:]).all()
 
 
 @pytest.mark.slow
@@ -198,6 +221,17 @@ def test_only_the_links_that_are_asked_for_change(library: Library) -> None:
     assert found.bodies.shape == (1, 10)
     assert (np.abs(found.bodies[0] - heavier.pi) < 5.0 * found.bodies_std[0]).all()
     np.testing.assert_allclose(found.bodies[0, :4], heavier.pi[:4], atol=5e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("independent", [2, 5, 50])
+def test_chance_of_few_samples_is_no_reason_to_refuse(found: RobotFit, independent: int) -> None:
+    """Of noise as claimed one in a hundred is beyond the limit where that is above 1.5, and hardly any where not."""
+    samples = found.held_out.used.sum(axis=0)
+    (limit, *_) = replace(found, correlation=samples / independent).largest_surprise
+    drawn = np.random.default_rng(0).normal(size=(100_000, independent))
+    beyond = float((np.sqrt((drawn**2).mean(axis=1)) > limit).mean())
+    assert abs(beyond - 0.01) < 0.002 if independent < 10 else beyond < 0.001 and limit == 1.5
 
 
 @pytest.mark.slow

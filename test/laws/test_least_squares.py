@@ -175,6 +175,22 @@ def test_rotors_and_friction_that_are_adapted_follow(panda: RobotModel) -> None:
     np.testing.assert_allclose(state["rotor_hat"], 0.0, atol=1e-3)
 
 
+def test_a_rotor_that_the_file_states_is_known_so_well(panda: RobotModel) -> None:
+    """Zero at once, others to 30 % beforehand; as little as of any other where rotors adapt."""
+    arm = panda.with_rotor_inertias(dict.fromkeys(panda.joint_names, 0.1) | {panda.joint_names[6]: 0.0})
+    law, found = build_law(arm, "least_squares", friction="adapted"), []
+    run(law, arm, 1.0, FEEDBACK, friction=FRICTION, watch=lambda *at: found.append(at[3]))
+    rotors = slice(14, 21)
+    first, last = found[0], found[-1]
+    np.testing.assert_allclose(first["joints_std"][rotors], [*6 * [0.03], 0.0], rtol=1e-6)
+    assert first["joints_told"][20] == last["joints_told"][20] == last["joints_std"][20] == 0.0
+    np.testing.assert_allclose(last["joints_told"][rotors], 0.0, atol=5e-3)
+    robot = RobotExpressions(arm)
+    np.testing.assert_array_equal(
+        prior_deviations(robot, [6], rotors=True), prior_deviations(RobotExpressions(panda), [6])
+    )
+
+
 def test_offsets_are_told_from_gravity_and_friction(panda: RobotModel) -> None:
     law = build_law(panda, "least_squares", friction="adapted", offsets="adapted")
     offsets, true = np.array([1.0, -0.5, 0.3, 0.5, 0.1, -0.1, 0.05]), with_payload(panda, PAYLOAD)

@@ -119,7 +119,7 @@ def test_estimates_start_from_the_robot_file_and_stay_within_their_bounds(adapti
     np.testing.assert_array_equal(after["offset_hat"], [0.1, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("scheme", ["composite", "consistent_composite", "natural_composite"])
+@pytest.mark.parametrize("scheme", ["composite", "natural_composite"])
 def test_a_scheme_that_predicts_the_effort_by_the_file_is_refused(scheme: str) -> None:
     with pytest.raises(LawError, match="offsets=adapted with a composite scheme.*valid: another adaptation"):
         law(arm(), offsets="adapted", adaptation=scheme)

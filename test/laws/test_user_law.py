@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from numpy.typing import NDArray
+from user_package import install
 
 from thunder_controllers.host import BLOCKING_GUARDS, Controller, Library
 from thunder_controllers.resources import share
@@ -24,7 +24,6 @@ FloatArray = NDArray[np.float64]
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "examples/user_law"
 LAW = "spring_and_damper"
 STEP = 1e-3
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
@@ -32,12 +31,7 @@ START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of installed packages with the example in it, metadata included, and nothing else."""
-    folder = tmp_path_factory.mktemp("user_law")
-    source = shutil.copytree(EXAMPLE, folder / "source")  # pip writes beside what it builds
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    call([*install, "--disable-pip-version-check", "--target", str(folder / "site"), str(source)])
-    return folder / "site"
+    return install("user_law", tmp_path_factory.mktemp("user_law"))
 
 
 def call(command: list[str], site: Path | None = None) -> subprocess.CompletedProcess[str]:

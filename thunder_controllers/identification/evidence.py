@@ -13,24 +13,21 @@ from thunder_controllers.identification.information import (
     SCALE,
     columns_of,
     explain,
+    fit_columns,
     joint_terms,
     regressor,
-    weighted_fit,
 )
 from thunder_controllers.identification.motion import Motion, Record
 
 FloatArray = NDArray[np.float64]
 
-UNKNOWN = 1e3
-"""Standard deviation of a parameter of which nothing is known, over `SCALE` [kg]."""
-
-FITTED = 4
-"""Numbers fitted per joint: its friction and rotor, and its share of the ten."""
+EXPLAINED = 4
+"""Numbers fitted per joint: its friction, rotor and delay."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a motion says of π of a link, with friction and rotors of the joints unknown.
+    """What a motion says of π of a link, with friction, rotors and delays of the joints unknown.
 
     Attributes:
         fit: π by least squares (10,), REG order; without any information, what was believed.
@@ -49,8 +46,8 @@ class Evidence:
 def gather(library: Library, estimates: Mapping[str, FloatArray], record: Record) -> dict[str, Evidence]:
     """Look at a motion of all joints, for what it says of each estimated link.
 
-    What a joint's friction and rotor explain is left out, so is a joint where it is slow, and rows are weighted by the
-    noise of their joints.
+    What a joint's friction, rotor and delay explain is left out, so is a joint where it is slow, and rows are weighted
+    by the noise of their joints.
 
     Args:
         library: Of the robot, for its regressor.
@@ -78,9 +75,10 @@ def _of_link(motion: Motion, Y: FloatArray, believed: FloatArray, own: slice) ->
     believed[own] = 0.0
     used = motion.used[:, :, None]
     rows = np.concatenate([Y[:, :, own] / SCALE, (motion.effort - Y @ believed)[:, :, None]], axis=2)
-    _, left = explain(used * rows, used * joint_terms(motion.qd, motion.sign, motion.qdd))
-    W, freedom = left[:, :, :-1], used.sum(axis=(0, 2)) - FITTED
-    fit = weighted_fit(W, left[:, :, -1], freedom, UNKNOWN)
+    B = np.concatenate([joint_terms(motion.qd, motion.sign, motion.qdd), motion.effort_rate[:, :, None]], axis=2)
+    _, left = explain(used * rows, used * B)
+    W = left[:, :, :-1]
+    fit, _ = fit_columns(W, left[:, :, -1], motion.used, EXPLAINED)
     eigenvalues = np.linalg.eigvalsh(np.einsum("tjk,tjl->kl", W, W)) * motion.period
     least, most = max(eigenvalues[0], 0.0), eigenvalues[-1]
     condition = float(np.sqrt(most / least)) if least > 0.0 else np.inf

@@ -11,9 +11,10 @@ from pydantic import Field
 
 from thunder_controllers.fields import Strict, Vector3, per_joint
 from thunder_controllers.host import Library
-from thunder_controllers.identification.information import regressor, rotor_effort
+from thunder_controllers.identification.information import columns_of, regressor, rotor_effort
 from thunder_controllers.references.trajectories import PositiveNumbers
 from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.inertia import Inertia
 
 FloatArray = NDArray[np.float64]
 
@@ -38,6 +39,9 @@ class MotionBounds(Strict):
     )
     clearance: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = Field(
         default=0.3, description="of a pose: share of 1/tr((JJᵀ)⁻¹) at `q` that stays; 0: it may be singular"
+    )
+    load: Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)] = Field(
+        default=0.0, description="at the end effector that limits of effort leave room for, beside none [kg]"
     )
 
 
@@ -83,7 +87,7 @@ class Limits:
 
     Attributes:
         of_motion: Those of q, q̇ and q̈.
-        of_effort: That of effort without friction.
+        of_effort: That of `efforts`.
         of_place: Those of what `observe` gives.
 
     Raises:
@@ -109,7 +113,10 @@ class Limits:
         self.of_motion = Limit.between(lower, upper), Limit.within(velocity), Limit.within(acceleration)
         corners = np.array(bounds.workspace or ((-np.inf,) * 3, (np.inf,) * 3))
         place = Limit.between(*corners)
-        self.of_effort = Limit.within(share * np.asarray(library.effort_limit))
+        self._pi = [np.asarray(library.pi)]
+        if bounds.load > 0.0:
+            self._pi.append(_carrying(library, bounds.load))
+        self.of_effort = Limit.within(np.tile(share * np.asarray(library.effort_limit), len(self._pi)))
         self.of_place = Limit(np.array([*place.centre, 0.0]), np.array([*place.width, 1.0]))
         if not ((lower < start) & (start < upper)).all():
             joint = int(np.argmin(np.fmin(start - lower, upper - start)))
@@ -131,12 +138,28 @@ class Limits:
             place[:, 3] = self._nearness / _clearance(self._library, q)
         return place
 
+    def efforts(self, Y: FloatArray, qdd: FloatArray) -> FloatArray:
+        """Efforts without friction by a regressor (N, n, 10 n): without the load, then with it, (N, n) or (N, 2 n).
+
+        They are affine in the mass: what holds for both holds for every lighter load.
+        """
+        rotors = rotor_effort(self._library, qdd)
+        return np.concatenate([Y @ pi + rotors for pi in self._pi], axis=1)
+
     def kept(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> bool:
         """Whether samples (N, n) of a motion are within all limits."""
-        bodies = regressor(self._library, q, qd, qdd) @ np.asarray(self._library.pi)
-        effort = bodies + rotor_effort(self._library, qdd)
+        effort = self.efforts(regressor(self._library, q, qd, qdd), qdd)
         limits, values = (*self.of_motion, self.of_effort, self.of_place), (q, qd, qdd, effort, self.observe(q))
         return not any(limit.excess(x).any() for limit, x in zip(limits, values, strict=True))
+
+
+def _carrying(library: Library, mass: float) -> FloatArray:
+    """π of the links with a point mass [kg] at the end effector, (10 n,)."""
+    n = library.n_joints
+    q, pi = np.zeros(n), np.array(library.pi)
+    place = np.linalg.inv(library.evaluate(f"T_0_{n}", q)) @ library.evaluate("T_0_ee", q)
+    pi[columns_of(n - 1)] += Inertia(mass, place[:3, 3]).pi
+    return pi
 
 
 def _clearance(library: Library, q: FloatArray) -> FloatArray:

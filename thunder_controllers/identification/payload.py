@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.evidence import Evidence, gather
-from thunder_controllers.identification.information import LENGTH, SCALE, columns_of
+from thunder_controllers.identification.information import LENGTH, SCALE, columns_of, fit_columns
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.identification.robot_fit import (
     LARGEST_SURPRISE,
     UnsoundError,
     find_base,
-    fit_columns,
     motion_of,
     rms,
 )
@@ -191,7 +190,7 @@ def payload_by_difference(library: Library, loaded: Record, without: Record, rot
         UnsoundError: if a record is too short or not all of it was measured.
     """
     motions = [motion_of(library, record, rotors) for record in (without, loaded)]
-    whole, base = find_base(library, rotors)
+    whole, base = find_base(library, rotors, loaded.drives)
     kept, last = list(base.kept), columns_of(library.n_joints - 1)
     wholes = [whole(one.q, one.qd, one.qdd, one.sign) for one in motions]
     columns = [np.concatenate([Y[:, :, kept], carries * Y[:, :, last]], axis=2) for carries, Y in enumerate(wholes)]

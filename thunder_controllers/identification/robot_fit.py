@@ -8,20 +8,22 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2 as chi_squared
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
-from thunder_controllers.identification.diagnosis import SURE, Diagnosis, correlation_time, diagnose
+from thunder_controllers.identification.diagnosis import STRIBECK_SPEEDS, Diagnosis, Stribeck, diagnose, find_stribeck
 from thunder_controllers.identification.information import (
     SIGN_SPEED,
+    UNKNOWN,
     Fit,
     columns_of,
+    fit_columns,
     joint_terms,
     regressor,
     rotor_effort,
-    weighted_fit,
 )
-from thunder_controllers.identification.motion import Motion, Record
+from thunder_controllers.identification.motion import AT_REST, Motion, Record, stribeck_columns
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, parallel_axis, symmetric_from_six
@@ -53,17 +55,15 @@ chose has its least at 0.25, 2 % below 0.2; on the other half that is 5 % above 
 MuJoCo 0.1 is a third worse in both halves, by tanh a quarter or more better; 0.02 and 0.4 are worse overall.
 """
 
-UNKNOWN = 1e4
-"""Standard deviation of a base parameter of which nothing is known [SI]."""
-
 HELD_OUT = 0.25
 """Share of the record, its end, that is predicted and not fitted."""
 
 LARGEST_CONDITION = 1e3
 """Of the regressor with columns of unit norm, rows weighted: a motion that excites all has some 100."""
 
-LARGEST_SURPRISE = 1.5
-"""Residual of what was held out over that of what was fitted, per joint."""
+LARGEST_SURPRISE, LEVEL = 1.5, 0.99
+"""Residual of what was held out over what the fit claims, noise and deviations of parameters together, per joint; or
+what that share of chances keeps to, where few independent samples are left."""
 
 LARGEST_DOUBT = 0.1
 """Deviation of the base parameters over their norm: a record that tells less is no better than a data sheet."""
@@ -101,9 +101,11 @@ class RobotFit:
             but the offset are not negative.
         joints_std: Standard deviations.
         correlation: Samples of the residual that count as one of independent noise, (n,); deviations reckon with it.
+        stribeck: Friction that falls with speed.
         diagnosis: What may be wrong with the record.
         held_out: The part that was not fitted.
         predicted: Its efforts by the base parameters (N, n).
+        claimed: Standard deviations of what is left then, of noise and base parameters together (N, n).
         predicted_by_bodies: By the bodies, friction and rotors (N, n).
         gains: Relative errors of the drives' gains that were taken out of the record first, (n,).
     """
@@ -118,9 +120,11 @@ class RobotFit:
     joints: FloatArray
     joints_std: FloatArray
     correlation: FloatArray
+    stribeck: Stribeck
     diagnosis: Diagnosis
     held_out: Motion
     predicted: FloatArray
+    claimed: FloatArray
     predicted_by_bodies: FloatArray
     gains: FloatArray
 
@@ -149,6 +153,17 @@ class RobotFit:
         """Root mean square of what a prediction leaves of the efforts that were held out, where joints move (n,)."""
         return rms(self.held_out.effort - predicted, self.held_out.used)
 
+    @property
+    def chi2(self) -> FloatArray:
+        """Mean square of what the base parameters leave of the held-out efforts, over what is claimed of it (n,)."""
+        return rms((self.held_out.effort - self.predicted) / self.claimed, self.held_out.used) ** 2
+
+    @property
+    def largest_surprise(self) -> FloatArray:
+        """What the residual of each joint that was held out may be over what is claimed of it, (n,)."""
+        independent = np.fmax(self.held_out.used.sum(axis=0) / self.correlation, 1.0)
+        return np.asarray(np.fmax(LARGEST_SURPRISE, np.sqrt(chi_squared.ppf(LEVEL, independent) / independent)))
+
     def check_sound(self, joint_names: Sequence[str]) -> None:
         """Raise unless the motion told enough and the fit predicts what was held out.
 
@@ -163,7 +178,7 @@ class RobotFit:
             raise UnsoundError(cause[0], valid=cause[1])
         effort = rms(self.held_out.effort, self.held_out.used)
         limits = {
-            "what was fitted": LARGEST_SURPRISE * self.noise,
+            "what was fitted": self.largest_surprise * rms(self.claimed, self.held_out.used),
             "the effort": LARGEST_SHARE * effort,
         }
         for predicted in (self.predicted, self.predicted_by_bodies):
@@ -202,7 +217,7 @@ def fit_with_gains(
     """Fit as `fit_robot` does, with the relative gains of the drives that the motion tells.
 
     Efforts are divided by one plus the gain's error where that is known to `GAIN_TOLD`, until no joint has one beyond
-    doubt. The mean of the gains stays: no motion shows a factor that all efforts have in common.
+    doubt. The gains of all other joints stay: no motion shows a factor that all efforts have in common.
 
     Returns:
         The last fit; its `gains` are the errors that were taken out.
@@ -210,9 +225,8 @@ def fit_with_gains(
     gains = np.zeros(library.n_joints)
     for _ in range(GAIN_PASSES):
         found = fit_robot(library, replace(record, effort=record.effort / (1.0 + gains)), links, rotors, friction)
-        wrong = found.diagnosis.gains
-        told = (wrong.std < GAIN_TOLD) & (np.abs(wrong.size) > SURE * wrong.std)
-        taken = gains
+        wrong, taken = found.diagnosis.gains, gains
+        told = wrong.found & (wrong.std < GAIN_TOLD)
         if not told.any():
             break
         gains = (1.0 + gains) * (1.0 + np.where(told, wrong.size, 0.0)) - 1.0
@@ -240,10 +254,12 @@ def fit_robot(
     motion = motion_of(library, record, rotors)
     count = len(TERMS) if rotors else len(TERMS) - 1
     cut = round((1.0 - HELD_OUT) * len(motion.q))
+    whole, base = find_base(library, rotors, record.drives)
+    Y, kept = whole(motion.q, motion.qd, motion.qdd, motion.sign), list(base.kept)
+    motion, fit, correlation, stribeck = _fit_base(record, motion, Y[:, :, kept], base, cut)
     fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
-    whole, base = find_base(library, rotors)
-    Y, kept = whole(fitted.q, fitted.qd, fitted.qdd, fitted.sign), list(base.kept)
-    fit, correlation = fit_columns(Y[:, :, kept], fitted.effort, fitted.used)
+    Y, Y_later = np.split(Y, [cut])
+    W_later = Y_later[:, :, kept]
     size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
     nominal_terms = np.zeros((library.n_joints, count))
     if friction is not None:
@@ -254,7 +270,6 @@ def fit_robot(
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
     x, _ = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
     _, std = _fit_bodies(Y, fitted, correlation * fit.variance, nominal, prior, links)
-    Y_later = whole(held_out.q, held_out.qd, held_out.qdd, held_out.sign)
     rows = [x[columns_of(link)] for link in links]
     return RobotFit(
         base=base,
@@ -267,6 +282,7 @@ def fit_robot(
         joints=x[len(library.pi) :].reshape(library.n_joints, -1),
         joints_std=std[len(library.pi) :].reshape(library.n_joints, -1),
         correlation=correlation,
+        stribeck=stribeck,
         diagnosis=diagnose(
             lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept],
             fitted,
@@ -275,10 +291,41 @@ def fit_robot(
             sum(k < len(library.pi) for k in kept),
         ),
         held_out=held_out,
-        predicted=Y_later[:, :, kept] @ fit.x,
+        predicted=W_later @ fit.x,
+        claimed=np.sqrt(fit.variance + np.fmax(np.einsum("tjk,tjk->tj", W_later @ fit.covariance, W_later), 0.0)),
         predicted_by_bodies=Y_later @ x,
         gains=np.zeros(library.n_joints),
     )
+
+
+def _fit_base(
+    record: Record, motion: Motion, W: FloatArray, base: BaseParameters, cut: int
+) -> tuple[Motion, Fit, FloatArray, Stribeck]:
+    """Fit columns W (N, n, b) of base parameters to the first `cut` samples, and Stribeck friction where it is told.
+
+    Returns:
+        The motion, with slow samples of joints with Stribeck friction, and without that in its efforts; base parameters
+        and the samples that count as one; and that friction.
+    """
+    n, first = motion.q.shape[1], slice(0, cut)
+    fit, correlation = fit_columns(W[first], motion.effort[first], motion.used[first])
+    slow = replace(motion, used=np.abs(motion.turning[0]) > AT_REST)
+    coulomb = [fit.x[base.kept.index(base.names.index(name))] for name in base.names if name.endswith(".coulomb")]
+    columns = stribeck_columns(record, STRIBECK_SPEEDS)
+    stribeck = find_stribeck(W[first], columns[:, first], slow.part(first), np.abs(coulomb))
+    joints = np.flatnonzero(stribeck.size)
+    if not len(joints):
+        return motion, fit, correlation, stribeck
+    places = [STRIBECK_SPEEDS.index(speed) for speed in stribeck.speed]
+    own = np.stack([columns[place, :, joint] for joint, place in enumerate(places)], axis=1)
+    Z = (own[:, :, None] * np.eye(n))[:, :, joints]
+    motion = replace(motion, used=np.where(stribeck.size > 0.0, slow.used, motion.used))
+    whole, correlation = fit_columns(np.concatenate([W, Z], axis=2)[first], motion.effort[first], motion.used[first])
+    count, size, std = W.shape[2], stribeck.size.copy(), stribeck.std.copy()
+    size[joints], std[joints] = whole.x[count:], np.sqrt(np.diag(whole.covariance)[count:])
+    of_base = slice(0, count), slice(0, count)
+    fit = Fit(whole.x[:count], whole.covariance[of_base], whole.information[of_base], whole.variance)
+    return replace(motion, effort=motion.effort - own * size), fit, correlation, replace(stribeck, size=size, std=std)
 
 
 def motion_of(library: Library, record: Record, rotors: bool) -> Motion:
@@ -290,13 +337,16 @@ def motion_of(library: Library, record: Record, rotors: bool) -> Motion:
     if not record.is_usable:
         raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
     motion = Motion.of(record, SLOW)
-    return motion if rotors else replace(motion, effort=motion.effort - rotor_effort(library, motion.qdd))
+    return motion if rotors else replace(motion, effort=motion.effort - rotor_effort(library, motion.turning[1]))
 
 
-def find_base(library: Library, rotors: bool) -> tuple[Callable[..., FloatArray], BaseParameters]:
-    """The regressor of bodies and terms of joints, (q, q̇, q̈, sign) -> (N, n, p), and the base parameters of these."""
+def find_base(library: Library, rotors: bool, drives: FloatArray) -> tuple[Callable[..., FloatArray], BaseParameters]:
+    """The regressor of bodies and terms of drives, (q, q̇, q̈, sign) -> (N, n, p), and the base parameters of these.
+
+    Its rows are efforts of the drives, which turn with A q, A = `drives` (n, n).
+    """
     count = len(TERMS) if rotors else len(TERMS) - 1
-    whole = partial(_whole_regressor, library, count)
+    whole = partial(_whole_regressor, library, count, drives)
     terms = [f"{joint}.{term}" for joint in library.joint_names for term in TERMS[:count]]
     names = (*parameter_names(library.link_names), *terms)
     return whole, find_base_parameters(
@@ -304,30 +354,25 @@ def find_base(library: Library, rotors: bool) -> tuple[Callable[..., FloatArray]
     )
 
 
-def fit_columns(W: FloatArray, effort: FloatArray, used: NDArray[np.bool_]) -> tuple[Fit, FloatArray]:
-    """Fit efforts (N, n) by columns W (N, n, p) where `used`, weighted; and the samples that count as one (n,).
-
-    The covariance reckons with residuals that are correlated from sample to sample.
-    """
-    freedom = used.sum(axis=0) - W.shape[2] / W.shape[1]
-    fit = weighted_fit(used[:, :, None] * W, used * effort, freedom, UNKNOWN)
-    correlation = correlation_time(used * (effort - W @ fit.x))
-    told = used[:, :, None] * W * np.sqrt(correlation / fit.variance)[:, None]
-    spread = fit.covariance @ np.einsum("tjk,tjl->kl", told, told, optimize=True) @ fit.covariance
-    return replace(fit, covariance=spread + fit.covariance @ fit.covariance / UNKNOWN**2), correlation
-
-
 def _whole_regressor(
-    library: Library, terms: int, q: FloatArray, qd: FloatArray, qdd: FloatArray, sign: FloatArray | None = None
+    library: Library,
+    terms: int,
+    drives: FloatArray,
+    q: FloatArray,
+    qd: FloatArray,
+    qdd: FloatArray,
+    sign: FloatArray | None = None,
 ) -> FloatArray:
-    """Y of bodies, then what the first of `TERMS` of each joint add to its own effort (N, n, 10 n + terms n).
+    """A⁻ᵀY of bodies, then what the first of `TERMS` of each drive add to its effort (N, n, 10 n + terms n).
 
-    `sign` is that of q̇, smoothed, if no filter has changed it.
+    `sign` is that of A q̇, smoothed, if no filter has changed it.
     """
-    n, sign = library.n_joints, np.tanh(qd / SIGN_SPEED) if sign is None else sign
-    columns = np.insert(joint_terms(qd, sign, qdd), OFFSET, 1.0, axis=2)
+    n, turning = library.n_joints, qd @ drives.T
+    sign = np.tanh(turning / SIGN_SPEED) if sign is None else sign
+    columns = np.insert(joint_terms(turning, sign, qdd @ drives.T), OFFSET, 1.0, axis=2)
     own = np.einsum("tjb,ji->tjib", columns[:, :, :terms], np.eye(n))
-    return np.concatenate([regressor(library, q, qd, qdd), own.reshape(len(q), n, -1)], axis=2)
+    bodies = np.linalg.inv(drives).T @ regressor(library, q, qd, qdd)
+    return np.concatenate([bodies, own.reshape(len(q), n, -1)], axis=2)
 
 
 def _fit_bodies(

@@ -15,7 +15,6 @@ from thunder_controllers.identification.information import (
     explain,
     joint_terms,
     regressor,
-    rotor_effort,
 )
 from thunder_controllers.identification.limits import WHERE, Limits, MotionBounds
 from thunder_dynamics.errors import MissingLibraryError, ScenarioError
@@ -33,11 +32,11 @@ SAMPLES_PER_HARMONIC = 12
 FINE = 10
 """Times as many, at which limits are looked at in the end."""
 
-PENALTIES = (10.0, 1e3)
-"""On the mean square of what is beyond limits, one after the other."""
+PENALTY = 1e3
+"""On the mean square of what is beyond limits: of velocity and position a tenth, in the end."""
 
-ITERATIONS = 40
-"""Of each of them."""
+ITERATIONS = 80
+"""Of a climb."""
 
 STARTS = 2
 """Random motions from which the search climbs."""
@@ -55,7 +54,7 @@ RANK = 1e-6
 """Of the largest singular value of what random states show: less is nothing."""
 
 SHRINK = 0.98
-"""Factor of one attempt to bring a motion that leaves its limits back into them."""
+"""Factor of one attempt to bring a motion that leaves its limits into them."""
 
 
 @lru_cache(maxsize=32)
@@ -72,8 +71,9 @@ def identifying_motion(
 
     It maximises log det Σ RᵀR, which no choice of units changes: R is their regressor, each row over the effort
     limit of its joint, less what friction and rotor of that joint could be instead. Parameters that no motion of the
-    robot shows are left out. Limits are penalties while L-BFGS-B climbs from random starts; the best of what it finds
-    is then made smaller until it keeps all of them.
+    robot shows are left out. Limits are penalties while L-BFGS-B climbs from random starts, which keep them: a motion
+    that has passed a singularity does not find back. The best of what it finds is then made smaller until it keeps all
+    of them.
 
     Args:
         library: Of the robot.
@@ -107,7 +107,7 @@ class _Search:
         samples = SAMPLES_PER_HARMONIC * harmonics
         t, fine = np.linspace(0.0, period, samples), np.linspace(0.0, period, FINE * samples)
         self._basis, self._fine_basis = rest_basis(t, harmonics, period), rest_basis(fine, harmonics, period)
-        self._pi, effort = np.asarray(library.pi), np.asarray(library.effort_limit)
+        effort = np.asarray(library.effort_limit)
         self._weights = np.where(np.isfinite(effort), 1.0 / effort, 1.0)
         self._shown = self._shown_parameters()
 
@@ -137,13 +137,15 @@ class _Search:
         """Find coefficients whose motion keeps the limits and is better than its random start."""
         free = rng.standard_normal((self._basis[0].shape[1], len(self._start)))
         free *= FIRST_SPEED * self._limits.of_motion[1].width / np.sqrt((self._basis[1] @ free) ** 2).mean(axis=0)
-        for penalty in PENALTIES:
-            options = {"maxiter": ITERATIONS}
-            found = minimize(self._cost, free.ravel(), (penalty,), "L-BFGS-B", jac=True, options=options)
-            free = found.x.reshape(free.shape)
-        while not self._limits.kept(*self._states(free, self._fine_basis)):
-            free *= SHRINK
-        return np.asarray(free)
+        free, options = self._shrunk(free, self._basis), {"maxiter": ITERATIONS}
+        found = minimize(self._cost, free.ravel(), method="L-BFGS-B", jac=True, options=options)
+        return self._shrunk(found.x.reshape(free.shape), self._fine_basis)
+
+    def _shrunk(self, free: FloatArray, basis: tuple[FloatArray, ...]) -> FloatArray:
+        """Coefficients whose motion keeps the limits at the samples of the basis, along those that are given."""
+        while not self._limits.kept(*self._states(free, basis)):
+            free = SHRINK * free
+        return free
 
     def information(self, free: FloatArray) -> float:
         """Log det Σ RᵀR."""
@@ -157,14 +159,14 @@ class _Search:
         return self._start + value, rate, change
 
     def _efforts(self, states: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the parameters do, (…, n, r), and the effort, (…, n), at states (3, …, n)."""
-        Y = regressor(self._library, *states.reshape(3, -1, states.shape[-1]))
+        """What the parameters do, (…, n, r), and `Limits.efforts`, at states (3, …, n)."""
+        flat = states.reshape(3, -1, states.shape[-1])
+        Y = regressor(self._library, *flat)
         shape = states.shape[1:]
         A = self._rows(Y) @ self._shown
-        effort = Y @ self._pi + rotor_effort(self._library, states[2]).reshape(-1, shape[-1])
-        return A.reshape(*shape, -1), effort.reshape(shape)
+        return A.reshape(*shape, -1), self._limits.efforts(Y, flat[2]).reshape(*shape[:-1], -1)
 
-    def _cost(self, x: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+    def _cost(self, x: FloatArray) -> tuple[float, FloatArray]:
         """−log det of the information and the penalty on limits, with its gradient."""
         n, limits = len(self._start), self._limits
         states = np.array(self._states(x.reshape(-1, n), self._basis))
@@ -172,10 +174,10 @@ class _Search:
         place = limits.observe(states[0])
         cost, dA, slopes = self._lost(A, states)
         for limit, values, slope in zip(limits.of_motion, states, slopes, strict=True):
-            cost += penalty * limit.cost(values)
-            slope += penalty * limit.slope(values)
-        cost += penalty * (limits.of_effort.cost(effort) + limits.of_place.cost(place))
-        d_effort, d_place = penalty * limits.of_effort.slope(effort), penalty * limits.of_place.slope(place)
+            cost += PENALTY * limit.cost(values)
+            slope += PENALTY * limit.slope(values)
+        cost += PENALTY * (limits.of_effort.cost(effort) + limits.of_place.cost(place))
+        d_effort, d_place = PENALTY * limits.of_effort.slope(effort), PENALTY * limits.of_place.slope(place)
         for state in range(3):
             moved = np.repeat(states[:, None], n, axis=1)
             for joint in range(n):

@@ -34,7 +34,7 @@ def law() -> Law:
     """Friction alone, with the reference's velocity as q̇_r."""
     signals = Signals(RobotExpressions(load_robot("planar3r")), ReferenceKind.JOINT)
     qd_r = signals.reference.qd
-    friction = FrictionAdaptation(signals.robot, signals, qd_r)
+    friction = FrictionAdaptation(signals.robot, signals, qd_r, np.ones(2 * signals.robot.n, dtype=bool))
     next_state = friction.step(qd_r - signals.qd, ca.DM.ones(3), AdaptationLimit(signals))
     return signals.law("friction", "Friction alone.", effort=friction.effort, next_state=next_state, telemetry={})
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates, gamma_of_links, weight_of
+from thunder_controllers.laws.adaptation.mask import chosen_of
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
     force_of_matrix,
     from_metric,
@@ -18,11 +19,12 @@ from thunder_controllers.laws.adaptation.pseudo_inertia import (
     reg_from_pseudo_inertia,
     smallest_pivot,
 )
-from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
+from thunder_dynamics.inertia import pseudo_inertia as body_of
 from thunder_dynamics.law import Signals
+from thunder_dynamics.model import Link
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
@@ -30,14 +32,14 @@ SX = ca.SX
 LEAST_PIVOT = 1e-10
 """Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
 
-GAMMA = 0.01
-"""Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
-
 LEAST_MOMENT = 1e-6
 """Least second moment of mass about any axis through the CoM [kg·m²]: that of ten grams within a centimetre."""
 
 LEAST_MASS = 1e-12
 """Keeps quotients finite for links without mass [kg]."""
+
+ROUNDS = 3
+"""Of projections in turn: half-spaces are nearest points but for the second order of a step, each then for the next."""
 
 LEAST_SLOPE = 1e-30
 """Keeps quotients finite where nothing lacks."""
@@ -59,10 +61,14 @@ class BodyEstimates(Estimates):
         pseudo_inertias: P of every link, (4, 4).
     """
 
-    separable = False
-
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> None:
-        super().__init__(robot, signals, links)
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        chosen: NDArray[np.bool_] | None = None,
+    ) -> None:
+        super().__init__(robot, signals, links, chosen)
         names = ", ".join(robot.model.links[i].name for i in links)
         signals.describe_telemetry(
             "consistency",
@@ -90,11 +96,27 @@ class BodyEstimates(Estimates):
         lower = ca.fmin(width, self.nominal - self.bounds[0])
         return SX(self.nominal + ca.vertcat(*self._shares(change, lower, upper)) * change)
 
+    def accepted(self, pi: SX) -> SX:
+        """As `Estimates.accepted`; a link of which parameters stay stays whole where it would be no body."""
+        found = []
+        links = (ca.vertsplit(x, N_PARAMETERS) for x in (super().accepted(pi), self.value))
+        for some, new, old in zip(np.split(self.chosen, self._links), *links, strict=True):
+            is_body = smallest_pivot(pseudo_inertia(new)) >= LEAST_PIVOT
+            found.append(new if some.all() else chosen_of(some, ca.if_else(is_body, new, old), old))
+        return SX(ca.vertcat(*found))
+
     @staticmethod
     def _shares(change: SX, lower: SX, upper: SX) -> list[SX]:
         """Of every link's changes, repeated for each of its parameters."""
         links = zip(*(ca.vertsplit(values, N_PARAMETERS) for values in (change, lower, upper)), strict=True)
         return [ca.repmat(_share_within(*link), N_PARAMETERS) for link in links]
+
+
+def _check_room(link: Link) -> None:
+    """Raise where a link has no room about it among the bodies that estimates may be: what stays then leaves none."""
+    if np.linalg.eigvalsh(body_of(link.inertia.pi))[0] < LEAST_MOMENT:
+        what = f"parameters of {link.name} that stay, with a second moment of mass below {LEAST_MOMENT:g} kg·m²"
+        raise LawError(what, valid="adapted_parameters with all of it, adaptation=projected, or a link of some size")
 
 
 def _share_within(change: SX, lower: SX, upper: SX) -> SX:
@@ -127,60 +149,25 @@ def _inertia_of_mass(pi: SX) -> SX:
     return SX(ca.vertcat(*parallel_axis(reciprocal(pi[0] + LEAST_MASS), pi[1:4])))
 
 
-Metric = tuple[list[SX], SX, float]
-"""Of P, R of every link with RRᵀ its unit; ε, the least eigenvalue of P in it; and γ by default."""
-
-
-def of_weights(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> Metric:
-    """E = diag(γ_m, γ_I 1₃)^-½ for every link: Γ is γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖²).
-
-    ε E has LEAST_MOMENT for its second moments of mass.
-    """
-    mass, inertia = (weight_of(signals, what) for what in ("mass", "inertia"))
-    root = ca.vertcat(ca.sqrt(ca.sqrt(mass)), ca.repmat(ca.sqrt(ca.sqrt(inertia)), 3))
-    return [SX(ca.diag(reciprocal(root)))] * len(links), LEAST_MOMENT * ca.sqrt(inertia), 1.0
-
-
-def of_nominal_bodies(robot: RobotExpressions, signals: Signals, links: Sequence[int]) -> Metric:
-    """P_0 of the robot file: Γ is γ times the metric of natural adaptation there, and P ⪰ ε P_0.
-
-    Raises:
-        LawError: if a nominal link is no body.
-    """
-    factors = []
-    for link in (robot.model.links[i] for i in links):
-        P = pseudo_inertia(SX(link.inertia.pi))
-        if float(ca.DM(smallest_pivot(P))) < LEAST_PIVOT:
-            raise LawError(
-                f"no body: the pseudo-inertia of {link.name} is not positive definite",
-                where=f"robot {robot.model.name}",
-                valid="a mass and an inertia about its centre in all three directions",
-            )
-        factors.append(factor_ldl(P).root)
-    least = signals.gain(
-        "least_body",
-        default=1e-3,
-        bounds=(1e-6, 0.5),
-        unit="1",
-        doc="Share of the nominal body, in every direction of mass, that is in the estimated one at least.",
-    )
-    return factors, least, GAMMA
-
-
 class ConsistentEstimates(BodyEstimates):
     """π̂ of links that are consistent, P ⪰ ε E, by projection in the metric that E = RRᵀ is the unit of.
 
-    Whatever frame and units, P ⪰ ε E are eigenvalues of X = R⁻¹ P R⁻ᵀ, and Γ is γ ‖δX‖_F². In this metric the nearest
+    E = diag(γ_m, γ_I 1₃)^-½ and Γ is γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖²), δΣ of the second moments of mass, of
+    which ε E has LEAST_MOMENT. P ⪰ ε E are eigenvalues of X = R⁻¹ P R⁻ᵀ, and Γ is γ ‖δX‖_F². In this metric the nearest
     body has the same eigenvectors and eigenvalues, but for those below ε, which become ε. It is nearer than π̂ to every
     body, the true one too: V falls by projection, and the motion along the border goes on.
 
-    In another metric J of V, with Z of the eigenvalues that are less than ε, their eigenvectors times what they lack,
-    tr(Z (X − ε 1)) ≥ 0 is a half-space with every such body in it. Its nearest point in J comes first; what is then
-    left is of second order in a step.
+    Where parameters stay, the bodies that have them are a convex set, too, which holds π̂. Γ⁻¹ has the rows and columns
+    of what adapts. With Z of the eigenvalues that are less than ε, their eigenvectors times what they lack,
+    tr(Z (X − ε 1)) ≥ 0 is a half-space with every body in it. Its nearest point in the metric of V comes in place of
+    the nearest body; what is then left is of second order in a step.
 
     Args:
-        signals: As of BodyEstimates, and where the gains of Γ and of the metric are declared.
-        metric: `of_weights`, or `of_nominal_bodies`.
+        signals: As of BodyEstimates, and where the gains gamma, gamma_mass and gamma_inertia are declared.
+        chosen: Which parameters adapt, (10 k,); the others stay.
+
+    Raises:
+        LawError: for a link of which parameters stay, and whose nominal body has no room.
     """
 
     def __init__(
@@ -188,38 +175,50 @@ class ConsistentEstimates(BodyEstimates):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        metric: Callable[[RobotExpressions, Signals, Sequence[int]], Metric],
+        chosen: NDArray[np.bool_] | None = None,
     ) -> None:
-        super().__init__(robot, signals, links)
-        self._factors, self._least, self._gamma = metric(robot, signals, links)
-        self._unit = [solve_lower(R, SX.eye(4)) for R in self._factors]
+        super().__init__(robot, signals, links, chosen)
+        mass, inertia = (weight_of(signals, what) for what in ("mass", "inertia"))
+        root = ca.vertcat(ca.sqrt(ca.sqrt(mass)), ca.repmat(ca.sqrt(ca.sqrt(inertia)), 3))
+        self._R, self._K, self._least = SX(ca.diag(reciprocal(root))), ca.diag(root), LEAST_MOMENT * ca.sqrt(inertia)
+        for i, some in zip(links, np.split(self.chosen, self._links), strict=True):
+            if some.any() and not some.all():
+                _check_room(robot.model.links[i])
 
     @cached_property
     def root(self) -> SX:
-        """D (10 k, 10 k) with DDᵀ = Γ⁻¹; declares the gain gamma."""
-        gamma, blocks = gamma_of_links(self._signals, self._links, self._gamma), []
-        for R, scale in zip(self._factors, ca.vertsplit(gamma), strict=True):
-            columns = (reg_from_pseudo_inertia(R @ from_metric(unit) @ R.T) for unit in ca.horzsplit(SX.eye(10)))
-            blocks.append(ca.horzcat(*columns) * ca.sqrt(reciprocal(scale)))
-        return SX(ca.diagcat(*blocks))
+        """D (10 k, 10 k) with DDᵀ = Γ⁻¹, rows of what stays zero; declares the gain gamma."""
+        rates = ca.sqrt(reciprocal(gamma_of_links(self._signals, self._links)))
+        return SX(ca.diagcat(*(D * rate for D, rate in zip(self._roots, ca.vertsplit(rates), strict=True))))
+
+    @cached_property
+    def _roots(self) -> list[SX]:
+        """D (10, 10) of every link where γ = 1."""
+        columns = [reg_from_pseudo_inertia(self._R @ from_metric(x) @ self._R.T) for x in ca.horzsplit(SX.eye(10))]
+        return [ca.diag(some) @ ca.horzcat(*columns) for some in np.split(self.chosen.astype(float), self._links)]
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
-        """Nearest π with P ⪰ ε E, then drawn towards its nominal value as `BodyEstimates.kept` has it."""
-        links = zip(self._factors, self._unit, ca.vertsplit(pi, N_PARAMETERS), strict=True)
-        return super().kept(ca.vertcat(*(one + self._lack(R, K, one) for R, K, one in links)), Lambda)
+        """Nearest π with P ⪰ ε E, then drawn towards its nominal value as `BodyEstimates.kept` has it.
 
-    def towards(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
-        """x in the half-space of Z, as `Estimates.towards` has it."""
-        normals, lack = [], SX(0)
-        for K, pi in zip(self._unit, ca.vertsplit(x[: self.size], N_PARAMETERS), strict=True):
-            B, V = rotated_to_diagonal(K @ pseudo_inertia(pi) @ K.T)
-            lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ K
-            normals.append(force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved)))
-            lack += ca.sumsqr(lacks)
-        return nearest(x, ca.vertcat(*normals, SX.zeros(x.numel() - self.size)), lack, inverse)
+        Where parameters stay, what adapts goes to half-spaces and into the bounds in turn instead, ROUNDS times.
+        """
+        if self.chosen.all():
+            return super().kept(ca.vertcat(*(one + self._lack(one) for one in ca.vertsplit(pi, N_PARAMETERS))), Lambda)
+        pi = self.clamped(pi, Lambda)
+        for _ in range(ROUNDS):
+            links = zip(ca.vertsplit(pi, N_PARAMETERS), self._roots, strict=True)
+            pi = self.clamped(ca.vertcat(*(self._nearer(one, D) for one, D in links)), Lambda)
+        return pi
 
-    def _lack(self, R: SX, K: SX, pi: SX) -> SX:
-        """What π lacks of P ⪰ ε E, K = R⁻¹."""
-        lacks, V = lacking(K @ pseudo_inertia(pi) @ K.T, self._least)
-        moved = R @ V
+    def _nearer(self, pi: SX, D: SX) -> SX:
+        """A link's π in the half-space of Z."""
+        B, V = rotated_to_diagonal(self._K @ pseudo_inertia(pi) @ self._K.T)
+        lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ self._K
+        normal = force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved))
+        return nearest(pi, normal, SX(ca.sumsqr(lacks)), lambda normal: D @ (D.T @ normal))
+
+    def _lack(self, pi: SX) -> SX:
+        """What a link's π lacks of P ⪰ ε E."""
+        lacks, V = lacking(self._K @ pseudo_inertia(pi) @ self._K.T, self._least)
+        moved = self._R @ V
         return reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, ConsistentEstimates, nearest, of_nominal_bodies
+from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, nearest
 from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
-from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import LINKS, Adaptation, Adapted
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower, solve_upper
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -38,36 +37,31 @@ class CompositeAdaptation(Adaptation):
 
     Bounds are a projection too: the half-space that contains them, and the truth, has its nearest point in the metric J
     of V, so that V falls; what is left, of second order in a step, is clamped. Clamped alone, estimates stay at bounds
-    that the data is not at. Consistent estimates are projected in the same way.
+    that the data is not at.
 
     Args:
         signals: Where all is declared: what the estimates and their Γ, AdaptationLimit and PredictionError have, state
             `information`, gain prediction_weight.
         links: Indices of the adapted links, in the order of the columns of Y.
-        drives: With friction π̂, Y and Γ are those of its coefficients too, and G that of all.
-        estimates: What they may be: `Estimates` or `ConsistentEstimates`.
+        adapted: With friction π̂, Y and Γ are those of its coefficients too, and G that of all.
 
     Raises:
         LawError: for more links than MOST_LINKS.
     """
 
     predicts = True
+    separable = True
 
     def __init__(
-        self,
-        robot: RobotExpressions,
-        signals: Signals,
-        links: Sequence[int],
-        drives: Drives = NO_DRIVES,
-        estimates: Callable[[RobotExpressions, Signals, Sequence[int]], Estimates] = Estimates,
+        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], adapted: Adapted = LINKS
     ) -> None:
         if len(links) > MOST_LINKS:
             raise LawError(
                 f"composite adaptation of {len(links)} links",
                 valid=f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite",
             )
-        super().__init__(signals, estimates(robot, signals, links))
-        friction = drives.friction
+        super().__init__(signals, Estimates(robot, signals, links, adapted.mask.get("pi_hat")))
+        friction = adapted.friction
         self._friction, self._parameters, self._root = friction, self.estimate, self._estimates.root
         if friction:
             self._root = ca.diagcat(self._root, ca.diag(ca.sqrt(friction.rates)))
@@ -109,9 +103,8 @@ class CompositeAdaptation(Adaptation):
             return SX(D @ solve_upper(R, solve_lower(R, D.T @ normal)))
 
         missing = self._bounded(x, Lambda) - x
-        normal = missing * reciprocal(ca.densify(ca.sum2(D * D)))
+        normal = missing * reciprocal(ca.densify(ca.sum2(D * D)) + LEAST_SLOPE)  # what stays misses nothing
         x = nearest(x, normal, dot(normal, missing), inverse)
-        x = self._estimates.towards(x, inverse)
         return ca.vertcat(self._estimates.kept(x[:size], Lambda), self._bounded(x, Lambda)[size:])
 
     def _bounded(self, x: SX, Lambda: SX) -> SX:
@@ -126,7 +119,3 @@ class CompositeAdaptation(Adaptation):
         weight = ca.fmin(self._signals.dt * self._weight, MOST_INFORMATION * reciprocal(ca.sumsqr(W) + LEAST_SLOPE))
         more = self._information - start + weight * (W.T @ W)
         return start + ca.fmin(1.0, MOST_INFORMATION * reciprocal(ca.trace(more) + LEAST_SLOPE)) * more, weight
-
-
-consistent_composite = partial(CompositeAdaptation, estimates=partial(ConsistentEstimates, metric=of_nominal_bodies))
-"""P ⪰ ε P_0, P_0 of the robot file, and within bounds."""

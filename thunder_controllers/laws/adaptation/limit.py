@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.laws.adaptation.mask import chosen_of
 from thunder_controllers.laws.parts.gains import NO_LEAST_INERTIA, adaptation_limit, least_inertia
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -94,10 +95,11 @@ class Estimates:
     Args:
         signals: Where state `pi_hat` and the gains least_inertia, pi_lower, pi_upper and those of Γ are declared.
         links: Indices of the adapted links, in the order of the columns of Y.
+        chosen: Which parameters adapt, (10 k,); the others stay.
         bounded: Whether there are bounds, pi_lower and pi_upper.
 
     Attributes:
-        separable: Whether some parameters may adapt and the others stay, as bounds are kept component by component.
+        chosen: As given.
         value: Their symbols (10 k,), REG order.
         nominal: Of the robot file.
         bounds: Lower and upper, each (10 k,).
@@ -106,10 +108,16 @@ class Estimates:
         beyond: What joints are known to turn beyond `least_inertia` about the links' axes, (3 k,) [kg·m²].
     """
 
-    separable = True
-
-    def __init__(self, robot: RobotExpressions, signals: Signals, links: Sequence[int], bounded: bool = True) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        chosen: NDArray[np.bool_] | None = None,
+        bounded: bool = True,
+    ) -> None:
         self._signals, self._links, self.size = signals, len(links), N_PARAMETERS * len(links)
+        self.chosen = np.ones(self.size, dtype=bool) if chosen is None else chosen
         self.telemetry: Mapping[str, SX] = {}
         self.sure, self.beyond = SX.zeros(self.size), SX.zeros(3 * len(links))
         widest = (PI_LOWER, PI_UPPER) if bounded else (np.full(N_PARAMETERS, -np.inf), np.full(N_PARAMETERS, np.inf))
@@ -139,29 +147,25 @@ class Estimates:
 
     @cached_property
     def root(self) -> SX:
-        """D (10 k, 10 k) with DDᵀ = Γ⁻¹; declares the gains of Γ."""
+        """D (10 k, 10 k) with DDᵀ = Γ⁻¹, rows of what stays zero; declares the gains of Γ."""
         gamma = gamma_of_links(self._signals, self._links)
         mass, com, inertia = (weight_of(self._signals, what) for what in ("mass", "com", "inertia"))
-        return SX(ca.diag(ca.sqrt(reciprocal(ca.kron(gamma, ca.vertcat(mass, *3 * [com], *6 * [inertia]))))))
+        Gamma = ca.kron(gamma, ca.vertcat(mass, *3 * [com], *6 * [inertia]))
+        return SX(ca.diag(self.chosen.astype(float) * ca.sqrt(reciprocal(Gamma))))
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
         """π taken back to where the estimates may be in a loop of bandwidths Λ."""
         return self.clamped(pi, Lambda)
 
-    def towards(self, x: SX, inverse: Callable[[SX], SX]) -> SX:
-        """x, which starts with π, in a half-space with all that the estimates may be; the nearest one in a metric.
-
-        Args:
-            x: (10 k + any,).
-            inverse: J⁻¹ of a column of that size, J the metric.
-        """
-        return x
+    def accepted(self, pi: SX) -> SX:
+        """What π̂ becomes of π, the end of a step: what does not adapt stays."""
+        return chosen_of(self.chosen, pi, self.value)
 
     def clamped(self, pi: SX, Lambda: SX) -> SX:
         """π within the bounds, and within what a loop with bandwidths Λ bears, component by component."""
         width = self.bearable(Lambda)
         lower, upper = ca.fmax(self.bounds[0], self.nominal - width), ca.fmin(self.bounds[1], self.nominal + width)
-        return SX(ca.fmin(ca.fmax(pi, lower), upper))
+        return chosen_of(self.chosen, ca.fmin(ca.fmax(pi, lower), upper), pi)
 
     def bearable(self, Lambda: SX) -> SX:
         """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s].

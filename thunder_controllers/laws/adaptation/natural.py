@@ -7,11 +7,11 @@ from functools import partial
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.bodies import GAMMA, BodyEstimates
+from thunder_controllers.laws.adaptation.bodies import BodyEstimates
 from thunder_controllers.laws.adaptation.limit import TINY, gamma_of_links
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.pseudo_inertia import from_metric, in_metric, reg_from_pseudo_inertia
-from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import LINKS, Adaptation, Adapted
 from thunder_controllers.laws.parts.redundancy import factor_ldl, solve_lower
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -19,6 +19,9 @@ from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
+
+GAMMA = 0.01
+"""Default γ: a link of 1 kg then gains mass as fast as by gradient with Γ = 0.01, one of 0.1 kg as with Γ = 1."""
 
 LARGEST_CHANGE = 0.5
 """Of P in the metric of P itself, in one step: P⁺ is then between P/(1 + 0.5) and P/(1 − 0.5)."""
@@ -38,7 +41,7 @@ class NaturalAdaptation(Adaptation):
     Args:
         signals: Where state, gains and telemetry are declared: those of BodyEstimates and AdaptationLimit, gain gamma.
         links: Indices of the adapted links, in the order of the columns of Y.
-        drives: Friction adapts by gradient, with w W_fᵀε beside Y_fᵀs where there is a prediction.
+        adapted: Friction adapts by gradient, with w W_fᵀε beside Y_fᵀs where there is a prediction.
         predicts: Add w Wᵀε of `PredictionError` to Yᵀs, divided by 1 + Δ w tr(W 𝓖 Wᵀ), which no w makes unstable.
     """
 
@@ -47,17 +50,17 @@ class NaturalAdaptation(Adaptation):
         robot: RobotExpressions,
         signals: Signals,
         links: Sequence[int],
-        drives: Drives = NO_DRIVES,
+        adapted: Adapted = LINKS,
         predicts: bool = False,
     ) -> None:
         estimates = BodyEstimates(robot, signals, links)
         super().__init__(signals, estimates)
         self._factors = [factor_ldl(P).root for P in estimates.pseudo_inertias]
         self._rates = reciprocal(gamma_of_links(signals, len(links), GAMMA))
-        self._friction, self._prediction, self.predicts = drives.friction, None, predicts
+        self._friction, self._prediction, self.predicts = adapted.friction, None, predicts
         if predicts:
             self._weight = prediction_weight(signals)
-            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=drives.friction)
+            self._prediction = PredictionError(robot, signals, links, self.estimate, adapted=adapted.friction)
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state: π̂ after one exact step, drawn to what a loop bears; arguments as of `Adaptation.step`."""

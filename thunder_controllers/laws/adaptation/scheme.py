@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit, Estimates
+from thunder_controllers.laws.adaptation.mask import Mask
 from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.law import Signals
@@ -16,22 +17,23 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class Drives:
-    """What adapts of the joints beside the links: by itself, unless the scheme's `step` has its state."""
+class Adapted:
+    """What adapts: of the joints, by itself unless the scheme's `step` has its state; and which of all parameters."""
 
     friction: FrictionAdaptation | None = None
     rotors: RotorAdaptation | None = None
     offsets: OffsetAdaptation | None = None
+    mask: Mask = field(default_factory=dict)
 
 
-NO_DRIVES = Drives()
-"""None adapts."""
+LINKS = Adapted()
+"""All of the links, nothing of the joints."""
 
 
 class Adaptation:
     """Estimated inertial parameters of some links and their update; a scheme says what `step` does.
 
-    An entry point is a scheme, `(robot, signals, links, drives)`: indices of links; `Drives` that adapt.
+    An entry point is a scheme, `(robot, signals, links, adapted)`: indices of links; what of them, and of the joints.
 
     Args:
         signals: Where what the estimates have is declared, and the gain of AdaptationLimit.
@@ -41,7 +43,7 @@ class Adaptation:
         estimate: π̂ (10 k,), REG order per link, of the state `pi_hat`, which hosts, files of estimates and topics know.
         limit: What slows the adaptation down where it is too eager for the damping.
         telemetry: What to report, as it was declared.
-        separable: Whether a parameter whose column of Y is zero stays as it is.
+        separable: Whether some parameters of a link may stay while the others adapt, by a mask.
         predicts: Whether it predicts the applied effort, with the effort offsets of the robot file.
     """
 
@@ -66,6 +68,10 @@ class Adaptation:
             Lambda: Bandwidths of the law's error, of any size [1/s].
         """
         raise NotImplementedError
+
+    def accepted(self, pi: SX) -> SX:
+        """What π̂ becomes of π, the end of a step: what the mask leaves out stays."""
+        return self._estimates.accepted(pi)
 
     def feedforward(self, qd_r: SX, qdd_r: SX) -> SX | float:
         """Effort (n,) that the law adds to Y π̂: of a scheme that estimates more than π."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.parts.gate import opened
@@ -70,17 +71,18 @@ class FrictionAdaptation:
         signals: Where state `friction_hat` (2 n: viscous, then Coulomb) and gains gamma_viscous, gamma_coulomb,
             friction_speed, friction_upper are declared.
         qd_r: Reference velocity, (n,).
+        chosen: Which of φ̂ adapt, (2 n,).
 
     Attributes:
         estimate: φ̂ (2 n,).
         nominal: Of the robot file.
         effort: Y_f φ̂ (n,).
         regressor: g Y_f (n, 2 n), what adapts φ̂.
-        rates: Diagonal of Γ_f⁻¹ (2 n,).
+        rates: Diagonal of Γ_f⁻¹ (2 n,), zero of what stays.
         measured: Y_f at the measured velocity (n, 2 n), and g(|q̇|) (n,): where that tells friction from gravity.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, chosen: NDArray[np.bool_]) -> None:
         n = robot.n
         links = robot.model.links
         viscous = [link.friction[0] if link.friction else 0.0 for link in links]
@@ -110,7 +112,7 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self.rates = ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
+        self.rates = chosen.astype(float) * ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
         Y = _basis(qd_r)
         self.effort = Y @ self.estimate
         self.regressor = ca.diag(_moving(signals, qd_r, speed)) @ Y
@@ -137,13 +139,14 @@ class OffsetAdaptation:
     Args:
         signals: Where state `offset_hat` (n) and gains gamma_offset, offset_speed and offset_upper are declared.
         qd_r: Reference velocity, (n,).
+        chosen: Which of ô adapt, (n,).
 
     Attributes:
         estimate: ô (n,).
         nominal: Of the robot file.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, chosen: NDArray[np.bool_]) -> None:
         n = robot.n
         self.nominal = robot.model.effort_offsets
         upper = np.maximum(MAXIMUM, np.abs(self.nominal))
@@ -167,7 +170,7 @@ class OffsetAdaptation:
         self._upper = signals.gain(
             "offset_upper", size=n, default=upper, bounds=(0.0, 1e4), unit="N·m|N", doc="Bounds of ô, either way."
         )
-        self._rates = ca.repmat(reciprocal(gamma), n)
+        self._rates = chosen.astype(float) * ca.repmat(reciprocal(gamma), n)
         self._regressor = ca.diag(_moving(signals, qd_r, speed))
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit) -> SX:

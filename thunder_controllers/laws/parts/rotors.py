@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import BEARABLE, TINY, AdaptationLimit
 from thunder_controllers.laws.parts.gains import least_joint_inertia
@@ -27,13 +28,16 @@ class RotorAdaptation:
         signals: Where state `rotor_hat` (n) and gains gamma_rotor and joint_inertia are declared.
         qdd_r: Derivative of the reference velocity, (n,).
         gate: g, from zero at rest to one in motion.
+        chosen: Which of Î_a adapt, (n,).
 
     Attributes:
         estimate: Î_a (n,).
         nominal: Of the robot file, zero where it is unknown.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, qdd_r: SX, gate: SX) -> None:
+    def __init__(
+        self, robot: RobotExpressions, signals: Signals, qdd_r: SX, gate: SX, chosen: NDArray[np.bool_]
+    ) -> None:
         self.nominal = np.nan_to_num(robot.model.rotor_inertias)
         self.estimate = signals.state(
             "rotor_hat",
@@ -55,7 +59,7 @@ class RotorAdaptation:
             unit="kg·m²|kg",
             doc="Least inertia that each joint turns: bounds the estimate of its rotor by the rate.",
         )
-        self._rates, self._dt = ca.repmat(reciprocal(gamma), robot.n), signals.dt
+        self._rates, self._dt = chosen.astype(float) * ca.repmat(reciprocal(gamma), robot.n), signals.dt
         self._regressor = ca.diag(gate * qdd_r)
 
     def step(self, s: SX, K_d: SX, Lambda: SX, limit: AdaptationLimit) -> SX:

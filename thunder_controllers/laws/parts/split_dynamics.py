@@ -8,31 +8,25 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.laws.adaptation import mask
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
-from thunder_controllers.laws.adaptation.scheme import Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
 from thunder_controllers.laws.parts import friction
 from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
 
 ADAPTED = Option("adapted_links", "Links to adapt, by names, or all; by default the link of the end effector.")
 
-GROUPS = {"all": REG_NAMES, "mass": REG_NAMES[:1], "com": REG_NAMES[1:4], "inertia": REG_NAMES[4:]}
-"""Names for several parameters of a link, in the option adapted_parameters."""
-
 OPTIONS = (
     ADAPTED,
     Option("known", "Links whose parameters are those of the robot file, by names: all others adapt."),
-    Option(
-        "adapted_parameters",
-        "Parameters of these links that adapt, by names such as m and mcx, mass, com, inertia, or all; by default all.",
-    ),
+    mask.OPTION,
     Option(
         "adaptation",
         "Scheme of the adaptation; none is the fixed form, in which every link is known.",
@@ -71,40 +65,45 @@ class SplitDynamics:
         telemetry: What the scheme reports.
 
     Raises:
-        LawError: for links to adapt without adaptation; for parameters that links do not have, or a scheme that adapts
-            all of a link's; for offsets to adapt with a scheme that predicts the effort.
+        LawError: for links to adapt without adaptation; for a mask of parameters that do not adapt, or of a scheme that
+            adapts all of a link's; for offsets to adapt with a scheme that predicts the effort.
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
-        if not adapts and (*named, options["adapted_parameters"]) != (None, None, None):
-            what = "parameters" if named == (None, None) else "links"
-            raise options.error(f"{what} to adapt with adaptation=none", "one of them")
+        if not adapts and named != (None, None):
+            raise options.error("links to adapt with adaptation=none", "one of them")
         self.links = model.select_links(*named) if adapts else ()
+        self._chosen = chosen = mask.mask_of(model, self.links, options)
         self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
         self._nominal: dict[str, NDArray[np.float64]] = {}
-        adapts_rotors = options["rotors"] == "adapted"
-        gate = motion(signals, qd_r) if adapts or adapts_rotors else SX(0)
-        self._rotors = RotorAdaptation(robot, signals, qdd_r, gate) if adapts_rotors else None
-        if self._rotors:
+        gate = motion(signals, qd_r) if adapts or "rotor_hat" in chosen else SX(0)
+        self._rotors: RotorAdaptation | None = None
+        if "rotor_hat" in chosen:
+            self._rotors = RotorAdaptation(robot, signals, qdd_r, gate, chosen["rotor_hat"])
             self._adapts("rotor_hat", self._rotors.estimate, self._rotors.nominal)
         known = [i for i in range(robot.n) if i not in self.links]
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self.estimates.get("rotor_hat"))
-        self.friction = FrictionAdaptation(robot, signals, qd_r) if options["friction"] == "adapted" else None
-        if self.friction:
+        self.friction: FrictionAdaptation | None = None
+        if "friction_hat" in chosen:
+            self.friction = FrictionAdaptation(robot, signals, qd_r, chosen["friction_hat"])
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
             self.effort += self.friction.effort
-        self._offsets = OffsetAdaptation(robot, signals, qd_r) if options["offsets"] == "adapted" else None
-        if self._offsets:
+        self._offsets: OffsetAdaptation | None = None
+        if "offset_hat" in chosen:
+            self._offsets = OffsetAdaptation(robot, signals, qd_r, chosen["offset_hat"])
             self._adapts("offset_hat", self._offsets.estimate, self._offsets.nominal)
         self.offsets = self.estimates.get("offset_hat", SX(model.effort_offsets))
         self.effort += self.offsets
         self._scheme: Adaptation | None = None
         if adapts:
-            drives = Drives(self.friction, self._rotors, self._offsets)
-            self._scheme = options.parts["adaptation"](robot, signals, self.links, drives)
+            adapted = Adapted(self.friction, self._rotors, self._offsets, chosen)
+            self._scheme = options.parts["adaptation"](robot, signals, self.links, adapted)
+            if not (self._scheme.separable or chosen["pi_hat"].all()):
+                what = f"{mask.OPTION.name} with adaptation={options['adaptation']}, which adapts all of a link"
+                raise options.error(what, "any adaptation but a natural one")
             if self._offsets and self._scheme.predicts:  # by the offsets of the file: π̂ would take up their error
                 raise options.error("offsets=adapted with a composite scheme", "another adaptation, or offsets=model")
             self._adapts(
@@ -115,24 +114,10 @@ class SplitDynamics:
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
-            self._Y_g = self._chosen(Y_0 + gate * (Y_u - Y_0), options)
+            self._Y_g = Y_0 + gate * (Y_u - Y_0)
         if self.estimates:
             self._robustness = Robustness(signals)
             self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
-
-    def _chosen(self, regressor: SX, options: Options) -> SX:
-        """Y_g (n, 10 k) with columns of zeros for the parameters that do not adapt."""
-        given = options["adapted_parameters"]
-        names = ["all"] if given is None else [given] if isinstance(given, str) else [*map(str, given)]
-        found = {parameter for name in names for parameter in GROUPS.get(name, (name,))}
-        if not found or not found.issubset(REG_NAMES):
-            raise options.error(f"adapted_parameters {names}", ", ".join((*GROUPS, *REG_NAMES)))
-        if len(found) == len(REG_NAMES):
-            return regressor
-        if not (self._scheme and self._scheme.separable):
-            what = f"adapted_parameters {names} with adaptation={options['adaptation']}, which adapts all of a link"
-            raise options.error(what, "adaptation=projected or gradient")
-        return SX(regressor @ ca.diag([float(name in found) for name in REG_NAMES] * len(self.links)))
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
@@ -151,4 +136,11 @@ class SplitDynamics:
             found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
         if self._offsets and "offset_hat" not in found:
             found["offset_hat"] = self._offsets.step(s, K_d, self._limit)
-        return found | {name: self._robustness.pulled(found[name], self._nominal[name]) for name in self.estimates}
+        return found | {name: self._settled(name, found[name]) for name in self.estimates}
+
+    def _settled(self, name: str, found: SX) -> SX:
+        """What becomes of estimates after a step: they are pulled, and what does not adapt stays."""
+        pulled, chosen = self._robustness.pulled(found, self._nominal[name]), self._chosen[name]
+        if self._scheme and name == "pi_hat" and not chosen.all():
+            return self._scheme.accepted(pulled)
+        return mask.chosen_of(chosen, pulled, self.estimates[name])

@@ -8,11 +8,11 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.adaptation.bodies import LEAST_MASS, ConsistentEstimates, of_weights
+from thunder_controllers.laws.adaptation.bodies import LEAST_MASS, ConsistentEstimates
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
 from thunder_controllers.laws.adaptation.least_squares.recursion import TOUCHED, RecursiveLeastSquares
 from thunder_controllers.laws.adaptation.limit import PI_UNITS, TINY, gamma_of_links
-from thunder_controllers.laws.adaptation.scheme import NO_DRIVES, Adaptation, Drives
+from thunder_controllers.laws.adaptation.scheme import LINKS, Adaptation, Adapted
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
@@ -40,7 +40,7 @@ TELEMETRY: Mapping[str, tuple[str, str]] = {
     "joints_std": ("SI", "Standard deviations of joints_told."),
     "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact, 4 one that has passed."),
     "change_age": ("s", "Since the last change; negative before the first."),
-    "picked_up": (PI_UNITS, "π of what was picked up at the last change; negative of what was put down."),
+    "picked_up": (PI_UNITS, "π of what was picked up at the last change, negative of what was put down, in frames of "),
     "picked_up_std": (PI_UNITS, "Standard deviations of picked_up."),
     "surprise": ("1", "Mean squared innovation over its variance, the largest of all joints."),
 }
@@ -61,6 +61,9 @@ class LeastSquaresAdaptation(Adaptation):
     contact it stays. It is a body after each step, by projection, which θ is not: a projected θ diverges. Friction that
     is adapted follows θ and the tracking error, offsets too, rotors follow θ.
 
+    What the mask leaves out is known: its prior deviation is zero, and θ has it where it is. Friction and rotors that
+    do not adapt at all are unknown, as no mask says anything of them.
+
     Γ is γ over the prior's variances. V falls by the second part too but for what θ is wrong by, as 1 − C̄ is symmetric
     in the metric of Γ. κ is the share that `AdaptationLimit` keeps, for Γ⁻¹ instead of G, which is less.
 
@@ -70,7 +73,8 @@ class LeastSquaresAdaptation(Adaptation):
     Args:
         signals: Where states, gains and telemetry are declared.
         links: Indices of the adapted links, in the order of the columns of Y.
-        drives: What adapts of them follows θ as well.
+        adapted: What adapts of them follows θ as well.
+        told: What estimates θ and C̄.
 
     Attributes:
         nominal: π of the robot file (10 k,).
@@ -79,19 +83,39 @@ class LeastSquaresAdaptation(Adaptation):
         LawError: for more links than MOST_LINKS.
     """
 
+    separable = True
+
     def __init__(
-        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], drives: Drives = NO_DRIVES
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        adapted: Adapted = LINKS,
+        told: type[RecursiveLeastSquares] = RecursiveLeastSquares,
     ) -> None:
         if len(links) > MOST_LINKS:
             valid = f"adapted_links of at most {MOST_LINKS}, or adaptation=natural_composite"
             raise LawError(f"least squares of {len(links)} links", valid=valid)
-        super().__init__(signals, ConsistentEstimates(robot, signals, links, of_weights))
+        super().__init__(signals, ConsistentEstimates(robot, signals, links, adapted.mask.get("pi_hat")))
         size, n = self._estimates.size, robot.n
-        self._drives, self.nominal = drives, self._estimates.nominal
-        has_offsets = drives.offsets is not None
-        self._scale = prior_deviations(robot, links, has_offsets)
+        self._adapted, self.nominal = adapted, self._estimates.nominal
+        has_offsets = adapted.offsets is not None
+        self._scale = prior_deviations(robot, links, has_offsets, adapted.rotors is not None)
+        self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
+        self._offsets = slice(size + 3 * n, size + 4 * n)
+        parts: dict[str, tuple[slice, Followed | None]] = {
+            "pi_hat": (slice(size), self),
+            "friction_hat": (self._friction, adapted.friction),
+            "rotor_hat": (self._rotors, adapted.rotors),
+            "offset_hat": (self._offsets, adapted.offsets),
+        }
+        unknown, start = self._scale > 0.0, SX.zeros(self._scale.size)
+        for name, (part, estimates) in parts.items():
+            if estimates is not None:
+                unknown[part] &= adapted.mask.get(name, True)
+                start[part] = (estimates.estimate - estimates.nominal) / self._scale[part]
         gamma = ca.kron(gamma_of_links(signals, len(links)), SX.ones(N_PARAMETERS))
-        self._root = self._scale[:size] * ca.sqrt(reciprocal(gamma))
+        self._root = unknown[:size].astype(float) * self._scale[:size] * ca.sqrt(reciprocal(gamma))
         self._rate = signals.gain(
             "follow_rate",
             default=FOLLOW_RATE,
@@ -103,16 +127,14 @@ class LeastSquaresAdaptation(Adaptation):
             "prediction_bandwidth", default=BANDWIDTH, bounds=(0.1, 1e3), unit="1/s", doc="ω of both filters."
         )
         rows = MomentumRows(robot, signals, links, omega, has_offsets)
-        start = (self.estimate - self.nominal) / self._scale[:size]
         carried = [k for k, link in enumerate(links) if link == robot.model.ee_link] or range(len(links))
+        self._carrying = ", ".join(robot.model.links[links[k]].name for k in carried)
         body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
-        self._told = RecursiveLeastSquares(robot, signals, rows, omega, start, body, self._scale)
+        self._told = told(robot, signals, rows, omega, start, unknown, body, self._scale)
         self._next = rows.next_state | self._told.next_state
         self._untouched = SX(self._told.change != TOUCHED)
         self._std = SX(self._scale * self._told.std)
         self._away = SX(self._scale * self._told.z)
-        self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
-        self._offsets = slice(size + 3 * n, size + 4 * n)
         self._estimates.sure = ca.fmax(self._surely(ca.fabs(self._away))[:size], self._turned_by_masses())
         self._estimates.beyond = self._turned_by_rotors(robot, links)
         self._report(body)
@@ -161,13 +183,14 @@ class LeastSquaresAdaptation(Adaptation):
             "surprise": ca.mmax(told.surprise),
         }
         for name, (unit, doc) in TELEMETRY.items():
+            doc += f"{self._carrying}." if name == "picked_up" else ""  # by which hosts know the link
             self._signals.describe_telemetry(name, size=values[name].numel(), unit=unit, doc=doc)
         self.telemetry = {**self.telemetry, **values}
 
     def step(self, regressor: SX, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next states; arguments as of `Adaptation.step`."""
-        size, drives = self._estimates.size, self._drives
-        friction, rotors, offsets = drives.friction, drives.rotors, drives.offsets
+        size, adapted = self._estimates.size, self._adapted
+        friction, rotors, offsets = adapted.friction, adapted.rotors, adapted.offsets
         Z = ca.repmat(self._root, 1, s.numel()) * regressor.T
         kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel()))) * self._untouched
         tracking = self._root * (self._told.covariance[:size, :size] @ (kept * self._signals.dt * (Z @ s)))

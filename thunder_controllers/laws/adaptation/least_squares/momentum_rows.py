@@ -29,6 +29,9 @@ OFFSET_SHARE = 0.01
 ROTOR, DELAY = 0.5, 5e-3
 """What a rotor's reflected inertia [kg·m² or kg] and the delay of efforts [s] may be."""
 
+ROTOR_SHARE = 0.3
+"""What a rotor may be wrong by that the robot file states, of its inertia."""
+
 SIGN_CLEAR = 2.0
 """Of the velocity that smooths the sign of friction: up to there, and half up to 1.5 times that, tanh is 4 % off it."""
 
@@ -42,13 +45,21 @@ def effort_limits(robot: RobotExpressions) -> np.ndarray:
     return np.asarray(np.where(np.isfinite(limits), limits, UNLIMITED))
 
 
-def prior_deviations(robot: RobotExpressions, links: Sequence[int], offsets: bool = False) -> np.ndarray:
-    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,) or n more."""
+def prior_deviations(
+    robot: RobotExpressions, links: Sequence[int], offsets: bool = False, rotors: bool = False
+) -> np.ndarray:
+    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,) or n more.
+
+    With `rotors` those of rotors that the file states are as wide as of those of which it says nothing. One that it
+    states as zero is known: sensors of torque at the links feel none.
+    """
     masses = [link.inertia.mass for link in robot.model.links]
     known = [masses[i] if i != robot.model.ee_link else sum(masses) for i in links]
     each = np.kron(known, LINK_SHARE * np.array([1.0, *3 * [LINK_LENGTH], *6 * [LINK_LENGTH**2]]))
     friction = FRICTION_SHARE * effort_limits(robot)
-    joints = [friction, friction, np.full(robot.n, ROTOR), *([OFFSET_SHARE * effort_limits(robot)] * offsets)]
+    stated = np.full(robot.n, np.nan) if rotors else robot.model.rotor_inertias
+    rotor = np.where(np.isnan(stated), ROTOR, ROTOR_SHARE * stated)
+    joints = [friction, friction, rotor, *([OFFSET_SHARE * effort_limits(robot)] * offsets)]
     return np.concatenate([each, *joints, [DELAY]])
 
 
@@ -85,6 +96,7 @@ class MomentumRows:
         offsets: Whether the joints' effort offsets are unknown: gravity and they take some motion to be told apart.
 
     Attributes:
+        size: Of π of the links, 10 k.
         next_state: Of these states.
     """
 
@@ -92,7 +104,7 @@ class MomentumRows:
         self, robot: RobotExpressions, signals: Signals, links: Sequence[int], omega: SX, offsets: bool = False
     ) -> None:
         self._n, dt, qd, self._offsets = robot.n, signals.dt, signals.qd, offsets
-        self._size = N_PARAMETERS * len(links)
+        self.size = N_PARAMETERS * len(links)
         self._nominal = SX(np.concatenate([robot.model.links[i].inertia.pi for i in links]))
         q, q_before = (
             signals.q,
@@ -142,6 +154,6 @@ class MomentumRows:
         """The row of the joint whose index is `turn`."""
         joint = ca.vertcat(*(turn == float(j) for j in range(self._n)))
         row = (joint.T @ self._rows).T
-        viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self._size :])
+        viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self.size :])
         own = [joint * viscous, joint * coulomb, joint * rotor, *([joint] * self._offsets)]
-        return Row(joint, row[0], ca.vertcat(row[1 : 1 + self._size], *own, delay), unclear)
+        return Row(joint, row[0], ca.vertcat(row[1 : 1 + self.size], *own, delay), unclear)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, Row, effort_limits
 from thunder_dynamics.expressions import RobotExpressions
@@ -82,8 +82,9 @@ class RecursiveLeastSquares:
         signals: Where states and the gain change_threshold are declared.
         rows: Of the robot.
         omega: ω of their filters.
-        start: Where the first of θ start, less the robot file's, over the deviations of the prior (10 k,).
-        body: Indices of what is forgotten when the body changes.
+        start: Where θ starts, less the robot file's, over the deviations of the prior (p,).
+        unknown: What of θ is unknown (p,); the rest is known exactly, and stays.
+        body: Indices of what the body that is carried has; what is unknown of it is forgotten when it changes.
         scale: Deviations of the prior (p,).
 
     Attributes:
@@ -104,17 +105,20 @@ class RecursiveLeastSquares:
         rows: MomentumRows,
         omega: SX,
         start: SX,
+        unknown: NDArray[np.bool_],
         body: Sequence[int],
         scale: np.ndarray,
     ) -> None:
-        self._signals, self._omega, self._body, self._period = signals, omega, list(body), robot.n * signals.dt
+        self._signals, self._omega, self._period = signals, omega, robot.n * signals.dt
+        self._unknown, self._body = unknown, [i for i in body if unknown[i]]
+        self._coulomb = slice(rows.size + robot.n, rows.size + 2 * robot.n)
         turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
         self._time = self._state("told_time", 0.0, "s", "Since the activation.")
-        self._declare_knowledge(start, len(scale))
+        self._declare_knowledge(start)
         self._declare_change(robot.n)
         self._declare_noise(effort_limits(robot))
         row = rows.of(turn)
-        told = self._innovation(robot, row, scale, start.numel())
+        told = self._innovation(robot, row, scale)
         warm = self._time * omega > WARM
         settled = 1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED)
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
@@ -139,15 +143,16 @@ class RecursiveLeastSquares:
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
         return self._signals.state(name, size=size, default=default, unit=unit, doc=doc)
 
-    def _declare_knowledge(self, start: SX, size: int) -> None:
+    def _declare_knowledge(self, start: SX) -> None:
+        size = start.numel()
         known = self._state("told", 0.0, "1", "θ less the robot file's, over the deviations of the prior.", size)
-        self.z = ca.vertcat(ca.if_else(self._time > 0.0, known[: start.numel()], start), known[start.numel() :])
+        self.z = SX(ca.if_else(self._time > 0.0, known, start))
         self._triangle = ca.Sparsity.lower(size)
         self.covariance = self._declare_covariance("covariance", "Lower triangle of C, columnwise.")
         self.std = self._deviations(self.covariance)
 
     def _declare_covariance(self, name: str, doc: str) -> SX:
-        first = ca.project(ca.DM.eye(self._triangle.size1()), self._triangle).nonzeros()
+        first = ca.project(ca.diag(ca.DM(self._unknown.astype(float))), self._triangle).nonzeros()
         packed = self._state(name, first, "1", doc, len(first))
         return SX(ca.tril2symm(SX(self._triangle, packed)))
 
@@ -183,11 +188,10 @@ class RecursiveLeastSquares:
         doc = "Mean squared innovation of each joint over its variance."
         self.surprise = self._state("surprise", 1.0, "1", doc, limits.size)
 
-    def _innovation(self, robot: RobotExpressions, row: Row, scale: np.ndarray, links: int) -> Innovation:
+    def _innovation(self, robot: RobotExpressions, row: Row, scale: np.ndarray) -> Innovation:
         w = scale * row.w
         self._Cw = self.covariance @ w
-        places = slice(links + robot.n, links + 2 * robot.n)
-        coulomb = np.array([link.coulomb for link in robot.model.links]) + scale[places] * self.z[places]
+        coulomb = np.array([link.coulomb for link in robot.model.links]) + scale[self._coulomb] * self.z[self._coulomb]
         return Innovation(
             row.y - dot(w, self.z),
             ca.fmax(dot(w, self._Cw), 0.0),
@@ -200,7 +204,8 @@ class RecursiveLeastSquares:
         others = told.of_parameters + told.of_rest
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
-        share = ca.fmin(1.0, self._period / REMEMBERED) * ca.if_else(warm, others < told.of_noise, 1.0)
+        memory = ca.fmin(CORRELATED / self._omega + self._time, REMEMBERED)
+        share = ca.fmin(1.0, self._period / memory) * ca.if_else(warm, others < told.of_noise, 1.0)
         return SX(share * (seen - self._variance))
 
     def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
