@@ -123,11 +123,11 @@ def pinocchio_include() -> Path:
     return include
 
 
-def host_program(source: Path, folder: Path, flags: Sequence[str] = HOST_FLAGS) -> Path:
-    """Compile a C++ program with the host; programs of a folder that have the same flags share its objects."""
+def host_program(source: Path, folder: Path, flags: Sequence[str] = HOST_FLAGS, others: Sequence[Path] = ()) -> Path:
+    """Compile a C++ program, of a source and others, with the host; programs with the same flags share its objects."""
     headers = [f"-I{HOST / 'include'}", f"-I{ABI}", f"-I{source.parent}", "-isystem", str(toolchain.eigen_include())]
     command = [*toolchain.compiler("c++"), "-std=c++17", "-Wall", "-Wextra", *flags]
-    sources = [source, *sorted((HOST / "src").rglob("*.cpp"))]
+    sources = [source, *others, *sorted((HOST / "src").rglob("*.cpp"))]
     return link([([*command, *headers], part) for part in sources], folder, [*command, "-pthread"])
 
 

@@ -8,6 +8,7 @@
 set(thunder_generator_modules casadi click lxml numpy platformdirs pybind11 pydantic xacro yaml)
 
 function(thunder_check_generator)
+  set(missing "") # a function sees the variables of its caller
   foreach(module IN LISTS thunder_generator_modules)
     execute_process(COMMAND ${Python3_EXECUTABLE} -c "import ${module}" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
     if(failed)

@@ -16,6 +16,7 @@ import click
 import numpy as np
 from pydantic.fields import FieldInfo
 
+from thunder_controllers.doctor.command import CHECKS
 from thunder_controllers.host import option_list
 from thunder_controllers.references.trajectories import Stated
 from thunder_controllers.ros.common import qos
@@ -316,7 +317,18 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def checks() -> str:
+    """Checks of `thunder doctor`."""
+    rows = [(f"`{c.name}`", c.looks_at, c.valid, _else(c.is_warning, c.is_real_time), c.mend) for c in CHECKS]
+    return table(("check", "looks at", "valid", "else", "mend"), rows)
+
+
+def _else(is_warning: bool, is_real_time: bool) -> str:
+    return "warn" if is_warning else "fail; simulated: warn" if is_real_time else "fail"
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "doctor.md": {"checks": checks},
     "functions.md": {"functions": functions},
     "ros-interface.md": {
         "nodes": nodes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ THREAD = ("-O1", "-g1", "-fsanitize=thread")
 MAPPING_REFUSED = "ThreadSanitizer: unexpected memory mapping"
 
 
-def compile_program(name: str, cache: Path, *flags: str) -> Path:
-    """Compile test/cpp/<name>.cpp; `cache` may outlive the session."""
-    return host_program(REPOSITORY / f"test/cpp/{name}.cpp", cache / "host_programs", ("-Werror", *flags))
+def compile_program(name: str, cache: Path, *flags: str, others: Sequence[Path] = ()) -> Path:
+    """Compile test/cpp/<name>.cpp with other sources; `cache` may outlive the session."""
+    return host_program(REPOSITORY / f"test/cpp/{name}.cpp", cache / "host_programs", ("-Werror", *flags), others)
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:

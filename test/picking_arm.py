@@ -24,10 +24,11 @@ WARM, KNOWN = 2.0, 2.5
 """Until the noise is known, so that a change can be seen, and from a change until its kind is known [s]."""
 
 
-def build_library() -> Library:
-    """The planar arm with its last link adapted."""
+def build_library(*links: str) -> Library:
+    """The planar arm with its last link adapted, or others."""
     model = load_robot("planar3r")
-    folder = build(model, laws=[("slotine_li", {"adaptation": "least_squares"})], python=False)
+    options = {"adaptation": "least_squares", **({"adapted_links": list(links)} if links else {})}
+    folder = build(model, laws=[("slotine_li", options)], python=False)
     return Library(folder / "libplanar3r.so")
 
 

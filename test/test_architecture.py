@@ -60,6 +60,9 @@ CONTROLLERS: dict[str, set[str]] = {
         "host",
         "resources",
     },
+    "doctor": {"commands", "analysis", "fields", "host", "ros"},
+    "franka": {"fields", "simulation", "resources"},
+    "gym": {"simulation", "references", "fields", "host"},
     "ros": {"references", "fields", "host", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""
@@ -71,6 +74,7 @@ ROS: dict[str, set[str]] = {
     "model": {"common"},
     "simulation": {"common", "controller"},
     "reference": {"common", "controller", "simulation"},
+    "client": {"common", "controller", "reference"},
     "bringup": {"common"},
     "interfaces": {"common", "controller", "generator", "reference", "simulation", "bringup"},
     "tools": {"common", "generator", "interfaces", "model", "reference", "simulation"},

@@ -59,21 +59,26 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ament.mkdir()
     for name in AMENT:
         (ament / name).symlink_to(DEBIAN / name)
-    options = ["-DTHUNDER_ROBOTS=config/robots/planar3r.yaml", "-DTHUNDER_LAWS=slotine_li"]
-    surroundings = {**os.environ, "PYTHONPATH": str(ament)}
+    environment(folder / "venv", *requirements("all"), "setuptools", options=("--system-site-packages",))
+    (folder / "venv" / "COLCON_IGNORE").touch()
+    (folder / "log.txt").write_text(colcon_build(folder))
+    return folder
+
+
+def colcon_build(folder: Path, **variables: str) -> str:
+    """What a build of the workspace says."""
+    surroundings = {**os.environ, "PYTHONPATH": str(folder / "ament"), "VIRTUAL_ENV": str(folder / "venv")}
     for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH"):
         surroundings.pop(name, None)
-    programs = environment(folder / "venv", *requirements("all"), "setuptools", options=("--system-site-packages",))
-    (folder / "venv" / "COLCON_IGNORE").touch()
-    surroundings |= {"VIRTUAL_ENV": str(folder / "venv"), "PATH": f"{programs}:{os.environ['PATH']}"}
+    surroundings |= {"PATH": f"{folder / 'venv' / 'bin'}:{os.environ['PATH']}", **variables}
     surroundings["MAKEFLAGS"] = "-j2"  # without colcon's own limit of the load, which other programs reach
+    options = ["-DTHUNDER_ROBOTS=config/robots/planar3r.yaml", "-DTHUNDER_LAWS=slotine_li"]
     command = ["colcon", "build", "--event-handlers", "console_direct+", "--cmake-args", *options]
-    with (folder / "log.txt").open("w") as log:
-        status = subprocess.run(
-            command, cwd=folder, env=surroundings, stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False
-        ).returncode
-    assert status == 0, (folder / "log.txt").read_text()[-6000:]
-    return folder
+    result = subprocess.run(
+        command, cwd=folder, env=surroundings, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
+    return result.stdout + result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +127,7 @@ def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:
     kinds = (".yaml", ".py", ".xacro")
     names = {path.relative_to(ROOT) for top in SHARED for path in (ROOT / top).rglob("*.*") if path.suffix in kinds}
     assert names and all((prefix / SHARE / name).is_file() for name in names)
+    assert not list((prefix / "lib").rglob("thunder_controllers/**/*.cpp"))
     assert (prefix / MARKER).is_file() and (prefix / SHARE / "package.xml").is_file()
 
 
@@ -140,3 +146,13 @@ def test_ament_finds_the_package(workspace: Path, prefix: Path) -> None:
     code = "from ament_index_python import get_package_prefix as p; print(p('thunder_controllers'))"
     result = run_installed(workspace, f"'{sys.executable}' -c \"{code}\"")
     assert result.stdout.strip() == str(prefix), result.stderr
+
+
+def test_a_build_looks_again_for_what_was_missing(workspace: Path, tmp_path: Path) -> None:
+    """colcon configures once; a package of ros2_control may come later."""
+    assert "No controller_interface" in (workspace / "log.txt").read_text()
+    folder = tmp_path / "share/controller_interface"
+    folder.mkdir(parents=True)
+    (folder / "controller_interfaceConfig.cmake").touch()
+    said = colcon_build(workspace, CMAKE_PREFIX_PATH=str(tmp_path))
+    assert "AdaptiveController is left out, for lack of: " in said

@@ -257,6 +257,16 @@ def test_manifest_names_a_maintainer_colcon_accepts(manifest: etree._Element) ->
     assert all(valid.fullmatch(email) for email in emails)
 
 
+def test_manifest_names_every_package_that_launch_files_start(manifest: etree._Element) -> None:
+    """But franka_ros2's, which come from sources."""
+    files = [*(ROOT / "launch").rglob("*.py"), ROOT / "thunder_controllers/ros/tools/launch_parts.py"]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    started = set(re.findall(r'node\(given, "(\w+)"', text))
+    run = {element.text for kind in ("depend", "exec_depend") for element in manifest.iter(kind)}
+    assert started >= {"controller_manager", "ros_gz_sim"} and started <= run
+    assert {"rqt_gui", "rqt_plot", "rqt_reconfigure", "rviz2", "ros2bag", "robot_state_publisher"} <= run
+
+
 def test_versions_agree(manifest: etree._Element) -> None:
     cmake = re.search(r"project\(thunder_controllers VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)

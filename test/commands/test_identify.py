@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 from evaluation import load_robot, robot_file
 
-from thunder_controllers.commands.identify import identify
+from thunder_controllers.commands.identify import identify, read_coupling
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, read_estimates
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import UnsoundError, fit_robot
@@ -113,6 +113,27 @@ def trace_with_rotors(tmp_path_factory: pytest.TempPathFactory, build_cache: Pat
     (folder / "scenario.yaml").write_text(text)
     run_scenario(load_scenario(folder / "scenario.yaml"), folder)
     return folder / "run.npz"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["joint3=joint9:1"], "no joint 'joint9'"),
+        (["joint3=joint2"], "no joint ''"),
+        (["joint3=joint2:one"], "one"),
+        (["joint3"], "NAME=VALUE"),
+        (["joint3=joint2:1", "joint2=joint3:1"], "do not turn independently"),
+    ],
+)
+def test_couplings_that_cannot_be_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(LawError, match=message):
+        read_coupling(words, ("joint1", "joint2", "joint3"))
+
+
+def test_a_coupling_is_what_a_drive_turns_with() -> None:
+    A = read_coupling(["joint3=joint2:-0.5"], ("joint1", "joint2", "joint3"))
+    np.testing.assert_array_equal(A, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -0.5, 1.0]])
+    assert read_coupling([], ("joint1",)) is None
 
 
 def test_rotors_that_are_found_are_entries_of_the_robot_file(trace_with_rotors: Path, tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ NOT_HERE = {
     r"pip install (-e (examples|\")|--no-deps|\"|--requirement)": ELSEWHERE,
     r"\. \.?venv/bin/activate": "changes the shell",
     r".*thunder ros |make ros-demo|thunder_": "nodes that run until they are ended: test/ros/tools",
+    r"thunder franka-server": "runs until it is ended: test/franka",
+    r"thunder doctor": "judges the machine, whose status is its own: test/doctor",
     r"make demo|thunder run sagging": "another page runs the same; continuous integration runs every target of make",
     r"make (setup|check|test|stubs)|pre-commit install|.*-m pytest ": "sets up these tests, or is these tests",
     r"make (bench|soak)|.*benchmarks/": "measures for minutes on a quiet machine; test_benchmarks runs the parts",
@@ -37,6 +39,7 @@ NOT_HERE = {
     r"git clone|python panda_record|thunder \w+ .*(panda_1|tx40)\.csv": "a public record: test_replay makes its own",
     r".* run\.mcap ": "a record of one's own arm; test_identify reads bags",
     r"thunder gen .* spring_and_damper": "needs a package that is not installed: test_user_law",
+    r"thunder .*(adaptation=drem|adaptation_schemes)": "needs a package: test_user_adaptations",
     r"cmake |build/example/": "test_use_from_code and test_packaging build and run it",
     r"pip install --editable|pytest$|thunder \w+ new_project": "test_packaging installs a new project and tests it",
 }
@@ -49,8 +52,15 @@ FRAGMENTS = {
     "docs/writing-a-law.md": ["momentum, applied = ", "(effort, next_state, telemetry) ="],
     "docs/python.md": ["simulate("],
     "docs/ros-without-distribution.md": ["from geometry_msgs.msg import InertiaStamped"],
+    "docs/ros-quick-start.md": ["import time"],
+    "docs/virtual-franka.md": ["import pylibfranka"],
 }
-"""Beginnings of blocks that are no programs, by page; the last is a ROS node, which test_ros_docs runs."""
+"""Beginnings of blocks that are no programs, by page; the last are a ROS node, which test_ros_docs runs, and programs
+that need a robot, which test_client and test_franka_server run.
+"""
+
+LONGEST = 900.0
+"""Time after which a command is ended, and fails [s]: one that waits for somebody would keep all tests waiting."""
 
 LANGUAGES = {"bash", "python", "pycon", "yaml", "toml", "text", "cmake", "cpp", "{toctree}"}
 
@@ -102,7 +112,8 @@ def run_command(command: str, folder: Path) -> None:
         "PIP_NO_DEPS": "1",
         "PYTHONPATH": str(folder / "site"),
     }
-    result = subprocess.run(["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True)
+    how: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": LONGEST}
+    result = subprocess.run(["bash", "-euc", command], cwd=folder, env=environment, **how)
     status = next((status for start, status in STATUS.items() if command.startswith(start)), 0)
     assert result.returncode == status, f"{command}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
     DONE.add(command)

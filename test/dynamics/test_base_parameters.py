@@ -46,6 +46,7 @@ def error_of(robot: RobotExpressions, seed: int) -> float:
     return float(np.abs(effort - reduced).max() / np.abs(effort).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [("panda", 43), ("ur5", 36)])
 def test_the_number_that_is_known_of_an_arm(name: str, count: int) -> None:
     robot = RobotExpressions(load_robot(name))

@@ -10,12 +10,29 @@ import yaml
 
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.readers.source import read_text
-from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 CONTROLLER = "/**/adaptive_controller"
 """Section of the controller in every namespace."""
 
 FORM = "<node>: {ros__parameters: {gains: {<name>: <values>}}}"
+
+
+def read_parameters(path: Path) -> tuple[YamlDocument, dict[str, Mapping[str, Any]]]:
+    """Read a ROS parameter file: the document, and the parameters by node, which may be a pattern.
+
+    Raises:
+        RobotFileError: if the file cannot be read or is no YAML.
+        LawError: if it is no parameter file.
+    """
+    document = parse_yaml(read_text(path), str(path))
+    found = {}
+    for node, section in document.data.items():
+        parameters = section.get("ros__parameters") if isinstance(section, Mapping) else None
+        if not isinstance(parameters, Mapping):
+            raise LawError("no ROS parameters", where=document.where((node,)), valid=FORM)
+        found[node] = parameters
+    return document, found
 
 
 def read_gains(path: Path) -> dict[str, Any]:
@@ -25,12 +42,9 @@ def read_gains(path: Path) -> dict[str, Any]:
         RobotFileError: if the file cannot be read or is no YAML.
         LawError: if it is no parameter file, or has no gains.
     """
-    document = parse_yaml(read_text(path), str(path))
     gains: dict[str, Any] = {}
-    for node, section in document.data.items():
-        parameters = section.get("ros__parameters") if isinstance(section, Mapping) else None
-        if not isinstance(parameters, Mapping):
-            raise LawError("no ROS parameters", where=document.where((node,)), valid=FORM)
+    document, sections = read_parameters(path)
+    for node, parameters in sections.items():
         nested = parameters.get("gains", {})
         if not isinstance(nested, Mapping):
             raise LawError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -58,15 +58,18 @@ def check(robot: str, other: str | None, limit: float, seed: int, reading: dict[
     sys.exit(1 if failed else 0)
 
 
-def _load(robot: str, reading: dict[str, Any], other: str | None) -> tuple[RobotModel, Library]:
-    """Inertias that no body has are shown by the check itself, so they are read as they are.
-
-    Options are for both files, but for those that only the other kind of file has.
-    """
-    kinds = [OPTIONS_OF.get(locate(file).suffix) for file in (robot, other) if file is not None]
+def options_for(file: str, other: str | None, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a file that is read beside another one: all, but for those that only the other kind of file has."""
+    kinds = [OPTIONS_OF.get(locate(one).suffix) for one in (file, other) if one is not None]
     mine, theirs = kinds[0], kinds[-1]
-    if mine is not None and theirs is not None:
-        reading = {name: value for name, value in reading.items() if name in mine or name not in theirs}
+    if mine is None or theirs is None:
+        return dict(reading)
+    return {name: value for name, value in reading.items() if name in mine or name not in theirs}
+
+
+def _load(robot: str, reading: dict[str, Any], other: str | None) -> tuple[RobotModel, Library]:
+    """Inertias that no body has are shown by the check itself, so they are read as they are."""
+    reading = options_for(robot, other, reading)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(robot, allow_inconsistent=True, **reading)

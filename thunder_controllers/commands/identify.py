@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
-from thunder_controllers.identification.diagnosis import HARM
 from thunder_controllers.identification.payload import Difference, named, payload_by_difference
 from thunder_controllers.identification.records import read_record
 from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains, terms_of_file
@@ -21,10 +22,13 @@ from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import DYN_NAMES, REG_NAMES
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.command_options import reading_options
+from thunder_dynamics.readers.command_options import named_values, parse_number, reading_options
 
 WIDTH = 60
 """Of a base parameter in the table [characters]; the JSON has it whole."""
+
+LARGEST_COUPLING = 1e3
+"""Condition of a matrix of couplings: gears couple by ratios about one."""
 
 TOLD = 0.2
 """Standard deviation of a rotor's inertia up to which it is told, as a share: 30 % wrong serves a controller."""
@@ -39,6 +43,12 @@ YAML_SUFFIXES = (".yaml", ".yml")
 @click.option("--without", type=click.Path(path_type=Path), help="Record without payload: find what TRACE has more.")
 @click.option("--rotors", is_flag=True, help="Fit the inertia of rotors too.")
 @click.option("--drive-gains", is_flag=True, help="Fit the relative gains of the drives too.")
+@click.option(
+    "--coupled",
+    metavar="DRIVE=JOINT:RATIO",
+    multiple=True,
+    help="The drive of one joint turns with another too; repeatable.",
+)
 @click.option("--law", shell_complete=complete_law, help=f"{LAW_FORM}: fit the links that it adapts only.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the part that was held out.")
@@ -51,6 +61,7 @@ def identify(
     without: Path | None,
     rotors: bool,
     drive_gains: bool,
+    coupled: tuple[str, ...],
     law: str | None,
     out: Path | None,
     plot: Path | None,
@@ -62,7 +73,7 @@ def identify(
     Estimates are written only if the fit is sound; the exit status is 2 if it is not. With --without, what the last
     link carries in TRACE and not in that record is found, whatever the robot file says of the links.
     """
-    if without is not None and (law, out, plot, drive_gains) != (None, None, None, False):
+    if without is not None and (law, out, plot, drive_gains, coupled) != (None, None, None, False, ()):
         valid = "--topic, --rotors or --json beside it"
         raise LawError("a payload is no estimate of a law", where="--without", valid=valid)
     if out is not None and law is None:
@@ -79,7 +90,10 @@ def identify(
         _show_payload(payload_by_difference(library, loaded, empty, rotors), library, as_json=as_json)
         return
     fit = fit_with_gains if drive_gains else fit_robot
-    found = fit(library, read_record(trace, library.joint_names, topic), places, rotors, terms_of_file(model))
+    record = replace(
+        read_record(trace, library.joint_names, topic), coupling=read_coupling(coupled, library.joint_names)
+    )
+    found = fit(library, record, places, rotors, terms_of_file(model))
     if as_json:
         print_json(_document(found, library))
     else:
@@ -92,12 +106,30 @@ def identify(
         draw_validation(found, library.joint_names).savefig(plot)
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
-        click.echo(
-            f"note: {cause[0]}; it moves the parameters of bodies by less than {HARM:.0%}. Valid: {cause[1]}", err=True
-        )
+        moved = f"it moves the parameters of bodies by {found.diagnosis.moved:.1%}, less than their deviations"
+        click.echo(f"note: {cause[0]}; {moved}. Valid: {cause[1]}", err=True)
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)
+
+
+def read_coupling(given: Sequence[str], joints: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read A of drives that turn with A q, (n, n), from words such as joint_6=joint_5:1; None without any.
+
+    Raises:
+        LawError: for another form, a joint that is not there, or an A that has no inverse.
+    """
+    A, where = np.eye(len(joints)), "--coupled"
+    for word in given:
+        for drive, entry in named_values([word], error=LawError).items():
+            joint, _, ratio = entry.rpartition(":")
+            for name in (drive, joint):
+                if name not in joints:
+                    raise LawError(f"no joint '{name}'", where=where, valid=", ".join(joints))
+            A[joints.index(drive), joints.index(joint)] = parse_number(ratio, where, LawError)
+    if np.linalg.cond(A) > LARGEST_COUPLING:
+        raise LawError("the joints' drives do not turn independently", where=where, valid="a matrix with an inverse")
+    return A if given else None
 
 
 def _show_payload(found: Difference, library: Library, *, as_json: bool) -> None:
@@ -153,12 +185,14 @@ def _show(found: RobotFit, library: Library) -> None:
         "samples as one",
         "held out",
         "held out, bodies",
+        "χ²",
     ]
     residuals = (
         found.noise,
         found.correlation,
         found.residual(found.predicted),
         found.residual(found.predicted_by_bodies),
+        found.chi2,
     )
     rows = [head]
     for k, joint in enumerate(library.joint_names):
@@ -168,6 +202,11 @@ def _show(found: RobotFit, library: Library) -> None:
     if found.gains.any():
         wrong = (f"{name} {gain:+.1%}" for name, gain in zip(library.joint_names, found.gains, strict=True) if gain)
         click.echo(f"Drive gains over the others', taken out: {', '.join(wrong)}")
+    names = library.joint_names
+    falling = zip(names, found.stribeck.size, found.stribeck.std, found.stribeck.speed, strict=True)
+    told = [f"{name} {size:.3g} ± {std:.2g} at {speed:.2g}" for name, size, std, speed in falling if size]
+    if told:
+        click.echo(f"Stribeck friction F_s - F_c, at v_s: {', '.join(told)}")
     offsets = ", ".join(_number(offset) for offset in found.offsets[0])
     click.echo(f"In the robot file, as thunder.offset: [{offsets}]")
     click.echo(f"{len(found.base.kept)} base parameters, condition {found.condition:.3g}; SI units")
@@ -206,11 +245,18 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
             name: {term: {"found": x, "std": s} for term, x, s in zip(TERMS, values, std, strict=False)}
             for name, values, std in joints
         },
+        "stribeck": {
+            name: {"found": size, "std": std, "speed": speed} if size else None
+            for name, size, std, speed in zip(
+                library.joint_names, found.stribeck.size, found.stribeck.std, found.stribeck.speed, strict=True
+            )
+        },
         "condition": found.condition,
         "drive_gains": found.gains,
         "noise": found.noise,
         "correlation": found.correlation,
         "doubt": found.doubt,
+        "chi2": found.chi2,
         "gains": {"found": found.diagnosis.gains.size, "std": found.diagnosis.gains.std},
         "zeros": {"found": found.diagnosis.zeros.size, "std": found.diagnosis.zeros.std},
         "held_out": found.residual(found.predicted),

@@ -49,6 +49,7 @@ class Setup:
     #: What the law measures beside joint states, and what reads it from the plant.
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
     model: RobotModel  #: The controller's robot.
+    initial_state: Mapping[str, FloatArray]  #: First estimates, flat, by entry of the law's state.
     notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
 
 
@@ -124,12 +125,13 @@ def prepare(
     if config.check_reference:
         notes += check_reference(library, law, Limits(library, options), samples, period, q, f"{where}: reference")
     links = adapted_links(model, law, config)
+    initial_state = _initial_state(library, config, links)
     host = Controller()
     host.configure(
         library,
         law=config.law.name,
         gains=config.law.gains,
-        initial_state=_initial_state(library, config, links),
+        initial_state=initial_state,
         options=options,
     )
     host.set_reference(samples[0])
@@ -139,7 +141,9 @@ def prepare(
     host.activate(q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
     notes += host.notes
-    return Setup(library, plant, host, reference, samples, links, period, measurements, model, tuple(notes))
+    return Setup(
+        library, plant, host, reference, samples, links, period, measurements, model, initial_state, tuple(notes)
+    )
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:

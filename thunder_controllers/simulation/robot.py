@@ -19,6 +19,9 @@ from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
 
+POSTURES, NEAR_SINGULAR = 100, 0.1
+"""Random ones among which a start is sought, and the smallest singular value of J over the best's that needs none."""
+
 LARGEST_EFFORT = 1e6
 """Far above what any arm can do [N·m or N]; after very large ones MuJoCo starts the arm anew where its file says."""
 
@@ -34,7 +37,7 @@ class RobotOptions:
     plant: PlantOptions  #: Departures from the description, and integration.
     seed: int = 0  #: Of the measurement noise.
     gravity_compensation: bool = False  #: The robot adds the gravity torque of its description to every command.
-    #: Positions at the start [rad or m]; empty: zero, or the middle of a range without zero.
+    #: Positions at the start [rad or m]; empty: zero, or mid-range without zero, unless J is singular there.
     q_start: tuple[float, ...] = ()
     has_brakes: bool = True  #: Hold the arm before the first command and after `engage_brakes`.
 
@@ -77,11 +80,27 @@ class SimulatedRobot:
     def _start_position(self) -> FloatArray:
         if self.options.q_start:
             return self.plant.checked(self.options.q_start, "q_start")
-        model = self.plant.model
-        joints = [model.joint(name).id for name in self.joints]
-        ranges, limited = model.jnt_range[joints], model.jnt_limited[joints].astype(bool)
-        has_zero = (ranges[:, 0] <= 0.0) & (ranges[:, 1] >= 0.0)
-        return np.where(limited & ~has_zero, ranges.mean(axis=1), 0.0)
+        model, joints = self.plant.model, [self.plant.model.joint(name).id for name in self.joints]
+        limited = model.jnt_limited[joints].astype(bool)[:, None]
+        lower, upper = np.where(limited, model.jnt_range[joints], (-np.pi, np.pi)).T
+        most = np.where(model.jnt_actfrclimited[joints], model.jnt_actfrcrange[joints, 1], np.inf)
+        start = np.where((lower <= 0.0) & (upper >= 0.0), 0.0, 0.5 * (lower + upper))
+        best = self._dexterous(lower, upper, most)
+        return start if self._dexterity(start) >= NEAR_SINGULAR * self._dexterity(best) else best
+
+    def _dexterity(self, q: FloatArray) -> float:
+        """Smallest singular value of the end effector's J."""
+        return float(np.linalg.svd(self.plant.jacobian(q), compute_uv=False)[-1])
+
+    def _dexterous(self, lower: FloatArray, upper: FloatArray, most: FloatArray) -> FloatArray:
+        """The best posture in the middle halves of the ranges that half of the efforts hold, or of those least heavy.
+
+        An arm that is stretched, as many are at zero, follows no pose from there.
+        """
+        share = np.random.default_rng(0).uniform(0.25, 0.75, (POSTURES, self.n))
+        postures = lower + share * (upper - lower)
+        heavy = np.array([(np.abs(self.plant.gravity(q)) / most).max() for q in postures])
+        return np.asarray(max(postures[heavy <= max(0.5, heavy.min())], key=self._dexterity))
 
     @property
     def time_ns(self) -> int:

@@ -97,6 +97,9 @@ static int eval_G(const double** arg, double** res, long long* iw, double* w, in
 /* The work vector is used on purpose: the host must provide it. */
 static int eval_M(const double** arg, double** res, long long* iw, double* w, int mem) {
   (void)mem;
+#ifdef BREAK_INSTRUCTION
+  __builtin_trap();
+#endif
   const double* m = arg[1];
   w[0] = L1 * L2 * cos(arg[0][1]);
   iw[0] = 1;

@@ -157,6 +157,21 @@ class MujocoPlant(Plant):
         assert self._described is not None
         return np.asarray(gravity_effort(*self._described, self._qpos)[self._order])
 
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """J(q) of the end effector in the world frame, linear over angular, (6, n)."""
+        data, jacobian = self._kinematics, np.empty((6, self.model.nv))
+        data.qpos[self._order] = q
+        mujoco.mj_kinematics(self.model, data)
+        mujoco.mj_comPos(self.model, data)
+        mujoco.mj_jacBody(self.model, data, jacobian[:3], jacobian[3:], self.model.body(self.ee_link).id)
+        return jacobian[:, self._order]
+
+    def gravity(self, q: FloatArray) -> FloatArray:
+        """G(q) of the arm as it is, (n,) [N·m or N]."""
+        qpos = np.empty(self.model.nq)
+        qpos[self._order] = q
+        return np.asarray(gravity_effort(self.model, self._kinematics, qpos)[self._order])
+
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
         data = self._kinematics
