@@ -40,8 +40,8 @@ VISCOUS, COULOMB, OFFSETS = 0.005, 0.005, 0.005
 ENCODER, SHARE, FLOOR = 1e-5, 0.01, 0.02
 """White noise: of positions [rad]; of efforts, as a share of each joint's root mean square and beside it [N·m]."""
 
-AMPLITUDE, SPEED = 0.8, 0.8
-"""Of each joint at most [rad], and its largest speed over its limit."""
+AMPLITUDE, ROOM, SPEED = 0.8, 0.3, 0.8
+"""Of each joint at most and what its range lets it have at least [rad], and its largest speed over its limit."""
 
 FREQUENCY, HARMONICS = 0.1, 5
 """Of the sums of sinusoids [Hz], [1]."""
@@ -125,12 +125,16 @@ def _library(keys: Keys) -> Library:
 
 
 def _posture(rng: draws.Generator, library: Library) -> tuple[tuple[float, ...], FloatArray]:
-    """A random one that half of the efforts hold, and how far each joint may go from it and keep limits and speed."""
+    """A random one that half of the efforts hold, and how far each joint may go from it and keep limits and speed.
+
+    Every joint has room: the record of one that stands near its limit is a poor one.
+    """
     lower, upper = (np.asarray(limit) for limit in (library.position_lower, library.position_upper))
     while True:
         (q,) = draws.postures(rng, library, 1)
-        if (np.abs(library.evaluate("G", q).ravel()) < 0.5 * np.asarray(library.effort_limit)).all():
-            room = 0.9 * np.minimum(q - lower, upper - q)
+        room = 0.9 * np.minimum(q - lower, upper - q)
+        is_held = np.abs(library.evaluate("G", q).ravel()) < 0.5 * np.asarray(library.effort_limit)
+        if is_held.all() and (room >= ROOM).all():
             fastest = SPEED * np.asarray(library.velocity_limit) / (2.0 * np.pi * FREQUENCY * RATE)
             return tuple(q.tolist()), np.minimum(np.minimum(room, fastest), AMPLITUDE)
 

@@ -21,7 +21,7 @@ from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.inertia import parallel_axis
-from thunder_studies.arms import ARMS, ROTOR, described, dexterous, library_of, robot_file
+from thunder_studies.arms import ARMS, ROTOR, described, library_of, robot_file
 from thunder_studies.contact import push
 from thunder_studies.panda import LAST_LINK, Keys, believing, bodies
 
@@ -52,6 +52,9 @@ NOISE: Keys = {
 """Of all plants."""
 
 LAW = "cartesian_backstepping"
+
+POSTURES = 50
+"""Among which that of an arm is sought."""
 
 BODY, LET_GO = 2.0, 4.0
 """Values of the telemetry `change`: another body is carried, and a contact that has passed."""
@@ -92,15 +95,21 @@ def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
 
 
 def _posture(rng: draws.Generator, library: Library, mass: float) -> tuple[float, ...]:
-    """The first of dexterous ones that leaves room: in the inner half of the joints' limits, and of effort half."""
+    """The farthest from singular of random ones in the inner half of the joints' limits that half of the efforts hold.
+
+    J with its rotations: the motion is one of poses.
+    """
     lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
     middle = 0.5 * (np.fmax(lower, -np.pi) + np.fmin(upper, np.pi))
     weight = np.array([0.0, 0.0, 9.81 * mass, 0.0, 0.0, 0.0])
-    while True:
-        q = middle + 0.5 * (dexterous(rng, library) - middle)
-        held = library.evaluate("G", q).ravel() + library.evaluate("J_ee", q).T @ weight
-        if (np.abs(held) < 0.5 * np.asarray(library.effort_limit)).all():
-            return tuple(q.tolist())
+    found: dict[float, FloatArray] = {}
+    while not found:
+        for q in middle + 0.5 * (draws.postures(rng, library, POSTURES) - middle):
+            J = library.evaluate("J_ee", q)
+            held = library.evaluate("G", q).ravel() + J.T @ weight
+            if (np.abs(held) < 0.5 * np.asarray(library.effort_limit)).all():
+                found[np.linalg.svd(J, compute_uv=False)[-1]] = q
+    return tuple(found[max(found)].tolist())
 
 
 def draw_priors(settings: Settings, row: str) -> Iterator[Keys]:
