@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import casadi as ca
@@ -38,9 +39,11 @@ def law(panda: RobotModel) -> Law:
 
 
 @cache
-def rows_law() -> Law:
-    """All rows of a Panda, as telemetry of a law that does nothing."""
-    signals = Signals(RobotExpressions(load_robot("panda")), ReferenceKind.JOINT)
+def rows_law(viscous: float, coulomb: float) -> Law:
+    """All rows of a Panda whose file states that friction, as telemetry of a law that does nothing."""
+    panda = load_robot("panda")
+    stated = replace(panda, links=tuple(replace(link, friction=(viscous,), coulomb=coulomb) for link in panda.links))
+    signals = Signals(RobotExpressions(stated), ReferenceKind.JOINT)
     rows = MomentumRows(signals.robot, signals, [6], SX(OMEGA))
     every = [rows.of(SX(joint)) for joint in range(7)]
     found = {"y": ca.vertcat(*(one.y for one in every)), "W": ca.vertcat(*(one.w.T for one in every))}
@@ -49,13 +52,16 @@ def rows_law() -> Law:
     return signals.law("rows", "Rows.", effort=SX.zeros(7), next_state=rows.next_state, telemetry=found)
 
 
+@pytest.mark.parametrize("stated", [(0.0, 0.0), (2.0, 3.0)], ids=["no friction stated", "too much stated"])
 @pytest.mark.parametrize("delay", [0.0, 2e-3])
-def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(panda: RobotModel, delay: float) -> None:
+def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(
+    panda: RobotModel, delay: float, stated: tuple[float, float]
+) -> None:
     """Of a motion that is given, with the effort that it takes, sent ahead by the delay.
 
     What is left is of second order: of the period, and of the delay, for which a derivative stands.
     """
-    true, rotor, built = with_payload(panda, PAYLOAD), 0.1, rows_law()
+    true, rotor, built = with_payload(panda, PAYLOAD), 0.1, rows_law(*stated)
     inverse = plant(true, FRICTION)
     robot = RobotExpressions(true)
     M = ca.Function("M", [robot.symbol("q")], [robot["M"]])
@@ -67,7 +73,7 @@ def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(panda: Robo
 
     first = motion(0.0)
     x = np.asarray(built.initial(first["q"], first["qd"], packed(built.gains))).ravel()
-    theta = np.concatenate([PAYLOAD.pi, np.repeat([*FRICTION, rotor], 7), [delay + 0.5 * DT]])
+    theta = np.concatenate([PAYLOAD.pi, np.repeat([*np.subtract(FRICTION, stated), rotor], 7), [delay + 0.5 * DT]])
     left, whole = [], []
     for k in range(2500):
         now = motion(k * DT)

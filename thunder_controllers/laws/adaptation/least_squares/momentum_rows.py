@@ -85,9 +85,10 @@ class MomentumRows:
 
     θ has differences from the robot file: π of the links; viscous friction, Coulomb friction and rotor of every joint,
     and its effort offset if that is asked for; and the delay T of all efforts, whose column is d/dt F²[τ], as
-    F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order. A lag of drives looks like a delay too; without that column 2 ms
-    cost 10 g of 1 kg. Momenta have the velocity that the positions themselves give over a period, with the position at
-    its middle, so that no filter of velocities makes them later than gravity is; their noise does not come through F.
+    F²[τ(t − T)] = F²[τ] − T d/dt F²[τ] to first order, what overcomes the file's friction included, as all of τ comes
+    late. A lag of drives looks like a delay too; without that column 2 ms cost 10 g of 1 kg. Momenta have the velocity
+    that the positions themselves give over a period, with the position at its middle, so that no filter of velocities
+    makes them later than gravity is; their noise does not come through F.
 
     Args:
         signals: Where PredictionError's states and `filtered_joints`, `filtered_twice` are declared.
@@ -123,17 +124,18 @@ class MomentumRows:
         rate = (1.0 - a) / (a * dt)
         before = signals.state(
             "filtered_joints",
-            size=4 * self._n,
+            size=5 * self._n,
             default=0.0,
             unit="SI",
-            doc="Filtered velocity of every joint, its smoothed sign, whether it is slow, momentum per inertia.",
-            initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd),
+            doc="Filtered velocity of every joint, its smoothed sign, whether it is slow, momentum per inertia, effort.",
+            initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd, SX.zeros(self._n)),
         )
         sign = ca.tanh(qd / SMOOTHING_VELOCITY)
         unclear = 1.0 - opened(ca.fabs(qd), SX(SIGN_CLEAR * SMOOTHING_VELOCITY))
-        joints = a * ca.reshape(before, -1, 4) + (1.0 - a) * ca.horzcat(qd, sign, unclear, rate * motion[1])
-        effort = prediction.next_state["filtered_effort"]
-        once = ca.horzcat(prediction.error, prediction.W, joints[:, :3], rate * motion[1] - joints[:, 3], effort)
+        own = ca.horzcat(qd, sign, unclear, rate * motion[1], signals.applied_effort)
+        joints = a * ca.reshape(before, -1, 5) + (1.0 - a) * own
+        rotor = rate * motion[1] - joints[:, 3]
+        once = ca.horzcat(prediction.error, prediction.W, joints[:, :3], rotor, joints[:, 4])
         twice_before = signals.state(
             "filtered_twice",
             size=once.numel(),
