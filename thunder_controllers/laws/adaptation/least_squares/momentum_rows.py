@@ -127,7 +127,7 @@ class MomentumRows:
             size=5 * self._n,
             default=0.0,
             unit="SI",
-            doc="Filtered velocity of every joint, its smoothed sign, whether it is slow, momentum per inertia, effort.",
+            doc="Filtered velocity of every joint, its smoothed sign, whether slow, momentum per inertia, effort.",
             initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd, SX.zeros(self._n)),
         )
         sign = ca.tanh(qd / SMOOTHING_VELOCITY)
