@@ -65,7 +65,7 @@ LARGEST_SURPRISE, LEVEL = 1.5, 0.99
 """Residual of what was held out over what the fit claims, noise and deviations of parameters together, per joint; or
 what that share of chances keeps to, where few independent samples are left."""
 
-LARGEST_DOUBT = 0.05
+LARGEST_DOUBT = 0.1
 """Deviation of the base parameters over their norm: a record that tells less is no better than a data sheet."""
 
 LARGEST_SHARE = 0.3
