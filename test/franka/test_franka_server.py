@@ -105,7 +105,7 @@ def test_another_protocol_is_refused(virtual: VirtualRobot) -> None:
 def test_an_fr3_does_not_speak_protocol_5() -> None:
     result = thunder("franka-server", "--arm", "fr3", "--protocol", "5")
     assert result.exit_code == 2
-    assert "'fr3' does not speak protocol 5, valid: panda" in result.output
+    assert "'fr3' does not speak protocol 5; valid: panda" in result.output
 
 
 def test_filters_and_limits_of_protocol_5() -> None:

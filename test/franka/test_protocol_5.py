@@ -22,6 +22,7 @@ libfranka = pytest.importorskip("panda_py.libfranka")
 pytestmark = pytest.mark.xdist_group("franka")
 
 FIVE = PROTOCOLS[5]
+FIRST_PANDA = ("--protocol", 5, "--arm", "panda")
 REST = [0.0] * 7
 LOOSE = ([100.0] * 7, [100.0] * 7, [100.0] * 6, [100.0] * 6)
 
@@ -50,19 +51,26 @@ def rest(steps: int, *torques: Torque) -> Program:
     yield REST
     for _ in range(steps):
         yield REST
-    yield from torques
+    for torque in torques:
+        yield torque
 
 
 @pytest.fixture(scope="module")
 def virtual() -> Iterator[VirtualRobot]:
-    with VirtualRobot("--protocol", 5, "--arm", "panda") as virtual:
+    with VirtualRobot(*FIRST_PANDA) as virtual:
         yield virtual
 
 
+@pytest.fixture(scope="module")
+def connection(virtual: VirtualRobot) -> libfranka.Robot:
+    """One for all: a failed test keeps its own, and the robot has one client."""
+    return libfranka.Robot(virtual.address)
+
+
 @pytest.fixture
-def robot(virtual: VirtualRobot) -> libfranka.Robot:
-    """Connected, at HOME, with nothing set."""
-    robot = libfranka.Robot(virtual.address)
+def robot(virtual: VirtualRobot, connection: libfranka.Robot) -> libfranka.Robot:
+    """At HOME, with nothing set."""
+    robot = connection
     virtual.say("place " + " ".join(map(str, HOME)))
     virtual.say("push 0 0 0")
     robot.automatic_error_recovery()
@@ -146,7 +154,7 @@ def test_libfranka_s_own_limiter_and_filter_are_obeyed(robot: libfranka.Robot) -
     torques = iter(range(20))
 
     def answer(state: libfranka.RobotState, _: libfranka.Duration) -> libfranka.Torques:
-        command = libfranka.Torques([0.0] * 6 + [5.0])
+        command = libfranka.Torques([5.0, *REST[1:]])
         command.motion_finished = next(torques) == 10
         return command
 
@@ -181,13 +189,17 @@ def test_settings_are_taken_in_idle_alone(robot: libfranka.Robot) -> None:
     control(robot, program())
 
 
-def test_there_is_no_model_library(virtual: VirtualRobot, robot: libfranka.Robot) -> None:
+def test_there_is_no_model_library(robot: libfranka.Robot) -> None:
     with pytest.raises(RuntimeError, match="Server reports error when loading model library"):
         robot.load_model()
     assert newest(robot).robot_mode == libfranka.RobotMode.kIdle
-    del robot
-    with pytest.raises(RuntimeError, match="Server reports error when loading model library"):
-        panda_py.Panda(virtual.address)
+    with VirtualRobot(*FIRST_PANDA) as another, pytest.raises(RuntimeError, match="error when loading model library"):
+        panda_py.Panda(another.address)
+
+
+def test_a_client_of_another_protocol_is_told() -> None:
+    with VirtualRobot() as another, pytest.raises(RuntimeError, match="speaks protocol version 10"):
+        libfranka.Robot(another.address)
 
 
 def test_motion_generators_are_refused(robot: libfranka.Robot) -> None:
@@ -236,7 +248,6 @@ def test_lost_states(virtual: VirtualRobot, robot: libfranka.Robot) -> None:
     def program() -> Program:
         yield from rest(100)
         virtual.say("lose 19")
-        yield REST
         state, elapsed = yield REST
         assert elapsed == pytest.approx(0.020)
         assert state.control_command_success_rate == pytest.approx(0.81)
@@ -279,5 +290,5 @@ def test_a_hidden_payload_is_found_and_tracked(library: Library, network: list[o
         assert max(distances) < 1e-4
         session.check_payload()
 
-    with VirtualRobot("--protocol", 5, "--arm", "panda", *HIDDEN, *network) as virtual:
+    with VirtualRobot(*FIRST_PANDA, *HIDDEN, *network) as virtual:
         control(libfranka.Robot(virtual.address), program())
