@@ -46,13 +46,11 @@ def control(robot: libfranka.Robot, program: Program) -> None:
     robot.control(answer, limit_rate=False, cutoff_frequency=1000.0)
 
 
-def rest(steps: int, *torques: Torque) -> Program:
-    """No torque for so many steps, then these."""
-    yield REST
-    for _ in range(steps):
+def rest(steps: int, last: Torque = REST) -> Program:
+    """No torque for so many steps, then this one."""
+    for _ in range(steps + 1):
         yield REST
-    for torque in torques:
-        yield torque
+    yield last
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +208,7 @@ def test_motion_generators_are_refused(robot: libfranka.Robot) -> None:
 def test_torque_discontinuity(robot: libfranka.Robot) -> None:
     control(robot, rest(10, [0.0, 0.99, *REST[2:]]))
     with pytest.raises(RuntimeError, match=r'aborted by reflex! \["controller_torque_discontinuity"\]'):
-        control(robot, rest(10, [0.0, 1.01, *REST[2:]], REST))
+        control(robot, rest(10, [0.0, 1.01, *REST[2:]]))
     recovers(robot, "controller_torque_discontinuity")
 
 

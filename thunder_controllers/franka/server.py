@@ -352,8 +352,9 @@ class FrankaServer:
 
     def _move(self, request_id: int, request: NDArray[np.void]) -> None:
         """Begin a motion; motion generators are not there."""
-        asked = (request["controller_mode"], request["motion_generator_mode"])
-        if self._mode is not Mode.IDLE or asked != (Controller.EXTERNAL, self._protocol.torque_control):
+        is_external = request["controller_mode"] == Controller.EXTERNAL
+        is_torque = is_external and request["motion_generator_mode"] == self._protocol.torque_control
+        if self._mode is not Mode.IDLE or not is_torque:
             self._reply(Command.MOVE, request_id, Status.NOT_POSSIBLE)
             return
         self.arm.state["reflex_reason"] = False
