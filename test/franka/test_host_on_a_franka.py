@@ -57,6 +57,28 @@ def test_a_hidden_payload_is_found_and_tracked(library: Library, arm: str, netwo
         motion.finish()
 
 
+@pytest.mark.parametrize(
+    ("friction", "least", "most"),
+    [
+        (["--viscous", 2.0], 0.0, 1e-4),
+        (["--coulomb", 0.3], 5e-4, 3e-3),
+        (["--viscous", 2.0, "--coulomb", 0.3, "--compensation", 0.5], 4e-3, 2e-2),
+    ],
+    ids=["viscous", "Coulomb", "half of both"],
+)
+def test_friction_is_left_where_it_is_not_compensated(
+    library: Library, friction: list[object], least: float, most: float
+) -> None:
+    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks."""
+    with VirtualRobot(*HIDDEN, *friction) as virtual, Motion(connect(virtual)) as motion:
+        driver = Driver(library, ADAPTIVE[0], motion)
+        driver.session.trace(FIGURE)
+        driver.run(4.0)
+        assert least < driver.run(2.0).max() < most
+        driver.check_payload()
+        motion.finish()
+
+
 def test_efforts_at_their_rate_limit_are_continuous_after_lost_states(library: Library) -> None:
     """Where a state is lost the robot has the torque of the last command still, and two periods have gone."""
     with VirtualRobot("--lose-states", 0.3) as virtual, Motion(connect(virtual)) as motion:

@@ -41,15 +41,16 @@ class FrankaArm:
 
     Args:
         kind: A key of `ARMS`.
-        options: What the arm is that the robot does not know, such as payloads on `FLANGE`; friction it compensates.
+        options: What the arm is that the robot does not know, such as payloads on `FLANGE`; friction.
         q: Where it starts, (7,) [rad].
         protocol: What its client speaks.
+        compensation: Share of the friction that the robot compensates.
 
     Raises:
         ThunderError: if an option or the protocol does not fit the arm.
     """
 
-    def __init__(self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol) -> None:
+    def __init__(self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol, compensation: float = 1.0) -> None:
         if kind not in protocol.arms:
             what = f"{kind!r} does not speak protocol {protocol.version}"
             raise FrankaServerError(what, where="arm", valid=" or ".join(protocol.arms))
@@ -58,7 +59,7 @@ class FrankaArm:
         self.limits = Limits(ARMS[kind])
         self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
-        self._viscous, self._coulomb = self._plant.true_friction()
+        self._viscous, self._coulomb = compensation * self._plant.true_friction()
         self._flange = self._plant.model.body(FLANGE).id
         self.state: NDArray[np.void] = np.zeros((), protocol.state)
         self._view = {name: self.state[name] for name in protocol.state.names or ()}

@@ -39,8 +39,9 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option(
     "--payload-inertia", nargs=6, type=float, default=(0.0,) * 6, help="Ixx Ixy Ixz Iyy Iyz Izz about its CoM [kg·m²]."
 )
-@click.option("--viscous", type=float, default=0.0, help="Friction of all joints, compensated [N·m·s/rad].")
-@click.option("--coulomb", type=float, default=0.0, help="Friction of all joints, compensated [N·m].")
+@click.option("--viscous", type=float, default=0.0, help="Friction of all joints [N·m·s/rad].")
+@click.option("--coulomb", type=float, default=0.0, help="Friction of all joints [N·m].")
+@click.option("--compensation", type=SHARE, default=1.0, show_default=True, help="Share of it that is compensated.")
 @click.option("--lose-states", type=SHARE, default=0.0, help="Share of states that do not arrive, in motions.")
 @click.option("--lose-commands", type=SHARE, default=0.0, help="Share of commands that arrive late or not at all.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of what is lost.")
@@ -55,6 +56,7 @@ def franka_server(
     payload_inertia: Sequence[float],
     viscous: float,
     coulomb: float,
+    compensation: float,
     lose_states: float,
     lose_commands: float,
     seed: int,
@@ -72,7 +74,7 @@ def franka_server(
         "payloads": () if payload_mass is None else (payload,),
     }
     server = FrankaServer(
-        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q, PROTOCOLS[int(protocol)]),
+        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q, PROTOCOLS[int(protocol)], compensation),
         address,
         is_real_time=real_time,
         losses=Losses(lose_states, lose_commands, seed),
