@@ -166,6 +166,7 @@ def test_settings_are_taken_in_idle_alone(robot: pylibfranka.Robot) -> None:
     assert np.subtract(newest(robot).O_T_EE, before.O_T_EE)[14] == pytest.approx(0.1, abs=ULP)  # it points down
     for refused in (
         lambda: robot.set_joint_impedance([20000.0] * 7),
+        lambda: robot.set_cartesian_impedance([2000.0] * 6),
         lambda: robot.set_EE([1.0] * 16),
         lambda: robot.set_load(-1.0, [0.0] * 3, [0.0] * 9),
     ):

@@ -50,7 +50,9 @@ class FrankaArm:
         ThunderError: if an option or the protocol does not fit the arm.
     """
 
-    def __init__(self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol, compensation: float = 1.0) -> None:
+    def __init__(
+        self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol, compensation: float = 1.0
+    ) -> None:
         if kind not in protocol.arms:
             what = f"{kind!r} does not speak protocol {protocol.version}"
             raise FrankaServerError(what, where="arm", valid=" or ".join(protocol.arms))

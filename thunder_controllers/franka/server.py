@@ -40,7 +40,7 @@ TIMEOUT = 1.0
 
 RANGES = {
     Command.SET_JOINT_IMPEDANCE: (0.0, 14250.0),
-    Command.SET_CARTESIAN_IMPEDANCE: (0.0, 3000.0),
+    Command.SET_CARTESIAN_IMPEDANCE: (np.repeat([10.0, 1.0], 3), np.repeat([3000.0, 300.0], 3)),
     Command.SET_FILTERS: (1.0, 1000.0),
 }
 """What a client may set, in the units of the request: include/franka/robot.h."""
