@@ -14,7 +14,7 @@ PARTS = {
     ),
     "fuzz": ("ros/test_messages_are_data.py",),
     "sros2": ("ros/test_security.py",),
-    "franka": ("franka/test_host_on_a_franka.py",),
+    "franka": ("franka/test_host_on_a_franka.py", "franka/test_protocol_5.py"),
     "collection": ("dynamics/test_robot_collection.py",),
 }
 """What `make test-all` runs beside `make test`. pytest --part chooses one; a file that is named runs, too."""

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from command_line import thunder
 from documentation import ROOT, blocks
 from numpy.testing import assert_allclose
-from virtual_robot import Motion, VirtualRobot, pylibfranka
+from torque_control import Motion, connect, pylibfranka
+from virtual_robot import VirtualRobot
 
-from thunder_controllers.franka import protocol
 from thunder_controllers.franka.arm import HOME
 from thunder_controllers.franka.arms import ARMS
-from thunder_controllers.franka.protocol import COMMAND, HEADER, REQUESTS, STATE, Command
+from thunder_controllers.franka.protocol import HEADER, PORT, PROTOCOLS, Command, Error, Mode, Protocol, Status
 
 pytestmark = pytest.mark.xdist_group("franka")
 
+FIVE, TEN = PROTOCOLS[5], PROTOCOLS[10]
 REST = [0.0] * 7
 LOOSE = ([100.0] * 7, [100.0] * 7, [100.0] * 6, [100.0] * 6)
 ULP = 2e-6
@@ -34,7 +36,7 @@ def virtual() -> Iterator[VirtualRobot]:
 @pytest.fixture
 def robot(virtual: VirtualRobot) -> pylibfranka.Robot:
     """Connected, at HOME, with nothing set."""
-    robot = virtual.connect()
+    robot = connect(virtual)
     virtual.say("place " + " ".join(map(str, HOME)))
     virtual.say("push 0 0 0")
     robot.automatic_error_recovery()
@@ -95,19 +97,40 @@ def test_libfranka_s_model_of_the_description_agrees_with_the_arm(robot: pylibfr
 
 
 def test_another_protocol_is_refused(virtual: VirtualRobot) -> None:
-    with Client(virtual, version=5) as client:
-        status, version = struct.unpack("<BH", client.answer(Command.CONNECT))
-    assert (status, version) == (protocol.INCOMPATIBLE_VERSION, protocol.VERSION)
+    with Client(virtual, FIVE) as client:
+        assert client.answer(Command.CONNECT) == (Status.INCOMPATIBLE_VERSION, struct.pack("<H", 10))
     virtual.wait("client gone: protocol 10 is needed")
+
+
+def test_an_fr3_does_not_speak_protocol_5() -> None:
+    result = thunder("franka-server", "--arm", "fr3", "--protocol", "5")
+    assert result.exit_code == 2
+    assert "'fr3' does not speak protocol 5; valid: panda" in result.output
+
+
+def test_filters_and_limits_of_protocol_5() -> None:
+    """Which libfranka 0.9 has, and its Python interface lacks."""
+    with VirtualRobot("--protocol", 5, "--arm", "panda") as virtual, Client(virtual, FIVE) as client:
+        client.answer(Command.CONNECT)
+        for frequencies, status in (
+            ([100.0] * 5, Status.SUCCESS),
+            ([0.5] * 5, Status.INVALID_ARGUMENT),
+            ([np.nan] * 5, Status.INVALID_ARGUMENT),
+        ):
+            client.ask(Command.SET_FILTERS, (frequencies,))
+            assert client.answer(Command.SET_FILTERS) == (status, b"")
+        client.ask(Command.GET_CARTESIAN_LIMIT, (0,))
+        status, limit = client.answer(Command.GET_CARTESIAN_LIMIT)
+        assert (status, len(limit)) == (Status.INVALID_ARGUMENT, 153)
 
 
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
         (struct.pack("<III", 77, 0, 12), "command 77"),
-        (struct.pack("<III", Command.MOVE, 0, 0xFFFFFFFF), "move of 4294967295 bytes instead of 125"),
-        (struct.pack("<III", Command.GET_ROBOT_MODEL, 0, 0), "get_robot_model of 0 bytes instead of 12"),
-        (struct.pack("<IIIHH", Command.CONNECT, 0, 16, 10, 1234), "connect twice"),
+        (struct.pack("<III", 1, 0, 0xFFFFFFFF), "move of 4294967295 bytes instead of 125"),
+        (struct.pack("<III", 11, 0, 0), "get_robot_model of 0 bytes instead of 12"),
+        (struct.pack("<IIIHH", 0, 0, 16, 10, 1234), "connect twice"),
     ],
 )
 def test_what_is_no_message_ends_the_connection(virtual: VirtualRobot, message: bytes, reason: str) -> None:
@@ -116,7 +139,7 @@ def test_what_is_no_message_ends_the_connection(virtual: VirtualRobot, message: 
         client.tcp.sendall(message)
         virtual.wait(f"client gone: {reason}")
     virtual.wait("waiting for a client")
-    virtual.connect().read_once()
+    connect(virtual).read_once()
 
 
 def test_zero_torque_keeps_the_arm_where_it_is(robot: pylibfranka.Robot) -> None:
@@ -143,6 +166,7 @@ def test_settings_are_taken_in_idle_alone(robot: pylibfranka.Robot) -> None:
     assert np.subtract(newest(robot).O_T_EE, before.O_T_EE)[14] == pytest.approx(0.1, abs=ULP)  # it points down
     for refused in (
         lambda: robot.set_joint_impedance([20000.0] * 7),
+        lambda: robot.set_cartesian_impedance([2000.0] * 6),
         lambda: robot.set_EE([1.0] * 16),
         lambda: robot.set_load(-1.0, [0.0] * 3, [0.0] * 9),
     ):
@@ -286,13 +310,14 @@ def test_in_lock_step_time_goes_on_with_the_command_for_the_last_state_alone(vir
         due = client.begin()
         while client.state()["message_id"] < due:
             pass
-        stranger.sendto(bytes(COMMAND.itemsize), client.server)
+        size = TEN.command.itemsize
+        stranger.sendto(bytes(size), client.server)
         for wrong in (
             {"message_id": client.newest - 1},
             {"message_id": client.newest + 1},
             {"message_id": client.newest, "torque": np.nan},
-            {"message_id": client.newest, "size": COMMAND.itemsize - 1},
-            {"message_id": client.newest, "size": COMMAND.itemsize + 1},
+            {"message_id": client.newest, "size": size - 1},
+            {"message_id": client.newest, "size": size + 1},
         ):
             client.send(**wrong)
         client.udp.settimeout(0.1)
@@ -308,10 +333,10 @@ def test_in_lock_step_time_goes_on_with_the_command_for_the_last_state_alone(vir
 def test_in_real_time_a_late_command_is_lost() -> None:
     with VirtualRobot("--real-time") as virtual, Client(virtual) as client:
         client.begin()
-        while client.state()["robot_mode"] == protocol.Mode.MOVE:
+        while client.state()["robot_mode"] == Mode.MOVE:
             client.send(client.newest - 1)
-        assert client.state()["errors"].nonzero()[0] == protocol.Error.COMMUNICATION_CONSTRAINTS_VIOLATION
-        assert client.answer(Command.MOVE)[0] == protocol.Move.REFLEX_ABORTED
+        assert client.state()["errors"].nonzero()[0] == Error.COMMUNICATION_CONSTRAINTS_VIOLATION
+        assert client.answer(Command.MOVE)[0] is Status.REFLEX_ABORTED
         virtual.wait("reflex: communication_constraints_violation")
 
 
@@ -319,7 +344,7 @@ def test_in_real_time_a_late_command_is_lost() -> None:
 @pytest.mark.parametrize("lost", ["states", "commands"])
 def test_one_percent_that_is_lost_stops_nothing(lost: str) -> None:
     with VirtualRobot(f"--lose-{lost}", 0.01) as virtual:
-        robot = virtual.connect()
+        robot = connect(virtual)
         with Motion(robot) as motion:
             rates = []
             for _ in range(2000):
@@ -334,12 +359,13 @@ def test_one_percent_that_is_lost_stops_nothing(lost: str) -> None:
 class Client:
     """A client without libfranka, which sends what libfranka would not."""
 
-    def __init__(self, virtual: VirtualRobot, version: int = protocol.VERSION) -> None:
-        self.tcp = socket.create_connection((virtual.address, protocol.PORT), timeout=5.0)
+    def __init__(self, virtual: VirtualRobot, protocol: Protocol = TEN) -> None:
+        self.protocol = protocol
+        self.tcp = socket.create_connection((virtual.address, PORT), timeout=5.0)
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.settimeout(5.0)
         self.udp.bind(("127.0.0.1", 0))
-        self.ask(Command.CONNECT, (version, self.udp.getsockname()[1]))
+        self.ask(Command.CONNECT, (protocol.version, self.udp.getsockname()[1]))
 
     def __enter__(self) -> Client:
         return self
@@ -349,32 +375,35 @@ class Client:
         self.udp.close()
 
     def ask(self, command: Command, values: tuple[object, ...] = ()) -> None:
-        body = np.array(values, REQUESTS[command]).tobytes() if values else b""
-        self.tcp.sendall(struct.pack("<III", command, 0, HEADER.itemsize + len(body)) + body)
+        body = np.array(values, self.protocol.requests[command]).tobytes() if values else b""
+        number = self.protocol.commands.index(command)
+        self.tcp.sendall(struct.pack("<III", number, 0, HEADER.itemsize + len(body)) + body)
 
-    def answer(self, command: Command) -> bytes:
+    def answer(self, command: Command) -> tuple[Status, bytes]:
+        """Its status, and what follows."""
         header = np.frombuffer(self.tcp.recv(HEADER.itemsize, socket.MSG_WAITALL), HEADER)[0]
-        assert header["command"] == command
-        return self.tcp.recv(header["size"] - HEADER.itemsize, socket.MSG_WAITALL)
+        assert header["command"] == self.protocol.commands.index(command)
+        status, *more = self.tcp.recv(header["size"] - HEADER.itemsize, socket.MSG_WAITALL)
+        return self.protocol.statuses[command][status], bytes(more)
 
     def begin(self) -> int:
         """Begin a motion, answer its first state; the id of the next one."""
         self.answer(Command.CONNECT)
-        self.ask(Command.MOVE, (2, protocol.NO_GENERATOR, (0,) * 3, (0,) * 3, False, (0,) * 7))
-        assert self.answer(Command.MOVE)[0] == protocol.Move.MOTION_STARTED
-        while self.state()["robot_mode"] != protocol.Mode.MOVE:
+        self.ask(Command.MOVE, (2, self.protocol.torque_control, (0,) * 3, (0,) * 3, False, (0,) * 7))
+        assert self.answer(Command.MOVE)[0] is Status.MOTION_STARTED
+        while self.state()["robot_mode"] != Mode.MOVE:
             pass
         self.send(self.newest)
         return self.newest + 1
 
     def state(self) -> np.void:
         datagram, self.server = self.udp.recvfrom(10_000)
-        state = np.frombuffer(datagram, STATE)[0]
+        state = np.frombuffer(datagram, self.protocol.state)[0]
         self.newest = int(state["message_id"])
         return state
 
-    def send(self, message_id: int, torque: float = 0.0, size: int = COMMAND.itemsize) -> None:
-        command = np.zeros((), COMMAND)
+    def send(self, message_id: int, torque: float = 0.0, size: int = TEN.command.itemsize) -> None:
+        command = np.zeros((), self.protocol.command)
         command["message_id"], command["tau_J_d"] = message_id, torque
         self.udp.sendto(command.tobytes()[:size].ljust(size, b"\0"), self.server)
 

@@ -7,54 +7,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import thunder
-from evaluation import load_robot
-from numpy.testing import assert_allclose
+from franka_session import ADAPTIVE, FIGURE, HIDDEN, STEP, STIFF, FrankaSession, compile_library
 from numpy.typing import NDArray
-from virtual_robot import STEP, Motion, VirtualRobot, pylibfranka
+from torque_control import Motion, connect, pylibfranka
+from virtual_robot import VirtualRobot
 
-from thunder_controllers.host import Configuration, ControlSession, Figure, Guard, Library, Options
-from thunder_controllers.host.inertia_estimate import link_estimates
-from thunder_dynamics import build
-from thunder_dynamics.inertia import Inertia
+from thunder_controllers.host import Figure, Guard, Library
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("franka")]
-
-ON_A_FRANKA = {"gravity_compensated_by_robot": True, "effort_rate_limit": [900.0] * 7}
-"""Of docs/franka.md."""
-
-ADAPTIVE = ("cartesian_backstepping", {"adapted_links": ["panda_link7"], "adaptation": "least_squares"})
-STIFF = ("slotine_li", {"adapted_links": ["panda_link7"]})
-PAYLOAD = {"mass": 0.5, "com": (0.02, -0.01, 0.05)}
-"""On the flange [kg], [m]."""
-
-FLANGE = np.array([0.0, 0.0, 0.107])
-"""In the frame of link 7 [m]."""
-
-FIGURE = Figure([0.10, 0.15, 0.10], [0.2, 0.1, 0.4])
 
 
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
-    """Of both arms: they have the same kinematics, and here the same links."""
-    return Library(build(load_robot("panda"), laws=[ADAPTIVE, STIFF], python=False) / "libpanda.so")
+    return compile_library()
 
 
-class Driver:
+class Driver(FrankaSession):
     """A session that answers the states of a motion."""
 
     def __init__(self, library: Library, law: str, motion: Motion, **options: object) -> None:
-        self.configuration = Configuration(library, law=law)
-        self.session = ControlSession(self.configuration, Options(**ON_A_FRANKA, **options))
+        super().__init__(library, law, motion.state, **options)
         self.motion = motion
-        self.effort, self.guards = np.zeros(7), Guard(0)
-        state = motion.state
-        self.session.activate(np.array(state.q), np.array(state.dq), np.zeros(7))
 
     def step(self) -> None:
-        state, t = self.motion.state, self.motion.time + STEP
-        q, qd, dt = np.array(state.q), np.array(state.dq), self.motion.elapsed or STEP
-        self.guards |= Guard(self.session.update(round(t * 1e9), t, q, qd, dt, self.effort))
-        self.motion.write(self.effort)
+        self.motion.write(self.answer(self.motion.state, self.motion.elapsed))
         self.motion.read()
 
     def run(self, seconds: float) -> NDArray[np.float64]:
@@ -62,15 +38,8 @@ class Driver:
         distances = []
         for _ in range(round(seconds / STEP)):
             self.step()
-            distances.append(np.linalg.norm(self.session.snapshot().telemetry("pose_error")[:3]))
+            distances.append(self.distance)
         return np.array(distances)
-
-    @property
-    def payload(self) -> Inertia:
-        """What the estimate of the last link has more than the robot file, in the frame of that link."""
-        (link,) = link_estimates(self.configuration, self.session.snapshot())
-        own = load_robot("panda").links[6].inertia
-        return Inertia.from_pi(link.pi - own.pi)
 
 
 @pytest.mark.parametrize(
@@ -79,21 +48,40 @@ class Driver:
     ids=["panda", "fr3", "fr3, 1 % of packets lost"],
 )
 def test_a_hidden_payload_is_found_and_tracked(library: Library, arm: str, network: list[object]) -> None:
-    hidden = ["--payload-mass", PAYLOAD["mass"], "--payload-com", *PAYLOAD["com"]]
-    with VirtualRobot("--arm", arm, *hidden, *network) as virtual, Motion(virtual.connect()) as motion:
+    with VirtualRobot("--arm", arm, *HIDDEN, *network) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, ADAPTIVE[0], motion)
         driver.session.trace(FIGURE)
         driver.run(4.0)
         assert driver.run(2.0).max() < 1e-4
-        assert driver.payload.mass == pytest.approx(PAYLOAD["mass"], abs=5e-3)
-        assert_allclose(driver.payload.com, PAYLOAD["com"] + FLANGE, atol=5e-3)
-        assert driver.guards & ~Guard.EFFORT_RATE_LIMITED & ~Guard.ADAPTATION_FROZEN == Guard(0)
+        driver.check_payload()
+        motion.finish()
+
+
+@pytest.mark.parametrize(
+    ("friction", "least", "most"),
+    [
+        (["--viscous", 2.0], 0.0, 1e-4),
+        (["--coulomb", 0.3], 5e-4, 3e-3),
+        (["--viscous", 2.0, "--coulomb", 0.3, "--compensation", 0.5], 4e-3, 2e-2),
+    ],
+    ids=["viscous", "Coulomb", "half of both"],
+)
+def test_friction_is_left_where_it_is_not_compensated(
+    library: Library, friction: list[object], least: float, most: float
+) -> None:
+    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks."""
+    with VirtualRobot(*HIDDEN, *friction) as virtual, Motion(connect(virtual)) as motion:
+        driver = Driver(library, ADAPTIVE[0], motion)
+        driver.session.trace(FIGURE)
+        driver.run(4.0)
+        assert least < driver.run(2.0).max() < most
+        driver.check_payload()
         motion.finish()
 
 
 def test_efforts_at_their_rate_limit_are_continuous_after_lost_states(library: Library) -> None:
     """Where a state is lost the robot has the torque of the last command still, and two periods have gone."""
-    with VirtualRobot("--lose-states", 0.3) as virtual, Motion(virtual.connect()) as motion:
+    with VirtualRobot("--lose-states", 0.3) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, ADAPTIVE[0], motion, approaches_jumps=False)
         driver.step()
         sample = driver.session.snapshot().reference_vector
@@ -111,7 +99,7 @@ def test_efforts_at_their_rate_limit_are_continuous_after_lost_states(library: L
 
 def test_a_session_starts_from_zero_or_not_at_all(library: Library) -> None:
     with VirtualRobot("--payload-mass", 2.0) as virtual:
-        robot = virtual.connect()
+        robot = connect(virtual)
         robot.set_collision_behavior([90.0] * 7, [90.0] * 7, [90.0] * 6, [90.0] * 6)
         with Motion(robot) as motion:
             driver = Driver(library, ADAPTIVE[0], motion)
@@ -132,7 +120,7 @@ def test_a_record_of_the_measured_torques_identifies_and_one_of_the_commands_doe
 ) -> None:
     rows = []
     middle = "0 -0.4 0 -2.2 0 1.8 0.8"
-    with VirtualRobot("--q-start", middle) as virtual, Motion(virtual.connect()) as motion:
+    with VirtualRobot("--q-start", middle) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, STIFF[0], motion)
         harmonics = np.arange(1, 5)
         phase = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (len(harmonics), 7))

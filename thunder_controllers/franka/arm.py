@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.franka.arms import ARMS, FLANGE, FLIP, JOINT_NAMES, Limits, robot_urdf
-from thunder_controllers.franka.protocol import JOINTS, PERIOD, STATE
+from thunder_controllers.franka.protocol import JOINTS, PERIOD, Protocol
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_rigid import RigidModel
+from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia
 
 HOME = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
@@ -29,6 +30,10 @@ GRAVITY = (0.0, 0.0, -9.81)
 """Base acceleration that a robot at rest reports [m/s²]: include/franka/robot_state.h."""
 
 
+class FrankaServerError(ThunderError):
+    """The server cannot be started, or its operator has asked for what is not there."""
+
+
 class FrankaArm:
     """An arm and its state as a client sees it.
 
@@ -36,22 +41,30 @@ class FrankaArm:
 
     Args:
         kind: A key of `ARMS`.
-        options: What the arm is that the robot does not know, such as payloads on `FLANGE`; friction it compensates.
+        options: What the arm is that the robot does not know, such as payloads on `FLANGE`; friction.
         q: Where it starts, (7,) [rad].
+        protocol: What its client speaks.
+        compensation: Share of the friction that the robot compensates.
 
     Raises:
-        ThunderError: if an option does not fit the arm.
+        ThunderError: if an option or the protocol does not fit the arm.
     """
 
-    def __init__(self, kind: str, options: PlantOptions, q: FloatArray) -> None:
+    def __init__(
+        self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol, compensation: float = 1.0
+    ) -> None:
+        if kind not in protocol.arms:
+            what = f"{kind!r} does not speak protocol {protocol.version}"
+            raise FrankaServerError(what, where="arm", valid=" or ".join(protocol.arms))
+        self.protocol = protocol
         self.urdf = robot_urdf(kind)
         self.limits = Limits(ARMS[kind])
         self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
-        self._viscous, self._coulomb = self._plant.true_friction()
+        self._viscous, self._coulomb = compensation * self._plant.true_friction()
         self._flange = self._plant.model.body(FLANGE).id
-        self.state: NDArray[np.void] = np.zeros((), STATE)
-        self._view = {name: self.state[name] for name in STATE.names or ()}
+        self.state: NDArray[np.void] = np.zeros((), protocol.state)
+        self._view = {name: self.state[name] for name in protocol.state.names or ()}
         self.push = np.zeros(3)
         """Force on the flange from outside, base frame, (3,) [N]."""
         for name in ("F_T_EE", "F_T_NE", "NE_T_EE", "EE_T_K"):

@@ -11,6 +11,7 @@ import numpy as np
 from thunder_controllers.fields import checked
 from thunder_controllers.franka.arm import HOME, FrankaArm
 from thunder_controllers.franka.arms import ARMS, FLANGE
+from thunder_controllers.franka.protocol import PROTOCOLS
 from thunder_controllers.franka.server import FrankaServer, Losses
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_dynamics.errors import DimensionError
@@ -21,6 +22,13 @@ SHARE = click.FloatRange(0.0, 1.0)
 
 @click.command(name="franka-server")
 @click.option("--arm", type=click.Choice(sorted(ARMS)), default="fr3", show_default=True)
+@click.option(
+    "--protocol",
+    type=click.Choice([str(version) for version in PROTOCOLS]),
+    default="10",
+    show_default=True,
+    help="5: a Panda of the first generation, libfranka 0.9.",
+)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Of the loopback network, where it listens.")
 @click.option("--real-time", is_flag=True, help="States at 1 kHz, waiting for no command. [lock-step]")
 @click.option(
@@ -31,13 +39,15 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option(
     "--payload-inertia", nargs=6, type=float, default=(0.0,) * 6, help="Ixx Ixy Ixz Iyy Iyz Izz about its CoM [kg·m²]."
 )
-@click.option("--viscous", type=float, default=0.0, help="Friction of all joints, compensated [N·m·s/rad].")
-@click.option("--coulomb", type=float, default=0.0, help="Friction of all joints, compensated [N·m].")
+@click.option("--viscous", type=float, default=0.0, help="Friction of all joints [N·m·s/rad].")
+@click.option("--coulomb", type=float, default=0.0, help="Friction of all joints [N·m].")
+@click.option("--compensation", type=SHARE, default=1.0, show_default=True, help="Share of it that is compensated.")
 @click.option("--lose-states", type=SHARE, default=0.0, help="Share of states that do not arrive, in motions.")
 @click.option("--lose-commands", type=SHARE, default=0.0, help="Share of commands that arrive late or not at all.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of what is lost.")
 def franka_server(
     arm: str,
+    protocol: str,
     address: str,
     real_time: bool,
     q_start: str,
@@ -46,11 +56,12 @@ def franka_server(
     payload_inertia: Sequence[float],
     viscous: float,
     coulomb: float,
+    compensation: float,
     lose_states: float,
     lose_commands: float,
     seed: int,
 ) -> None:
-    """Be a Franka to programs that use libfranka, protocol 10, on this machine; for tests, without a robot.
+    """Be a Franka to programs that use libfranka on this machine; for tests, without a robot.
 
     Words on the standard input: stop, release (the user stop), push FX FY FZ [N], lose COUNT (states), place Q1 … Q7.
     """
@@ -63,7 +74,7 @@ def franka_server(
         "payloads": () if payload_mass is None else (payload,),
     }
     server = FrankaServer(
-        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q),
+        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q, PROTOCOLS[int(protocol)], compensation),
         address,
         is_real_time=real_time,
         losses=Losses(lose_states, lose_commands, seed),

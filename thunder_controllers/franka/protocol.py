@@ -1,17 +1,17 @@
-"""Messages of libfranka's protocol 10 as data: all numbers little-endian, packed, matrices in column-major order.
+"""Messages of libfranka's protocol as data: all numbers little-endian, packed, matrices in column-major order.
 
-Source: the public headers of libfranka-common, research_interface/robot/{service_types,rbk_types,error}.h, and of
-libfranka 0.21, include/franka/robot_state.h, for what the fields of a state mean.
+Source: the public headers of libfranka-common, research_interface/robot/{service_types,rbk_types,error}.h, those of its
+commit e6aa0fc for version 5; for what the fields of a state mean include/franka/robot_state.h of libfranka 0.21.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import NamedTuple
+from collections.abc import Mapping
+from enum import Enum, IntEnum, auto
+from typing import Any, NamedTuple
 
 import numpy as np
 
-VERSION = 10
 PORT = 1337
 """Of commands, TCP."""
 
@@ -23,92 +23,42 @@ HEADER = np.dtype([("command", "<u4"), ("id", "<u4"), ("size", "<u4")])
 """Of each message over TCP; `size` includes the header."""
 
 
-class Command(IntEnum):
-    """What a client asks for over TCP."""
+class Command(Enum):
+    """What a client asks for over TCP; `Protocol.commands` has the numbers."""
 
-    CONNECT = 0
-    MOVE = 1
-    STOP_MOVE = 2
-    SET_COLLISION_BEHAVIOR = 3
-    SET_JOINT_IMPEDANCE = 4
-    SET_CARTESIAN_IMPEDANCE = 5
-    SET_GUIDING_MODE = 6
-    SET_EE_TO_K = 7
-    SET_NE_TO_EE = 8
-    SET_LOAD = 9
-    AUTOMATIC_ERROR_RECOVERY = 10
-    GET_ROBOT_MODEL = 11
-
-
-_DEVIATION = [("translation", "<f8"), ("rotation", "<f8"), ("elbow", "<f8")]
-
-REQUESTS = {
-    Command.CONNECT: np.dtype([("version", "<u2"), ("udp_port", "<u2")]),
-    Command.MOVE: np.dtype(
-        [
-            ("controller_mode", "<u4"),
-            ("motion_generator_mode", "<u4"),
-            ("maximum_path_deviation", _DEVIATION),
-            ("maximum_goal_pose_deviation", _DEVIATION),
-            ("use_async_motion_generator", "?"),
-            ("maximum_velocity", "<f8", JOINTS),
-        ]
-    ),
-    Command.SET_COLLISION_BEHAVIOR: np.dtype(
-        [
-            (f"{level}_{kind}_thresholds_{phase}", "<f8", size)
-            for kind, size in (("torque", JOINTS), ("force", 6))
-            for phase in ("acceleration", "nominal")
-            for level in ("lower", "upper")
-        ]
-    ),
-    Command.SET_JOINT_IMPEDANCE: np.dtype([("K_theta", "<f8", JOINTS)]),
-    Command.SET_CARTESIAN_IMPEDANCE: np.dtype([("K_x", "<f8", 6)]),
-    Command.SET_GUIDING_MODE: np.dtype([("guiding_mode", "?", 6), ("nullspace", "?")]),
-    Command.SET_EE_TO_K: np.dtype([("EE_T_K", "<f8", 16)]),
-    Command.SET_NE_TO_EE: np.dtype([("NE_T_EE", "<f8", 16)]),
-    Command.SET_LOAD: np.dtype([("m_load", "<f8"), ("F_x_Cload", "<f8", 3), ("I_load", "<f8", 9)]),
-}
-"""What follows the header of a request; nothing for the other commands."""
+    CONNECT = auto()
+    MOVE = auto()
+    STOP_MOVE = auto()
+    GET_CARTESIAN_LIMIT = auto()
+    SET_COLLISION_BEHAVIOR = auto()
+    SET_JOINT_IMPEDANCE = auto()
+    SET_CARTESIAN_IMPEDANCE = auto()
+    SET_GUIDING_MODE = auto()
+    SET_EE_TO_K = auto()
+    SET_NE_TO_EE = auto()
+    SET_LOAD = auto()
+    SET_FILTERS = auto()
+    AUTOMATIC_ERROR_RECOVERY = auto()
+    LOAD_MODEL_LIBRARY = auto()
+    GET_ROBOT_MODEL = auto()
 
 
-class Setting(IntEnum):
-    """Status of the answer to a command that sets something."""
+class Status(Enum):
+    """Of an answer; `Protocol.statuses` has the numbers."""
 
-    SUCCESS = 0
-    NOT_POSSIBLE = 1
-    INVALID_ARGUMENT = 2
-
-
-class Move(IntEnum):
-    """Status of an answer to `MOVE`: one when the motion starts, one when it ends."""
-
-    SUCCESS = 0
-    MOTION_STARTED = 1
-    PREEMPTED = 2
-    NOT_POSSIBLE = 5
-    REFLEX_ABORTED = 8
-    EMERGENCY_ABORTED = 9
-
-
-class Recovery(IntEnum):
-    """Status of the answer to `AUTOMATIC_ERROR_RECOVERY`."""
-
-    SUCCESS = 0
-    NOT_POSSIBLE = 1
-    MANUAL_RECOVERY_REQUIRED = 3
-    EMERGENCY_ABORTED = 5
-
-
-INCOMPATIBLE_VERSION = 1
-"""Status of the answer to `CONNECT` beside 0; the version of the robot follows either."""
-
-
-class MotionGenerator(IntEnum):
-    """Of a state."""
-
-    IDLE = 0
-    NONE = 5
+    SUCCESS = auto()
+    NOT_POSSIBLE = auto()
+    INVALID_ARGUMENT = auto()
+    ERROR = auto()
+    INCOMPATIBLE_VERSION = auto()
+    MOTION_STARTED = auto()
+    PREEMPTED = auto()
+    PREEMPTED_FOR_SAFETY = auto()
+    REJECTED_FOR_SAFETY = auto()
+    SINGULAR = auto()
+    REFLEX_ABORTED = auto()
+    EMERGENCY_ABORTED = auto()
+    MANUAL_RECOVERY_REQUIRED = auto()
 
 
 class Controller(IntEnum):
@@ -118,10 +68,6 @@ class Controller(IntEnum):
     CARTESIAN_IMPEDANCE = 1
     EXTERNAL = 2
     OTHER = 3
-
-
-NO_GENERATOR = 4
-"""Motion generator of a request of `MOVE` that asks for torque control alone."""
 
 
 class Mode(IntEnum):
@@ -152,61 +98,202 @@ ERRORS = 41
 """Places of both."""
 
 
-class _Field(NamedTuple):
-    names: str
-    size: int
+_DEVIATION = [("translation", "<f8"), ("rotation", "<f8"), ("elbow", "<f8")]
+_MOVE = [
+    ("controller_mode", "<u4"),
+    ("motion_generator_mode", "<u4"),
+    ("maximum_path_deviation", _DEVIATION),
+    ("maximum_goal_pose_deviation", _DEVIATION),
+]
 
-
-_STATE = (
-    _Field("O_T_EE O_T_EE_d F_T_EE EE_T_K F_T_NE NE_T_EE", 16),
-    _Field("m_ee", 1),
-    _Field("I_ee", 9),
-    _Field("F_x_Cee", 3),
-    _Field("m_load", 1),
-    _Field("I_load", 9),
-    _Field("F_x_Cload", 3),
-    _Field("elbow elbow_d", 2),
-    _Field("tau_J tau_J_d dtau_J q q_d dq dq_d ddq_d joint_contact", JOINTS),
-    _Field("cartesian_contact", 6),
-    _Field("joint_collision", JOINTS),
-    _Field("cartesian_collision", 6),
-    _Field("tau_ext_hat_filtered", JOINTS),
-    _Field("O_F_ext_hat_K K_F_ext_hat_K O_dP_EE_d", 6),
-    _Field("O_ddP_O", 3),
-    _Field("elbow_c delbow_c ddelbow_c", 2),
-    _Field("O_T_EE_c", 16),
-    _Field("O_dP_EE_c O_ddP_EE_c", 6),
-    _Field("theta dtheta", JOINTS),
-)
-
-STATE = np.dtype(
+COLLISION_BEHAVIOR = np.dtype(
     [
-        ("message_id", "<u8"),
-        *((name, "<f4", () if field.size == 1 else field.size) for field in _STATE for name in field.names.split()),
-        ("accelerometer_top", "<f4", (6, 3)),
-        ("accelerometer_bottom", "<f4", (6, 3)),
-        ("motion_generator_mode", "u1"),
-        ("controller_mode", "u1"),
-        ("errors", "?", ERRORS),
-        ("reflex_reason", "?", ERRORS),
-        ("robot_mode", "u1"),
-        ("control_command_success_rate", "<f4"),
+        (f"{level}_{kind}_thresholds_{phase}", "<f8", size)
+        for kind, size in (("torque", JOINTS), ("force", 6))
+        for phase in ("acceleration", "nominal")
+        for level in ("lower", "upper")
     ]
 )
-"""Of the robot, over UDP, once a period."""
 
-COMMAND = np.dtype(
-    [
-        ("message_id", "<u8"),  # of the state that it answers
-        ("q_c", "<f8", JOINTS),
-        ("dq_c", "<f8", JOINTS),
-        ("O_T_EE_c", "<f8", 16),
-        ("O_dP_EE_c", "<f8", 6),
-        ("elbow_c", "<f8", 2),
-        ("valid_elbow", "?"),
-        ("motion_generation_finished", "?"),
-        ("tau_J_d", "<f8", JOINTS),
-        ("torque_command_finished", "?"),
-    ]
+_SETTINGS = {
+    Command.SET_COLLISION_BEHAVIOR: COLLISION_BEHAVIOR,
+    Command.SET_JOINT_IMPEDANCE: np.dtype([("K_theta", "<f8", JOINTS)]),
+    Command.SET_CARTESIAN_IMPEDANCE: np.dtype([("K_x", "<f8", 6)]),
+    Command.SET_GUIDING_MODE: np.dtype([("guiding_mode", "?", 6), ("nullspace", "?")]),
+    Command.SET_EE_TO_K: np.dtype([("EE_T_K", "<f8", 16)]),
+    Command.SET_NE_TO_EE: np.dtype([("NE_T_EE", "<f8", 16)]),
+    Command.SET_LOAD: np.dtype([("m_load", "<f8"), ("F_x_Cload", "<f8", 3), ("I_load", "<f8", 9)]),
+}
+_REQUESTS = {Command.CONNECT: np.dtype([("version", "<u2"), ("udp_port", "<u2")]), **_SETTINGS}
+
+_STATUSES = dict.fromkeys(Command, (Status.SUCCESS, Status.NOT_POSSIBLE, Status.INVALID_ARGUMENT)) | {
+    Command.CONNECT: (Status.SUCCESS, Status.INCOMPATIBLE_VERSION),
+    Command.LOAD_MODEL_LIBRARY: (Status.SUCCESS, Status.ERROR),
+}
+
+CARTESIAN_LIMIT = np.dtype([("object_world_size", "<f8", 3), ("object_frame", "<f8", 16), ("object_activation", "?")])
+"""What follows the status of the answer to `GET_CARTESIAN_LIMIT`, whatever the status is."""
+
+_FIELDS = (
+    ("O_T_EE O_T_EE_d F_T_EE EE_T_K F_T_NE NE_T_EE", 16),
+    ("m_ee", 1),
+    ("I_ee", 9),
+    ("F_x_Cee", 3),
+    ("m_load", 1),
+    ("I_load", 9),
+    ("F_x_Cload", 3),
+    ("elbow elbow_d", 2),
+    ("tau_J tau_J_d dtau_J q q_d dq dq_d ddq_d joint_contact", JOINTS),
+    ("cartesian_contact", 6),
+    ("joint_collision", JOINTS),
+    ("cartesian_collision", 6),
+    ("tau_ext_hat_filtered", JOINTS),
+    ("O_F_ext_hat_K K_F_ext_hat_K O_dP_EE_d", 6),
+    ("O_ddP_O", 3),
+    ("elbow_c delbow_c ddelbow_c", 2),
+    ("O_T_EE_c", 16),
+    ("O_dP_EE_c O_ddP_EE_c", 6),
+    ("theta dtheta", JOINTS),
 )
-"""Of the client, over UDP, for a state."""
+"""Names of numbers of a state, and how many each of them has."""
+
+_COMMAND = [
+    ("message_id", "<u8"),  # of the state that it answers
+    ("q_c", "<f8", JOINTS),
+    ("dq_c", "<f8", JOINTS),
+    ("O_T_EE_c", "<f8", 16),
+    ("O_dP_EE_c", "<f8", 6),
+    ("elbow_c", "<f8", 2),
+    ("valid_elbow", "?"),
+    ("motion_generation_finished", "?"),
+    ("tau_J_d", "<f8", JOINTS),
+]
+
+
+def _state(number: str, *accelerometers: tuple[str, str, tuple[int, int]]) -> np.dtype[Any]:
+    """Fields of a state whose numbers have this type."""
+    return np.dtype(
+        [
+            ("message_id", "<u8"),
+            *((name, number, () if size == 1 else size) for names, size in _FIELDS for name in names.split()),
+            *accelerometers,
+            ("motion_generator_mode", "u1"),
+            ("controller_mode", "u1"),
+            ("errors", "?", ERRORS),
+            ("reflex_reason", "?", ERRORS),
+            ("robot_mode", "u1"),
+            ("control_command_success_rate", number),
+        ]
+    )
+
+
+class Protocol(NamedTuple):
+    """What a version of the protocol has."""
+
+    version: int
+    arms: tuple[str, ...]  #: That speak it.
+    commands: tuple[Command, ...]  #: The number of each is its place.
+    requests: Mapping[Command, np.dtype[Any]]  #: What follows the header; nothing for the other commands.
+    statuses: Mapping[Command, tuple[Status, ...]]  #: The number of each is its place.
+    torque_control: int  #: Motion generator in a request of `MOVE` for torque control; one more in a state, 0 is idle.
+    state: np.dtype[Any]  #: Of the robot, over UDP, once a period.
+    command: np.dtype[Any]  #: Of the client, over UDP, for a state.
+    finished: str  #: Field of a command that ends torque control.
+
+
+PROTOCOLS = {
+    protocol.version: protocol
+    for protocol in (
+        Protocol(
+            version=5,
+            arms=("panda",),
+            commands=(
+                Command.CONNECT,
+                Command.MOVE,
+                Command.STOP_MOVE,
+                Command.GET_CARTESIAN_LIMIT,
+                *_SETTINGS,
+                Command.SET_FILTERS,
+                Command.AUTOMATIC_ERROR_RECOVERY,
+                Command.LOAD_MODEL_LIBRARY,
+            ),
+            requests={
+                **_REQUESTS,
+                Command.MOVE: np.dtype(_MOVE),
+                Command.GET_CARTESIAN_LIMIT: np.dtype([("id", "<i4")]),
+                Command.SET_FILTERS: np.dtype([("frequencies", "<f8", 5)]),
+                Command.LOAD_MODEL_LIBRARY: np.dtype([("architecture", "u1"), ("system", "u1")]),
+            },
+            statuses={
+                **_STATUSES,
+                Command.MOVE: (
+                    Status.SUCCESS,
+                    Status.MOTION_STARTED,
+                    Status.PREEMPTED,
+                    Status.NOT_POSSIBLE,
+                    Status.SINGULAR,
+                    Status.INVALID_ARGUMENT,
+                    Status.REFLEX_ABORTED,
+                    Status.EMERGENCY_ABORTED,
+                ),
+                Command.AUTOMATIC_ERROR_RECOVERY: (
+                    Status.SUCCESS,
+                    Status.NOT_POSSIBLE,
+                    Status.MANUAL_RECOVERY_REQUIRED,
+                    Status.REFLEX_ABORTED,
+                    Status.EMERGENCY_ABORTED,
+                ),
+            },
+            torque_control=1,  # joint velocities, of zero
+            state=_state("<f8"),
+            command=np.dtype(_COMMAND),
+            finished="motion_generation_finished",
+        ),
+        Protocol(
+            version=10,
+            arms=("fr3", "panda"),
+            commands=(
+                Command.CONNECT,
+                Command.MOVE,
+                Command.STOP_MOVE,
+                *_SETTINGS,
+                Command.AUTOMATIC_ERROR_RECOVERY,
+                Command.GET_ROBOT_MODEL,
+            ),
+            requests={
+                **_REQUESTS,
+                Command.MOVE: np.dtype(
+                    [*_MOVE, ("use_async_motion_generator", "?"), ("maximum_velocity", "<f8", JOINTS)]
+                ),
+            },
+            statuses={
+                **_STATUSES,
+                Command.MOVE: (
+                    Status.SUCCESS,
+                    Status.MOTION_STARTED,
+                    Status.PREEMPTED,
+                    Status.PREEMPTED_FOR_SAFETY,
+                    Status.REJECTED_FOR_SAFETY,
+                    Status.NOT_POSSIBLE,
+                    Status.SINGULAR,
+                    Status.INVALID_ARGUMENT,
+                    Status.REFLEX_ABORTED,
+                    Status.EMERGENCY_ABORTED,
+                ),
+                Command.AUTOMATIC_ERROR_RECOVERY: (
+                    Status.SUCCESS,
+                    Status.NOT_POSSIBLE,
+                    Status.REJECTED_FOR_SAFETY,
+                    Status.MANUAL_RECOVERY_REQUIRED,
+                    Status.REFLEX_ABORTED,
+                    Status.EMERGENCY_ABORTED,
+                ),
+            },
+            torque_control=4,  # none
+            state=_state("<f4", ("accelerometer_top", "<f4", (6, 3)), ("accelerometer_bottom", "<f4", (6, 3))),
+            command=np.dtype([*_COMMAND, ("torque_command_finished", "?")]),
+            finished="torque_command_finished",
+        ),
+    )
+}
+"""By their numbers."""

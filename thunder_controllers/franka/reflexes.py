@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.franka.arm import FrankaArm
-from thunder_controllers.franka.protocol import PERIOD, REQUESTS, Command, Error
+from thunder_controllers.franka.protocol import COLLISION_BEHAVIOR, PERIOD, Error
 
 TORQUE_RATE = 1000.0
 """Largest rate of a commanded torque [N·m/s]: include/franka/rate_limiting.h, whose limiter stays 1e-3 below."""
@@ -39,8 +39,7 @@ class CollisionBehavior:
 
     def __init__(self, request: NDArray[np.void] | None = None) -> None:
         if request is None:
-            request = np.full(1, THRESHOLD).repeat(REQUESTS[Command.SET_COLLISION_BEHAVIOR].itemsize // 8)
-            request = request.view(REQUESTS[Command.SET_COLLISION_BEHAVIOR])[0]
+            request = np.full(COLLISION_BEHAVIOR.itemsize // 8, THRESHOLD).view(COLLISION_BEHAVIOR)[0]
         self.contact_torque = np.array(request["lower_torque_thresholds_nominal"])
         self.collision_torque = np.array(request["upper_torque_thresholds_nominal"])
         self.contact_force = np.array(request["lower_force_thresholds_nominal"])

@@ -15,21 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.franka import protocol
-from thunder_controllers.franka.arm import FrankaArm
+from thunder_controllers.franka.arm import FrankaArm, FrankaServerError
 from thunder_controllers.franka.protocol import (
-    COMMAND,
+    CARTESIAN_LIMIT,
     HEADER,
+    JOINTS,
     PERIOD,
-    REQUESTS,
+    PORT,
     Command,
     Controller,
     Error,
     Mode,
-    MotionGenerator,
-    Move,
-    Recovery,
-    Setting,
+    Status,
 )
 from thunder_controllers.franka.reflexes import CollisionBehavior, Communication, Cycle, find_reflexes
 from thunder_dynamics.errors import ThunderError
@@ -41,12 +38,12 @@ REPETITION = 0.05
 TIMEOUT = 1.0
 """Of an answer over TCP that nobody takes [s]."""
 
-STIFFNESS = {Command.SET_JOINT_IMPEDANCE: (0.0, 14250.0), Command.SET_CARTESIAN_IMPEDANCE: (0.0, 3000.0)}
-"""What a client may set: include/franka/robot.h."""
-
-
-class FrankaServerError(ThunderError):
-    """The server cannot be started, or its operator has asked for what is not there."""
+RANGES = {
+    Command.SET_JOINT_IMPEDANCE: (0.0, 14250.0),
+    Command.SET_CARTESIAN_IMPEDANCE: (np.repeat([10.0, 1.0], 3), np.repeat([3000.0, 300.0], 3)),
+    Command.SET_FILTERS: (1.0, 1000.0),
+}
+"""What a client may set, in the units of the request: include/franka/robot.h."""
 
 
 class _ClientError(Exception):
@@ -66,7 +63,7 @@ class _Motion:
 
     def __init__(self, request: int) -> None:
         self.request = request
-        self.torque = np.zeros(protocol.JOINTS)
+        self.torque = np.zeros(JOINTS)
         self.has_begun = False  # by its first command
         self.answered = 0  # message_id of the state that the last command was for
         self.communication = Communication()
@@ -104,6 +101,7 @@ class FrankaServer:
         if not ipaddress.ip_address(address).is_loopback:
             raise FrankaServerError("nobody else is trusted", where=address, valid="an address of 127.0.0.0/8")
         self.arm = arm
+        self._protocol = arm.protocol
         self._address = address
         self._is_real_time = is_real_time
         self._losses = losses or Losses()
@@ -117,10 +115,10 @@ class FrankaServer:
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            self._listener.bind((address, protocol.PORT))
+            self._listener.bind((address, PORT))
         except OSError as error:
             self._listener.close()
-            where = f"{address}:{protocol.PORT}"
+            where = f"{address}:{PORT}"
             raise FrankaServerError(str(error.strerror), where=where, valid="an address that is free") from error
         self._listener.listen(1)
         self._show_mode()
@@ -129,7 +127,7 @@ class FrankaServer:
         """Serve one client after the other."""
         with closing(self._listener):
             while True:
-                self._tell(f"waiting for a client on {self._address}:{protocol.PORT}")
+                self._tell(f"waiting for a client on {self._address}:{PORT}")
                 client, (host, _) = self._listener.accept()
                 with client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
                     client.settimeout(TIMEOUT)
@@ -203,7 +201,7 @@ class FrankaServer:
         """
         found = None
         for datagram in self._datagrams():
-            command = np.frombuffer(datagram, COMMAND)[0]
+            command = np.frombuffer(datagram, self._protocol.command)[0]
             motion = self._motion
             if motion is None or not np.isfinite(command["tau_J_d"]).all():
                 continue
@@ -218,12 +216,13 @@ class FrankaServer:
 
     def _datagrams(self) -> Iterator[bytes]:
         """What the client has sent that is as long as a command."""
+        size = self._protocol.command.itemsize
         while True:
             try:
-                datagram, sender = self._states.recvfrom(COMMAND.itemsize + 1)
+                datagram, sender = self._states.recvfrom(size + 1)
             except BlockingIOError:
                 return
-            if sender == (self._host, self._port) and len(datagram) == COMMAND.itemsize:
+            if sender == (self._host, self._port) and len(datagram) == size:
                 yield datagram
 
     def _control(self, command: NDArray[np.void] | None) -> None:
@@ -231,8 +230,8 @@ class FrankaServer:
         motion = self._motion
         assert motion is not None
         motion.communication.record(command is not None)
-        if command is not None and command["torque_command_finished"]:
-            self._end_motion(Mode.IDLE, Move.SUCCESS)
+        if command is not None and command[self._protocol.finished]:
+            self._end_motion(Mode.IDLE, Status.SUCCESS)
             return
         torque = motion.torque if command is None else np.array(command["tau_J_d"])
         found = find_reflexes(Cycle(self.arm, torque, self._behavior, motion.communication))
@@ -251,7 +250,7 @@ class FrankaServer:
         moves = self._motion is not None
         state = self.arm.state
         state["robot_mode"] = self._mode
-        state["motion_generator_mode"] = MotionGenerator.NONE if moves else MotionGenerator.IDLE
+        state["motion_generator_mode"] = self._protocol.torque_control + 1 if moves else 0
         state["controller_mode"] = Controller.EXTERNAL if moves else Controller.OTHER
 
     def _show_contacts(self) -> None:
@@ -264,7 +263,7 @@ class FrankaServer:
             arm.state[f"{kind}_contact"] = np.abs(value) > contact
             np.maximum(arm.state[f"{kind}_collision"], np.abs(value) > collision, out=arm.state[f"{kind}_collision"])
 
-    def _end_motion(self, mode: Mode, status: Move | None = None) -> None:
+    def _end_motion(self, mode: Mode, status: Status | None = None) -> None:
         """Hold the arm, and answer the request that began the motion."""
         motion, self._motion, self._mode = self._motion, None, mode
         self.arm.hold()
@@ -276,7 +275,7 @@ class FrankaServer:
         """Stop by reflexes."""
         self.arm.state["errors"][errors] = True
         self.arm.state["reflex_reason"][errors] = True
-        self._end_motion(Mode.REFLEX, Move.REFLEX_ABORTED)
+        self._end_motion(Mode.REFLEX, Status.REFLEX_ABORTED)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -288,12 +287,28 @@ class FrankaServer:
         self._buffer += received
         while len(self._buffer) >= HEADER.itemsize:
             header = np.frombuffer(self._buffer, HEADER, 1)[0]
-            command = _command_of(header)
+            command = self._command_of(header)
             if len(self._buffer) < header["size"]:
                 return
             body, self._buffer = self._buffer[HEADER.itemsize : header["size"]], self._buffer[header["size"] :]
-            request = np.frombuffer(body, REQUESTS[command])[0] if command in REQUESTS else None
+            fields = self._protocol.requests.get(command)
+            request = None if fields is None else np.frombuffer(body, fields)[0]
             self._answer(command, int(header["id"]), request)
+
+    def _command_of(self, header: NDArray[np.void]) -> Command:
+        """What a header announces.
+
+        Raises:
+            _ClientError: unless its size is that of a request of the protocol.
+        """
+        commands, requests = self._protocol.commands, self._protocol.requests
+        if header["command"] >= len(commands):
+            raise _ClientError(f"command {header['command']}")
+        command = commands[header["command"]]
+        size = HEADER.itemsize + (requests[command].itemsize if command in requests else 0)
+        if header["size"] != size:
+            raise _ClientError(f"{command.name.lower()} of {header['size']} bytes instead of {size}")
+        return command
 
     def _answer(self, command: Command, request_id: int, request: Any) -> None:
         """Answer one request; anything before `CONNECT` is none of the protocol."""
@@ -302,55 +317,61 @@ class FrankaServer:
         if command is Command.CONNECT:
             self._connect(request_id, request)
         elif command is Command.GET_ROBOT_MODEL:
-            self._reply(command, request_id, Setting.SUCCESS, self.arm.urdf.encode())
+            self._reply(command, request_id, Status.SUCCESS, self.arm.urdf.encode())
+        elif command is Command.LOAD_MODEL_LIBRARY:
+            self._reply(command, request_id, Status.ERROR)
+        elif command is Command.GET_CARTESIAN_LIMIT:
+            self._reply(command, request_id, Status.INVALID_ARGUMENT, bytes(CARTESIAN_LIMIT.itemsize))
         elif command is Command.MOVE:
             self._move(request_id, request)
         elif command is Command.STOP_MOVE:
             if self._motion is not None:
-                self._end_motion(Mode.IDLE, Move.PREEMPTED)
-            self._reply(command, request_id, Setting.SUCCESS)
+                self._end_motion(Mode.IDLE, Status.PREEMPTED)
+            self._reply(command, request_id, Status.SUCCESS)
         elif command is Command.AUTOMATIC_ERROR_RECOVERY:
             self._reply(command, request_id, self._recover())
         elif self._mode is not Mode.IDLE:
-            self._reply(command, request_id, Setting.NOT_POSSIBLE)
+            self._reply(command, request_id, Status.NOT_POSSIBLE)
         else:
             self._reply(command, request_id, self._set(command, request))
 
-    def _reply(self, command: Command, request_id: int, status: int, more: bytes = b"") -> None:
+    def _reply(self, command: Command, request_id: int, status: Status, more: bytes = b"") -> None:
         size = HEADER.itemsize + 1 + len(more)
-        header = np.array((command, request_id, size), HEADER).tobytes()
-        self._client.sendall(header + bytes([status]) + more)
+        header = np.array((self._protocol.commands.index(command), request_id, size), HEADER).tobytes()
+        self._client.sendall(header + bytes([self._protocol.statuses[command].index(status)]) + more)
 
     def _connect(self, request_id: int, request: NDArray[np.void]) -> None:
-        is_ours = request["version"] == protocol.VERSION
+        version = self._protocol.version
+        is_ours = request["version"] == version
         self._tell(f"client with protocol {request['version']}{'' if is_ours else ', refused'}")
-        version = np.uint16(protocol.VERSION).tobytes()
-        self._reply(Command.CONNECT, request_id, 0 if is_ours else protocol.INCOMPATIBLE_VERSION, version)
+        status = Status.SUCCESS if is_ours else Status.INCOMPATIBLE_VERSION
+        self._reply(Command.CONNECT, request_id, status, np.uint16(version).tobytes())
         if not is_ours:
-            raise _ClientError(f"protocol {protocol.VERSION} is needed")
+            raise _ClientError(f"protocol {version} is needed")
         self._port = int(request["udp_port"])
 
     def _move(self, request_id: int, request: NDArray[np.void]) -> None:
         """Begin a motion; motion generators are not there."""
-        is_torque = request["controller_mode"] == Controller.EXTERNAL
-        if self._mode is not Mode.IDLE or not is_torque or request["motion_generator_mode"] != protocol.NO_GENERATOR:
-            self._reply(Command.MOVE, request_id, Move.NOT_POSSIBLE)
+        is_external = request["controller_mode"] == Controller.EXTERNAL
+        is_torque = is_external and request["motion_generator_mode"] == self._protocol.torque_control
+        if self._mode is not Mode.IDLE or not is_torque:
+            self._reply(Command.MOVE, request_id, Status.NOT_POSSIBLE)
             return
         self.arm.state["reflex_reason"] = False
         self._motion, self._mode = _Motion(request_id), Mode.MOVE
         self._show_mode()
-        self._reply(Command.MOVE, request_id, Move.MOTION_STARTED)
+        self._reply(Command.MOVE, request_id, Status.MOTION_STARTED)
 
-    def _recover(self) -> Recovery:
+    def _recover(self) -> Status:
         if self._mode is Mode.USER_STOPPED:
-            return Recovery.EMERGENCY_ABORTED
+            return Status.EMERGENCY_ABORTED
         if self._mode is Mode.MOVE:
-            return Recovery.NOT_POSSIBLE
+            return Status.NOT_POSSIBLE
         limits, q = self.arm.limits, self.arm.q
         if (q < limits.lower).any() or (q > limits.upper).any():
-            return Recovery.MANUAL_RECOVERY_REQUIRED
+            return Status.MANUAL_RECOVERY_REQUIRED
         self._clear_errors()
-        return Recovery.SUCCESS
+        return Status.SUCCESS
 
     def _clear_errors(self) -> None:
         for name in ("errors", "joint_collision", "cartesian_collision"):
@@ -358,22 +379,18 @@ class FrankaServer:
         self._mode = Mode.IDLE
         self._show_mode()
 
-    def _set(self, command: Command, request: NDArray[np.void]) -> Setting:
+    def _set(self, command: Command, request: NDArray[np.void]) -> Status:
         """Take a setting, if it can be."""
-        if command is not Command.SET_GUIDING_MODE:
-            values = [np.ravel(request[name]) for name in REQUESTS[command].names or ()]
-            if not np.isfinite(np.concatenate(values)).all():
-                return Setting.INVALID_ARGUMENT
-        if command in STIFFNESS:
-            lower, upper = STIFFNESS[command]
-            (stiffness,) = values
-            return Setting.SUCCESS if ((stiffness >= lower) & (stiffness <= upper)).all() else Setting.INVALID_ARGUMENT
+        values = np.concatenate([np.ravel(request[name]) for name in request.dtype.names or ()])
+        lower, upper = RANGES.get(command, (-np.inf, np.inf))
+        if not (np.isfinite(values) & (values >= lower) & (values <= upper)).all():
+            return Status.INVALID_ARGUMENT
         if command is Command.SET_COLLISION_BEHAVIOR:
             self._behavior = CollisionBehavior(request)
         elif command in (Command.SET_EE_TO_K, Command.SET_NE_TO_EE):
-            (name,) = REQUESTS[command].names or ()
+            (name,) = request.dtype.names or ()
             if not _is_pose(request[name]):
-                return Setting.INVALID_ARGUMENT
+                return Status.INVALID_ARGUMENT
             self.arm.set_frame(name, request[name])
         elif command is Command.SET_LOAD:
             inertia = request["I_load"].reshape(3, 3)
@@ -381,9 +398,9 @@ class FrankaServer:
                 load = Inertia(float(request["m_load"]), request["F_x_Cload"], inertia)
                 load.check_consistent("load")
             except ThunderError:
-                return Setting.INVALID_ARGUMENT
+                return Status.INVALID_ARGUMENT
             self.arm.set_load(load)
-        return Setting.SUCCESS
+        return Status.SUCCESS
 
     # --- who stands beside the robot -------------------------------------------------------------------------------
 
@@ -411,7 +428,7 @@ class FrankaServer:
             self._tell(f"operator: {line.strip()}")
 
     def _press(self, _: FloatArray) -> None:
-        self._end_motion(Mode.USER_STOPPED, Move.EMERGENCY_ABORTED)
+        self._end_motion(Mode.USER_STOPPED, Status.EMERGENCY_ABORTED)
 
     def _release(self, _: FloatArray) -> None:
         if self._mode is Mode.USER_STOPPED:
@@ -424,7 +441,7 @@ class FrankaServer:
         (self._states_to_lose,) = map(int, count)
 
     def _place(self, q: FloatArray) -> None:
-        if self._motion is not None or q.shape != (protocol.JOINTS,):
+        if self._motion is not None or q.shape != (JOINTS,):
             raise FrankaServerError("the arm cannot be moved by hand", valid="seven positions, while it is held")
         self.arm.place(q)
 
@@ -438,22 +455,6 @@ OPERATOR: dict[str, Callable[[FrankaServer, FloatArray], None]] = {
 }
 """Words of an operator: the user stop pressed and released; a force on the flange, base frame, three numbers [N], until
 the next; the next so many states of a motion lost; the arm moved by hand to seven joint positions [rad]."""
-
-
-def _command_of(header: NDArray[np.void]) -> Command:
-    """What a header announces.
-
-    Raises:
-        _ClientError: unless its size is that of a request of the protocol.
-    """
-    try:
-        command = Command(int(header["command"]))
-    except ValueError as error:
-        raise _ClientError(f"command {header['command']}") from error
-    size = HEADER.itemsize + (REQUESTS[command].itemsize if command in REQUESTS else 0)
-    if header["size"] != size:
-        raise _ClientError(f"{command.name.lower()} of {header['size']} bytes instead of {size}")
-    return command
 
 
 def _is_pose(values: FloatArray) -> bool:
