@@ -69,13 +69,13 @@ def test_a_hidden_payload_is_found_and_tracked(library: Library, arm: str, netwo
 def test_friction_is_left_where_it_is_not_compensated(
     library: Library, friction: list[object], least: float, most: float
 ) -> None:
-    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks."""
+    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks, which no law knows of."""
     with VirtualRobot(*HIDDEN, *friction) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, ADAPTIVE[0], motion)
         driver.session.trace(FIGURE)
         driver.run(4.0)
         assert least < driver.run(2.0).max() < most
-        driver.check_payload()
+        driver.check_payload(centre=0.02)
         motion.finish()
 
 
@@ -125,7 +125,7 @@ def test_a_record_of_the_measured_torques_identifies_and_one_of_the_commands_doe
         harmonics = np.arange(1, 5)
         phase = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (len(harmonics), 7))
         driver.session.trace(Figure(np.repeat(0.3 / harmonics, 7), np.repeat(0.1 * harmonics, 7), phase.ravel()))
-        for _ in range(30_000):
+        for _ in range(15_000):
             driver.step()
             rows.append([motion.time, *motion.state.q, *motion.state.tau_J, *motion.state.tau_J_d])
         motion.finish()
