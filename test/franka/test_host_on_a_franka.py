@@ -125,11 +125,11 @@ def test_a_record_of_the_measured_torques_identifies_and_one_of_the_commands_doe
         harmonics = np.arange(1, 5)
         phase = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (len(harmonics), 7))
         driver.session.trace(Figure(np.repeat(0.3 / harmonics, 7), np.repeat(0.1 * harmonics, 7), phase.ravel()))
-        for _ in range(15_000):
+        for _ in range(20_000):
             driver.step()
             rows.append([motion.time, *motion.state.q, *motion.state.tau_J, *motion.state.tau_J_d])
         motion.finish()
-    table, noise = np.array(rows), np.random.default_rng(1).normal(0.0, 0.05, (len(rows), 7))
+    table, noise = np.array(rows), np.random.default_rng(1).normal(0.0, 0.02, (len(rows), 7))
     names = [f"panda_joint{k}.{what}" for what in ("position", "effort") for k in range(1, 8)]
     for file, efforts in (("measured", table[:, 8:15]), ("commanded", table[:, 15:])):
         record = np.column_stack([table[:, :8], efforts + noise])
