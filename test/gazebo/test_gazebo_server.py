@@ -55,7 +55,7 @@ pytestmark = [
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What one run showed: gazebo_run.py."""
     log = tmp_path_factory.mktemp("gazebo") / "log"
-    paths = os.pathsep.join((str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
+    paths = os.pathsep.join((str(ROOT / "test"), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", "")))
     command = [
         sys.executable,
         str(ROOT / "test/gazebo/gazebo_run.py"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,13 +40,14 @@ class FrankaArm:
         kind: A key of `ARMS`.
         options: What the arm is that the robot does not know, such as payloads on `FLANGE`; friction it compensates.
         q: Where it starts, (7,) [rad].
+        inertial: Description whose inertial parameters it has; none: those of `robot_urdf`.
 
     Raises:
         ThunderError: if an option does not fit the arm.
     """
 
-    def __init__(self, kind: str, options: PlantOptions, q: FloatArray) -> None:
-        self.urdf = robot_urdf(kind)
+    def __init__(self, kind: str, options: PlantOptions, q: FloatArray, inertial: Path | None = None) -> None:
+        self.urdf = robot_urdf(kind, inertial)
         self.limits = Limits(ARMS[kind])
         self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
