@@ -30,8 +30,7 @@ PUSH = "push 0 0 -60"
 OWN = {"ros2_control": ("panda_link7", 0.735522), "franka": ("fr3_link7", 0.6271432862)}
 """The last link and its mass without the payload [kg], by backend."""
 
-GAINS = Path(__file__).with_name("lockstep.yaml")
-"""Parameters for a robot that takes a step per cycle, however long that takes."""
+LOCKSTEP = ROOT / "config/ros2_control/franka_lockstep.yaml"
 
 
 def ros2(*words: str) -> str:
@@ -108,10 +107,10 @@ def main(domain: str, log: str, seconds: str, payload: str, backend: str, *optio
     from virtual_robot import VirtualRobot
 
     description = Path(log).with_suffix(".urdf")
-    xacro = ["xacro", str(ROOT / "urdf/franka_arm.urdf.xacro"), "-o", str(description)]
+    xacro = ["xacro", str(ROOT / "urdf/franka_arm.urdf.xacro"), "robot_type:=fr3", "-o", str(description)]
     subprocess.run(xacro, check=True, timeout=PATIENCE)
     with VirtualRobot("--inertial", description, "--payload-mass", payload, *options) as robot:
-        words += [f"robot_ip:={robot.address}", "autostart:=true", f"gains:={GAINS}"]
+        words += [f"robot_ip:={robot.address}", "autostart:=true", f"gains:={LOCKSTEP}"]
         with launched(Path(log), *words), Probe(int(domain), "backend_run") as probe:
             return drive(Watch(probe, link), float(seconds), own, robot)
 

@@ -21,6 +21,7 @@ from thunder_controllers.ros.interfaces import NODES
 ROOT = Path(__file__).parents[3]
 CONFIG = sorted((ROOT / "config/ros").glob("*.yaml"))
 CONTROL = sorted((ROOT / "config/ros2_control").glob("*.yaml"))
+BACKENDS = [file for file in CONTROL if file.stem.startswith("panda_")]
 ESTIMATE = "gains."
 PLUGIN_TYPE = "thunder_controllers/AdaptiveController"
 FRANKA_LIMITS = [87.0] * 4 + [12.0] * 3
@@ -105,7 +106,7 @@ def test_the_perspective_shows_topics_and_a_node_that_exist() -> None:
 # --- files of controller_manager --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", CONTROL, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", BACKENDS, ids=lambda file: file.stem)
 def test_a_controller_manager_runs_at_1_khz_and_knows_the_types_of_its_controllers(file: Path) -> None:
     manager = section(file, "controller_manager")
     assert manager["update_rate"] == 1000
