@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,19 +47,26 @@ class FrankaArm:
         q: Where it starts, (7,) [rad].
         protocol: What its client speaks.
         compensation: Share of the friction that the robot compensates.
+        inertial: Description whose inertial parameters it has; none: those of `robot_urdf`.
 
     Raises:
         ThunderError: if an option or the protocol does not fit the arm.
     """
 
     def __init__(
-        self, kind: str, options: PlantOptions, q: FloatArray, protocol: Protocol, compensation: float = 1.0
+        self,
+        kind: str,
+        options: PlantOptions,
+        q: FloatArray,
+        protocol: Protocol,
+        compensation: float = 1.0,
+        inertial: Path | None = None,
     ) -> None:
         if kind not in protocol.arms:
             what = f"{kind!r} does not speak protocol {protocol.version}"
             raise FrankaServerError(what, where="arm", valid=" or ".join(protocol.arms))
         self.protocol = protocol
-        self.urdf = robot_urdf(kind)
+        self.urdf = robot_urdf(kind, inertial)
         self.limits = Limits(ARMS[kind])
         self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from lxml import etree
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.resources import share
+from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
 
@@ -78,8 +81,16 @@ class Limits:
         return -lower, upper
 
 
-def robot_urdf(arm: str) -> str:
-    """Describe an arm: joints joint1…joint7, flange link8, with the element that libfranka looks for in each joint."""
+def robot_urdf(arm: str, inertial: Path | None = None) -> str:
+    """Describe an arm: joints joint1…joint7, flange link8, with the element that libfranka looks for in each joint.
+
+    Args:
+        arm: A key of `ARMS`.
+        inertial: Description whose links …link1 to …link7 have its inertial parameters; none: `DESCRIPTION`.
+
+    Raises:
+        RobotFileError: if that description cannot be read, or lacks one of them.
+    """
     root = parse_xml(urdf_text(share(DESCRIPTION), {"xacro_args": {"prefix": ""}}), DESCRIPTION)
     root.set("name", arm)
     etree.strip_elements(root, "thunder", "visual", etree.Comment, with_tail=False)
@@ -96,4 +107,22 @@ def robot_urdf(arm: str) -> str:
         etree.SubElement(
             joints[name], "position_based_velocity_limits", velocity_offset=offset, deceleration_limit=deceleration
         )
+    if inertial is not None:
+        _take_inertial(root, inertial)
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def _take_inertial(root: Any, file: Path) -> None:
+    """Give the moving links of a description the inertial parameters that links of such names have in another."""
+    links = {link.get("name"): link for link in root.iter("link")}
+    others = [
+        link for link in parse_xml(urdf_text(file, {}), str(file)).iter("link") if link.find("inertial") is not None
+    ]
+    for name in (f"link{index}" for index in range(1, 8)):
+        found = [link for link in others if str(link.get("name")).endswith(name)]
+        if len(found) != 1:
+            where = f"{file}: link …{name}"
+            raise RobotFileError(
+                f"{len(found)} of them have <inertial>", where=where, valid="one of each, link1 to link7"
+            )
+        links[name].replace(links[name].find("inertial"), deepcopy(found[0].find("inertial")))

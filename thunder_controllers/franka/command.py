@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import numpy as np
@@ -34,6 +35,11 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option(
     "--q-start", default="", help='Positions at the start, "0 -0.4 …" [rad]. [where libfranka\'s examples begin]'
 )
+@click.option(
+    "--inertial",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="URDF whose links …link1 to …link7 have the arm's inertial parameters. [those of a Panda]",
+)
 @click.option("--payload-mass", type=float, help="Body on the flange that the robot does not know of [kg].")
 @click.option("--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its CoM in the flange's frame [m].")
 @click.option(
@@ -51,6 +57,7 @@ def franka_server(
     address: str,
     real_time: bool,
     q_start: str,
+    inertial: Path | None,
     payload_mass: float | None,
     payload_com: Sequence[float],
     payload_inertia: Sequence[float],
@@ -74,7 +81,7 @@ def franka_server(
         "payloads": () if payload_mass is None else (payload,),
     }
     server = FrankaServer(
-        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q, PROTOCOLS[int(protocol)], compensation),
+        FrankaArm(arm, checked(PlantOptions, plant, "plant"), q, PROTOCOLS[int(protocol)], compensation, inertial),
         address,
         is_real_time=real_time,
         losses=Losses(lose_states, lose_commands, seed),

@@ -1,0 +1,36 @@
+"""Inertial parameters that the virtual Franka takes from a description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thunder_controllers.franka.arm import HOME, FrankaArm
+from thunder_controllers.franka.arms import robot_urdf
+from thunder_controllers.franka.protocol import PROTOCOLS
+from thunder_controllers.simulation.options import PlantOptions
+from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.readers.urdf_elements import parse_xml
+
+
+def test_an_arm_weighs_what_the_description_says(tmp_path: Path) -> None:
+    """Joints and limits stay those of the arm; the links of the description may have a prefix."""
+    other = tmp_path / "other.urdf"
+    tree = parse_xml(robot_urdf("fr3").replace('"link', '"arm_link'), "fr3")
+    for mass in tree.iter("mass"):
+        mass.set("value", repr(2.0 * float(mass.get("value"))))
+    tree.getroottree().write(str(other))
+    own, heavier = (
+        FrankaArm("fr3", PlantOptions(), np.array(HOME), PROTOCOLS[10], inertial=file) for file in (None, other)
+    )
+    np.testing.assert_allclose(heavier.measured, 2.0 * own.measured, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(heavier.external, 0.0, atol=1e-9)
+    np.testing.assert_array_equal(heavier.limits.lower, own.limits.lower)
+
+
+def test_a_description_without_the_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.urdf").write_text('<robot name="none"><link name="link1"/></robot>')
+    with pytest.raises(RobotFileError, match="link …link1: 0 of them have <inertial>; valid: one of each"):
+        robot_urdf("fr3", tmp_path / "none.urdf")
