@@ -108,6 +108,7 @@ def test_an_fr3_does_not_speak_protocol_5() -> None:
     assert "'fr3' does not speak protocol 5; valid: panda" in result.output
 
 
+@pytest.mark.slow
 def test_filters_and_limits_of_protocol_5() -> None:
     """Which libfranka 0.9 has, and its Python interface lacks."""
     with VirtualRobot("--protocol", 5, "--arm", "panda") as virtual, Client(virtual, FIVE) as client:

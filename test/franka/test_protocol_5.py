@@ -187,6 +187,7 @@ def test_settings_are_taken_in_idle_alone(robot: libfranka.Robot) -> None:
     control(robot, program())
 
 
+@pytest.mark.slow
 def test_there_is_no_model_library(robot: libfranka.Robot) -> None:
     with pytest.raises(RuntimeError, match="Server reports error when loading model library"):
         robot.load_model()
@@ -195,6 +196,7 @@ def test_there_is_no_model_library(robot: libfranka.Robot) -> None:
         panda_py.Panda(another.address)
 
 
+@pytest.mark.slow
 def test_a_client_of_another_protocol_is_told() -> None:
     with VirtualRobot() as another, pytest.raises(RuntimeError, match="speaks protocol version 10"):
         libfranka.Robot(another.address)
