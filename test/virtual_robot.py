@@ -7,6 +7,12 @@ import os
 import subprocess
 import sys
 from types import TracebackType
+from typing import Any
+
+from thunder_controllers.franka.arm import HOME
+
+LOOSE = ([100.0] * 7, [100.0] * 7, [100.0] * 6, [100.0] * 6)
+"""Thresholds of contacts and collisions that no test reaches by chance [N·m], [N]."""
 
 START = [sys.executable, "-c", "from thunder_controllers.franka.command import franka_server; franka_server()"]
 ADDRESSES = (f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.{last}" for last in itertools.count(1))
@@ -47,3 +53,17 @@ class VirtualRobot:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{words}\n")
         self.wait(f"operator: {words}")
+
+    def bring_home(self, robot: Any) -> None:
+        """To HOME, with nothing set; a connection of any libfranka."""
+        self.say("place " + " ".join(map(str, HOME)))
+        self.say("push 0 0 0")
+        robot.automatic_error_recovery()
+        robot.set_load(0.0, [0.0] * 3, [0.0] * 9)
+        robot.set_collision_behavior(*LOOSE)
+
+
+def newest(robot: Any) -> Any:
+    """A state that was sent after the last answer: the first one read may have been on its way before."""
+    robot.read_once()
+    return robot.read_once()

@@ -12,7 +12,7 @@ from command_line import thunder
 from documentation import ROOT, blocks
 from numpy.testing import assert_allclose
 from torque_control import Motion, connect, pylibfranka
-from virtual_robot import VirtualRobot
+from virtual_robot import VirtualRobot, newest
 
 from thunder_controllers.franka.arm import HOME
 from thunder_controllers.franka.arms import ARMS
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.xdist_group("franka")
 
 FIVE, TEN = PROTOCOLS[5], PROTOCOLS[10]
 REST = [0.0] * 7
-LOOSE = ([100.0] * 7, [100.0] * 7, [100.0] * 6, [100.0] * 6)
 ULP = 2e-6
 """Numbers of a state have single precision."""
 
@@ -37,18 +36,8 @@ def virtual() -> Iterator[VirtualRobot]:
 def robot(virtual: VirtualRobot) -> pylibfranka.Robot:
     """Connected, at HOME, with nothing set."""
     robot = connect(virtual)
-    virtual.say("place " + " ".join(map(str, HOME)))
-    virtual.say("push 0 0 0")
-    robot.automatic_error_recovery()
-    robot.set_load(0.0, [0.0] * 3, [0.0] * 9)
-    robot.set_collision_behavior(*LOOSE)
+    virtual.bring_home(robot)
     return robot
-
-
-def newest(robot: pylibfranka.Robot) -> pylibfranka.RobotState:
-    """A state that was sent after the last answer: the first one read may have been on its way before."""
-    robot.read_once()
-    return robot.read_once()
 
 
 def is_set(errors: pylibfranka.Errors) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from franka_session import ADAPTIVE, FIGURE, HIDDEN, STEP, FrankaSession, compile_library
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from virtual_robot import VirtualRobot
+from virtual_robot import VirtualRobot, newest
 
 from thunder_controllers.franka.arm import HOME
 from thunder_controllers.franka.protocol import PROTOCOLS
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.xdist_group("franka")
 FIVE = PROTOCOLS[5]
 FIRST_PANDA = ("--protocol", 5, "--arm", "panda")
 REST = [0.0] * 7
-LOOSE = ([100.0] * 7, [100.0] * 7, [100.0] * 6, [100.0] * 6)
 
 Torque = list[float] | NDArray[np.float64]
 Program = Generator[Torque, tuple["libfranka.RobotState", float], None]
@@ -69,18 +68,8 @@ def connection(virtual: VirtualRobot) -> libfranka.Robot:
 def robot(virtual: VirtualRobot, connection: libfranka.Robot) -> libfranka.Robot:
     """At HOME, with nothing set."""
     robot = connection
-    virtual.say("place " + " ".join(map(str, HOME)))
-    virtual.say("push 0 0 0")
-    robot.automatic_error_recovery()
-    robot.set_load(0.0, [0.0] * 3, [0.0] * 9)
-    robot.set_collision_behavior(*LOOSE)
+    virtual.bring_home(robot)
     return robot
-
-
-def newest(robot: libfranka.Robot) -> libfranka.RobotState:
-    """A state that was sent after the last answer."""
-    robot.read_once()
-    return robot.read_once()
 
 
 def recovers(robot: libfranka.Robot, error: str) -> None:
