@@ -9,34 +9,20 @@ test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test by itself. Ti
 from __future__ import annotations
 
 import json
-import math
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from controller_manager_msgs.srv import SwitchController
-from diagnostic_msgs.msg import DiagnosticArray
 from gazebo_service import service_command
-from geometry_msgs.msg import InertiaStamped, TwistStamped
-from nodes import Inbox, Probe
+from launched import LAW, NAME, PATIENCE, SETTLED, Watch, errors_of, launched, positions, time_of, travel
+from nodes import Probe
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-
-NAME = "adaptive_controller"
-LAW = "cartesian_backstepping:profile=topics,adaptation=least_squares"
-PATIENCE = 600.0
-"""How long anything may take [s]: the library is compiled meanwhile."""
-
-SETTLED = 20.0
-"""From here on errors count as those of the motion [s]."""
 
 
 def control(request: str) -> None:
@@ -46,87 +32,6 @@ def control(request: str) -> None:
     command += ["-s", "/world/thunder/control", "--reqtype", f"{kind}.msgs.WorldControl"]
     command += ["--reptype", f"{kind}.msgs.Boolean", "--timeout", "5000", "--req", request]
     subprocess.run(command, check=True, capture_output=True, timeout=60.0)
-
-
-@contextmanager
-def launched(domain: int, log: Path, law: str, payload: float) -> Iterator[None]:
-    """The system, from the launch to Ctrl-C."""
-    words = ["backend:=gazebo", f"payload:={payload}", f"law:={law}"]
-    command = ["ros2", "launch", "thunder_controllers", "panda_adaptive.launch.py", *words]
-    os.environ |= {
-        "ROS_DOMAIN_ID": str(domain),
-        "IGN_PARTITION": f"thunder{domain}",
-        "GZ_PARTITION": f"thunder{domain}",
-    }
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(60.0)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def health(report: DiagnosticArray) -> dict[str, str]:
-    """The values of the plugin in a report; none in one of others."""
-    return {pair.key: pair.value for status in report.status if status.name == NAME for pair in status.values}
-
-
-class Watch:
-    """What the slow topics say; the fast ones, /clock and /joint_states, are listened to only while they are needed."""
-
-    def __init__(self, probe: Probe) -> None:
-        """Listen to all of them."""
-        self.probe = probe
-        self.errors: Inbox = probe.listen(TwistStamped, f"/{NAME}/pose_error", 100)
-        self.bodies: Inbox = probe.listen(InertiaStamped, f"/{NAME}/estimates/panda_link7", 100)
-        self.reports: Inbox = probe.listen(DiagnosticArray, "/diagnostics", 100)
-
-    def now(self) -> float:
-        """Time of the newest error [s]."""
-        return time_of(self.errors.latest)
-
-    def until(self, time: float) -> None:
-        """Let the simulation run to that time [s]."""
-        self.probe.wait_until(lambda: self.now() >= time, f"time {time:.1f} s", 10.0 * PATIENCE)
-
-    def wait(self, duration: float) -> None:
-        """Let so much wall time pass [s]."""
-        begin = Probe.now()
-        self.probe.wait_until(lambda: Probe.now() > begin + duration, "time", 2.0 * duration + 10.0)
-
-    def error(self, begin: float, end: float) -> np.ndarray:
-        """Distances from the reference between two times, [m]."""
-        found = [m.twist.linear for m in list(self.errors.messages) if begin <= time_of(m) < end]
-        return np.array([math.hypot(e.x, e.y, e.z) for e in found])
-
-    def joints(self) -> Any:
-        """Listen to the joints for the time of a with block."""
-        return self.probe.listening(JointState, "/joint_states", 1000)
-
-
-def time_of(message: Any) -> float:
-    """Stamp of a message [s]."""
-    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-
-
-def positions(joints: Inbox, begin: float, end: float) -> np.ndarray:
-    """Joint positions between two times, a row each, sorted by the names of the joints, [rad]."""
-    found = [m for m in list(joints.messages) if begin <= time_of(m) <= end]
-    return np.array([[q for _, q in sorted(zip(m.name, m.position, strict=True))] for m in found])
-
-
-def travel(positions: np.ndarray) -> float:
-    """The furthest that a joint has come from where it was first [rad]."""
-    return float(np.abs(positions - positions[0]).max())
-
-
-def errors_of(values: np.ndarray) -> dict[str, float]:
-    """Mean and largest [m]."""
-    return {"mean": float(values.mean()), "largest": float(values.max())}
 
 
 def ways(watch: Watch) -> dict[str, Any]:
@@ -208,15 +113,16 @@ def drive(watch: Watch, duration: float) -> dict[str, Any]:
     clock = ways(watch)
     watch.until(begin + duration)
     error, mass = errors_of(watch.error(begin + SETTLED, begin + duration)), watch.bodies.latest.inertia.m
-    watch.reports.clear()
-    report = health(watch.reports.wait(health, count=2, timeout=PATIENCE))
+    report = watch.health()
     sys.stderr.write(f"{start} {clock} {error} {mass}\n")
     result = {"start": start, "clock": clock, "error [m]": error, "mass [kg]": mass, "health": report}
     return result | {"pause": pause(watch), "end": end(watch), "reset": reset(watch)}
 
 
 if __name__ == "__main__":
-    number, place, (length, mass_added) = int(sys.argv[1]), Path(sys.argv[2]), map(float, sys.argv[3:5])
-    chosen = sys.argv[5] if sys.argv[5:] else LAW
-    with launched(number, place, chosen, mass_added), Probe(number, "gazebo_run") as gazebo_probe:
+    domain, place, (length, payload) = sys.argv[1], Path(sys.argv[2]), map(float, sys.argv[3:5])
+    partition = f"thunder{domain}"
+    os.environ |= {"ROS_DOMAIN_ID": domain, "IGN_PARTITION": partition, "GZ_PARTITION": partition}
+    words = ["backend:=gazebo", f"payload:={payload}", f"law:={sys.argv[5] if sys.argv[5:] else LAW}"]
+    with launched(place, *words), Probe(int(domain), "gazebo_run") as gazebo_probe:
         sys.stdout.write(json.dumps(drive(Watch(gazebo_probe), length), indent=1) + "\n")

@@ -16,6 +16,9 @@ import pytest
 from click.testing import CliRunner
 from geometry_msgs.msg import TwistStamped
 from nodes import STOP_TIMEOUT, Probe
+from rclpy.qos import QoSProfile
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
 
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
@@ -254,6 +257,40 @@ def test_it_comes_up_converges_and_ctrl_c_ends_it(launch: Launch, probe: Probe, 
 def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None:
     assert launch("--duration", "1.5").wait(LIMIT) == 0
     assert "Traceback" not in (tmp_path / "output").read_text()
+
+
+def test_lock_step_is_the_same_twice_on_a_loaded_machine(launch: Launch, probe: Probe) -> None:
+    """Bit for bit from the first step on, whenever the controller was activated."""
+    burn = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    try:
+        first, second = (_motion(launch, probe) for _ in range(2))
+    finally:
+        for process in burn:
+            process.kill()
+            process.wait()
+    moving = {state: time for time, state in second.items() if state != second[min(second)]}
+    shifts = {moving[state] - time for time, state in first.items() if state in moving}
+    assert len(shifts) == 1, "no state is common, or one comes at different times"
+    (shift,) = shifts
+    common = [time for time in first if time + shift in second]  # others were lost on their way
+    assert len(common) > 500
+    assert [first[time] for time in common] == [second[time + shift] for time in common]
+
+
+def _motion(launch: Launch, probe: Probe) -> dict[int, tuple[Any, ...]]:
+    """States of the joints by their time [ns]."""
+    with probe.listening(JointState, "/joint_states", QoSProfile(depth=2000)) as joints:
+        process = launch("payload:=0.5")
+        joints.wait(lambda m: m.header.stamp.sec >= 3, timeout=LIMIT)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0 * STOP_TIMEOUT) == 0
+        states = list(joints.messages)
+    # later it is told to stop
+    return {
+        Time.from_msg(m.header.stamp).nanoseconds: (*m.position, *m.velocity, *m.effort)
+        for m in states
+        if m.header.stamp.sec < 3
+    }
 
 
 def test_who_is_found_is_decided_before_the_nodes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:

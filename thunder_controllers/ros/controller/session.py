@@ -82,7 +82,7 @@ class Session:
         self._command = np.zeros(len(joints))
         self._stamp = 0
         self._refused, self._last_refusal = 0, ""
-        self._begun = self._lost_streams = 0
+        self._lost_streams = 0
         """The last activation that was seen, and how many streams were seen to end."""
         self._intervals: deque[float] = deque(maxlen=WINDOW)
         self._stepped_at = 0.0
@@ -198,6 +198,8 @@ class Session:
             elif parameters["safe_start"] or control.options.gravity_compensated_by_robot:
                 held[:] = np.nan  # the safe effort; what is measured holds the arm; the robot adds its part to commands
             control.activate(self._q, self._qd, held, parameters["max_activation_error"])
+            if parameters["autostart"]:
+                self._autostart()  # before the first step, so that in lock-step one run is as the other
             self._stopped.clear()
             self._stepped_at = time.perf_counter()
 
@@ -221,6 +223,17 @@ class Session:
             ThunderError: if the joints cannot follow it, a stream is followed, or the controller is not active.
         """
         self.control.trace(self._figure)
+
+    def _autostart(self) -> None:
+        """Begin as much of the figure as the joints can follow."""
+        try:
+            share = self.control.trace_what_fits(self._figure)
+        except ThunderError as error:
+            self._refuse(error)
+            return
+        if share < 1.0:
+            what = f"the joints cannot follow the whole figure: {share:g} of it is traced"
+            self._node.get_logger().warning(what)
 
     @property
     def _figure(self) -> Figure:
@@ -263,22 +276,10 @@ class Session:
             self._watch(snapshot)
 
     def _watch(self, snapshot: Snapshot) -> None:
-        """Begin the figure in a new activation, where that is wanted; tell that a stream has ended."""
+        """Tell that a stream has ended."""
         if snapshot.lost_references > self._lost_streams:
             self._node.get_logger().warning("the stream of references has ended: the arm comes to rest, and is held")
         self._lost_streams = snapshot.lost_references
-        if not snapshot.is_active or snapshot.activation == self._begun:
-            return
-        self._begun = snapshot.activation
-        if self._parameters["autostart"]:
-            try:
-                share = self.control.trace_what_fits(self._figure)
-            except ThunderError as error:
-                self._refuse(error)
-            else:
-                if share < 1.0:
-                    what = f"the joints cannot follow the whole figure: {share:g} of it is traced"
-                    self._node.get_logger().warning(what)
 
     def condition(self) -> dict[str, Any]:
         """Collect what a `HealthReporter` reports on, of the time since the last call."""

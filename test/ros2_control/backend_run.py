@@ -1,0 +1,130 @@
+"""Runs the arm behind a controller_manager by the launch file, and prints what it saw as JSON.
+
+    backend_run.py DOMAIN LOG SECONDS ros2_control|franka [OPTION…]
+
+A body of 0.5 kg is at the flange that nobody tells the controller of. `franka` is franka_ros2 on a virtual FR3, started
+as docs/franka.md has it, with a reflex and its recovery at the end; options are those of `thunder franka-server`. Run
+with test and test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from controller_manager_msgs.srv import ListControllers, SetHardwareComponentState, SwitchController
+from launched import LAW, NAME, PATIENCE, SETTLED, Watch, errors_of, launched
+from lifecycle_msgs.msg import State
+from nodes import Probe
+from rclpy.action import ActionClient
+from std_srvs.srv import SetBool, Trigger
+from virtual_robot import VirtualRobot
+
+import thunder_dynamics as td
+from thunder_controllers.resources import share
+
+PAYLOAD = 0.5
+"""At the flange [kg]."""
+
+PUSH = "push 0 0 -150"
+"""More than the 20 N and N·m at which a collision is one, unless they were set."""
+
+BROADCASTERS = ("joint_state_broadcaster", "franka_robot_state_broadcaster")
+
+
+def states(probe: Probe) -> dict[str, str]:
+    """State by controller; none while there is no manager."""
+    answer = probe.call(ListControllers, "/controller_manager/list_controllers", timeout=PATIENCE)
+    return {controller.name: controller.state for controller in answer.controller}
+
+
+def activate(probe: Probe, *names: str) -> None:
+    """As `ros2 control switch_controllers --activate` does."""
+    request = SwitchController.Request(activate_controllers=list(names), strictness=2, activate_asap=True)
+    assert probe.call(SwitchController, "/controller_manager/switch_controller", request, PATIENCE).ok, names
+
+
+def begin(probe: Probe) -> None:
+    """The figure, and learning, of an active controller."""
+    assert probe.call(Trigger, f"/{NAME}/start").success
+    assert probe.call(SetBool, f"/{NAME}/freeze_adaptation", SetBool.Request(data=False)).success
+
+
+def measure(watch: Watch, nominal: float, seconds: float) -> dict[str, Any]:
+    """Errors and the payload, from now on for so long [s]."""
+    first = watch.now()
+    wall = time.monotonic()
+    watch.until(first + seconds)
+    return {
+        "error [m]": errors_of(watch.error(first + min(SETTLED, 0.5 * seconds), first + seconds)),
+        "payload [kg]": watch.bodies.latest.inertia.m - nominal,
+        "stamps passed by wall time": seconds / (time.monotonic() - wall),
+        "health": watch.health(),
+    }
+
+
+def simulated(domain: int, log: Path, seconds: float) -> dict[str, Any]:
+    """MuJoCo's hardware: everything starts by itself."""
+    nominal = td.load_model(share("urdf/panda.urdf.xacro")).links[-1].inertia.mass
+    words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}", "estimates_file:="]
+    with launched(log, *words), Probe(domain, "backend_run") as probe:
+        watch = Watch(probe)
+        watch.errors.wait(timeout=PATIENCE)
+        return measure(watch, nominal, seconds)
+
+
+def reflex(probe: Probe, virtual: VirtualRobot) -> dict[str, Any]:
+    """A collision, and the recovery of docs/franka.md."""
+    from franka_msgs.action import ErrorRecovery  # noqa: PLC0415
+
+    virtual.say(PUSH)
+    probe.wait_until(lambda: states(probe).get(NAME) != "active", "reflex", PATIENCE)
+    result: dict[str, Any] = {"controllers after the reflex": states(probe)}
+    virtual.say("push 0 0 0")
+    client = ActionClient(probe.node, ErrorRecovery, "/action_server/error_recovery")
+    assert client.wait_for_server(PATIENCE)
+    sent = client.send_goal_async(ErrorRecovery.Goal())
+    probe.wait_until(sent.done, "answer to the error recovery", PATIENCE)
+    recovered = sent.result().get_result_async()
+    probe.wait_until(recovered.done, "error recovery", PATIENCE)
+    result["error recovery"] = recovered.result().status
+    state = State(id=State.PRIMARY_STATE_ACTIVE, label="active")
+    request = SetHardwareComponentState.Request(name="FrankaHardwareInterface", target_state=state)
+    service = "/controller_manager/set_hardware_component_state"
+    assert probe.call(SetHardwareComponentState, service, request, PATIENCE).ok
+    activate(probe, *(name for name in (*BROADCASTERS, NAME) if states(probe)[name] != "active"))
+    result["controllers after the recovery"] = states(probe)
+    return result
+
+
+def franka(domain: int, log: Path, seconds: float, options: list[str]) -> dict[str, Any]:
+    """franka_ros2 on a virtual FR3, step by step."""
+    urdf, own = log.with_suffix(".urdf"), log.with_suffix(".yaml")
+    subprocess.run(["xacro", str(share("urdf/franka_arm.urdf.xacro")), "robot_type:=fr3", "-o", str(urdf)], check=True)
+    own.write_text(f"/**/{NAME}:\n  ros__parameters:\n    fixed_period: true\n")
+    nominal = td.load_model(urdf).links[-1].inertia.mass
+    body = ["--payload-mass", str(PAYLOAD), *options]
+    with VirtualRobot("--arm", "fr3", "--inertial", urdf, *body) as virtual:
+        words = ["backend:=franka", f"robot_ip:={virtual.address}", f"law:={LAW}", f"gains:={own}"]
+        with launched(log, *words), Probe(domain, "backend_run") as probe:
+            watch = Watch(probe, "fr3_link7")
+            probe.wait_until(lambda: states(probe).get(NAME) == "inactive", "configured controller", PATIENCE)
+            activate(probe, NAME)
+            watch.errors.wait(timeout=PATIENCE)
+            begin(probe)
+            result = measure(watch, nominal, seconds) | reflex(probe, virtual)
+            begin(probe)
+            return result | {"after the recovery": measure(watch, nominal, 2.0 * SETTLED)}
+
+
+if __name__ == "__main__":
+    os.environ["ROS_DOMAIN_ID"] = sys.argv[1]
+    number, place, length, backend = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+    is_simulated = backend == "ros2_control"
+    found = simulated(number, place, length) if is_simulated else franka(number, place, length, sys.argv[5:])
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
