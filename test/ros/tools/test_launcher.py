@@ -212,12 +212,12 @@ def test_what_is_named_counts_and_then_what_the_user_has_set(
 
 @pytest.fixture
 def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
-    """Start `thunder ros panda_adaptive` in lock-step, with its output in a file."""
+    """Start `thunder ros panda_adaptive`, in lock-step unless told otherwise, with its output in a file."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*words: str) -> subprocess.Popen[str]:
+    def start(*words: str, mode: str = "lockstep") -> subprocess.Popen[str]:
         code = "from thunder_dynamics.cli import main; main()"
-        command = [sys.executable, "-c", code, "ros", "panda_adaptive", "mode:=lockstep", *words]
+        command = [sys.executable, "-c", code, "ros", "panda_adaptive", f"mode:={mode}", *words]
         with (tmp_path / "output").open("w") as output:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
         started.append(process)
@@ -259,15 +259,35 @@ def test_a_duration_ends_it_with_success(launch: Launch, tmp_path: Path) -> None
     assert "Traceback" not in (tmp_path / "output").read_text()
 
 
+@pytest.fixture
+def load() -> Iterator[None]:
+    """Eight processes that do nothing else than run."""
+    burn = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    yield
+    for process in burn:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("load")
+def test_real_time_on_a_loaded_machine_gives_time_up_and_not_the_arm(launch: Launch, probe: Probe) -> None:
+    process = launch("payload:=0.5", mode="realtime")
+    errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+    errors.wait(lambda message: message.header.stamp.sec >= 5, timeout=LIMIT)
+    errors.clear()
+    errors.wait(lambda message: message.header.stamp.sec >= 8, timeout=LIMIT)
+    found = [(e.x**2 + e.y**2 + e.z**2) ** 0.5 for e in (message.twist.linear for message in list(errors.messages))]
+    assert max(found) < CONVERGED
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10.0 * STOP_TIMEOUT) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("load")
 def test_lock_step_is_the_same_twice_on_a_loaded_machine(launch: Launch, probe: Probe) -> None:
     """Bit for bit from the first step on, whenever the controller was activated."""
-    burn = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    try:
-        first, second = (_motion(launch, probe) for _ in range(2))
-    finally:
-        for process in burn:
-            process.kill()
-            process.wait()
+    first, second = (_motion(launch, probe) for _ in range(2))
     moving = {state: time for time, state in second.items() if state != second[min(second)]}
     shifts = {moving[state] - time for time, state in first.items() if state in moving}
     assert len(shifts) == 1, "no state is common, or one comes at different times"
