@@ -12,7 +12,10 @@ from thunder_dynamics.errors import ScenarioError
 
 GOOD = """
 first:
-  rate: { type: double, default_value: 9.0, validation: { gt<>: [0.0], lt_eq<>: [99.0] }, description: "A rate. [Hz]" }
+  rate: { type: double, default_value: 9.0, description: "A rate. [Hz]",
+    validation: { bounds<>: [0.0, 99.0], "thunder_controllers::positive": null } }
+  time: { type: double, default_value: 9.0, description: "A time. [s]",
+    validation: { bounds<>: [0.1, 99.0], "thunder_controllers::number": null } }
   noise: { type: double_array, default_value: [0.0], read_only: true, validation: { lower_element_bounds<>: [0.0] },
     description: "Noise [around zero]." }
   group:
@@ -32,6 +35,7 @@ def read(folder: Path, text: str, root: str = "first") -> tuple[Parameter, ...]:
 def test_a_table_is_read_with_groups_units_and_bounds(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD) == (
         Parameter("rate", Kind.DOUBLE, 9.0, "A rate.", "Hz", lower=0.0, upper=99.0, positive=True),
+        Parameter("time", Kind.DOUBLE, 9.0, "A time.", "s", lower=0.1, upper=99.0),
         Parameter("noise", Kind.DOUBLES, (0.0,), "Noise [around zero].", lower=0.0, upper=math.inf, read_only=True),
         Parameter("group.type", Kind.STRING, "a", "A type.", choices=("a", "b")),
         Parameter("group.names", Kind.STRINGS, (), "Names."),

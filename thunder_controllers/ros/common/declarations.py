@@ -155,12 +155,10 @@ _NUMBER, _ARRAY = (Kind.INTEGER, Kind.DOUBLE), (Kind.DOUBLES, Kind.STRINGS)
 
 _RULES: Mapping[str, tuple[tuple[Kind, ...], Callable[..., dict[str, Any]]]] = {
     "bounds<>": (_NUMBER, lambda lower, upper: {"lower": lower, "upper": upper}),
-    "gt<>": (_NUMBER, lambda lower: {"lower": lower, "positive": True}),
-    "gt_eq<>": (_NUMBER, lambda lower: {"lower": lower}),
-    "lt_eq<>": (_NUMBER, lambda upper: {"upper": upper}),
     "element_bounds<>": ((Kind.DOUBLES,), lambda lower, upper: {"lower": lower, "upper": upper}),
     "lower_element_bounds<>": ((Kind.DOUBLES,), lambda lower: {"lower": lower}),
     "upper_element_bounds<>": ((Kind.DOUBLES,), lambda upper: {"upper": upper}),
+    "thunder_controllers::number": ((Kind.DOUBLE,), dict),  # a node refuses everything else in any case
     "thunder_controllers::positive": ((Kind.DOUBLE, Kind.DOUBLES), lambda: {"lower": 0.0, "positive": True}),
     "fixed_size<>": (_ARRAY, lambda size: {"size": size}),
     "one_of<>": ((Kind.STRING,), lambda choices: {"choices": tuple(choices)}),
