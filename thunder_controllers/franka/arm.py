@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.franka.arms import ARMS, FLANGE, FLIP, JOINT_NAMES, Limits, robot_urdf
+from thunder_controllers.franka.arms import ARMS, FLANGE, FLIP, JOINT_NAMES, Limits, robot_rotors, robot_urdf
 from thunder_controllers.franka.protocol import JOINTS, PERIOD, Protocol
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
@@ -47,7 +47,7 @@ class FrankaArm:
         q: Where it starts, (7,) [rad].
         protocol: What its client speaks.
         compensation: Share of the friction that the robot compensates.
-        inertial: Description whose inertial parameters it has; none: those of `robot_urdf`.
+        inertial: Description whose inertial parameters and rotors it has; none: the former of `robot_urdf`, no rotors.
 
     Raises:
         ThunderError: if an option or the protocol does not fit the arm.
@@ -68,7 +68,7 @@ class FrankaArm:
         self.protocol = protocol
         self.urdf = robot_urdf(kind, inertial)
         self.limits = Limits(ARMS[kind])
-        self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, where=kind)
+        self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, rotors=robot_rotors(inertial), where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
         self._viscous, self._coulomb = compensation * self._plant.true_friction()
         self._flange = self._plant.model.body(FLANGE).id
@@ -121,7 +121,8 @@ class FrankaArm:
         self._plant.data.xfrc_applied[self._flange, :3] = self.push
         self._plant.step(torque + self._known.gravity + friction)
         data = self._plant.data
-        measured = data.qfrc_actuator + data.qfrc_passive + data.qfrc_constraint
+        rotors = self._plant.model.dof_armature * data.qacc  # what turns the motors does not reach the links
+        measured = data.qfrc_actuator + data.qfrc_passive + data.qfrc_constraint - rotors
         self._rate, self.measured = (measured - self.measured) / PERIOD, measured
         self._find()
         share = PERIOD / (ESTIMATE_TIME + PERIOD)

@@ -11,6 +11,7 @@ from lxml import etree
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.resources import share
+from thunder_controllers.simulation.robot import described_rotors
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
@@ -110,6 +111,16 @@ def robot_urdf(arm: str, inertial: Path | None = None) -> str:
     if inertial is not None:
         _take_inertial(root, inertial)
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def robot_rotors(inertial: Path | None) -> FloatArray:
+    """Reflected rotor inertias that a description states of its joints …joint1 to …joint7, (7,) [kg·m²]; else zeros.
+
+    Raises:
+        RobotFileError: if that description cannot be read.
+    """
+    stated = {} if inertial is None else described_rotors(urdf_text(inertial, {}), str(inertial))
+    return np.array([sum(value for key, value in stated.items() if key.endswith(name)) for name in JOINT_NAMES])
 
 
 def _take_inertial(root: Any, file: Path) -> None:

@@ -38,7 +38,7 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option(
     "--inertial",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="URDF whose links …link1 to …link7 have the arm's inertial parameters. [those of a Panda]",
+    help="URDF whose links …link1 to …link7 and rotors are the arm's. [a Panda's links, no rotors]",
 )
 @click.option("--payload-mass", type=float, help="Body on the flange that the robot does not know of [kg].")
 @click.option("--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its CoM in the flange's frame [m].")
