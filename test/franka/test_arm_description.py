@@ -32,20 +32,21 @@ def test_an_arm_weighs_what_the_description_says(tmp_path: Path) -> None:
 
 
 def test_rotors_of_the_description_are_moved_and_do_not_reach_the_links(tmp_path: Path) -> None:
-    """A rotor as heavy as what it turns takes half of the torque, and none of that is a torque from outside."""
-    bare = robot_urdf("fr3")
+    """The links feel M q̈ of τ = (M + I_a) q̈, and what moves the rotors is no torque from outside."""
+    bare, tau = robot_urdf("fr3"), np.array([0.0] * 6 + [0.1])
     model = mujoco.MjModel.from_xml_string(bare)
-    data = mujoco.MjData(model)
+    data, M = mujoco.MjData(model), np.zeros((7, 7))
     data.qpos[:] = HOME
     mujoco.mj_forward(model, data)
-    inertia = float(data.M[-1])  # of joint 7 alone, the last one
-    rotor = f'<thunder><rotor joint="arm_joint7" inertia="{inertia!r}"/></thunder></robot>'
+    mujoco.mj_fullM(model, data, M)
+    rotor = f'<thunder><rotor joint="arm_joint7" inertia="{float(M[6, 6])!r}"/></thunder></robot>'
     (tmp_path / "rotor.urdf").write_text(bare.replace('"joint', '"arm_joint').replace("</robot>", rotor))
     arm = FrankaArm("fr3", PlantOptions(), np.array(HOME), PROTOCOLS[10], inertial=tmp_path / "rotor.urdf")
     held = arm.measured.copy()
-    arm.step(np.array([0.0] * 6 + [0.1]))
-    np.testing.assert_allclose((arm.measured - held)[6], 0.05, rtol=0.02)  # the other joints are turned a little too
-    np.testing.assert_allclose(arm.external, 0.0, atol=1e-3)
+    arm.step(tau)
+    expected = M @ np.linalg.solve(M + np.diag([0.0] * 6 + [M[6, 6]]), tau)
+    np.testing.assert_allclose(arm.measured - held, expected, atol=1e-4)  # gravity, a step of some 1e-5 rad later
+    np.testing.assert_allclose(arm.external, 0.0, atol=1e-4)
 
 
 def test_a_description_without_the_links_is_refused(tmp_path: Path) -> None:
