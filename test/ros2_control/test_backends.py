@@ -1,0 +1,68 @@
+"""The Panda behind a controller_manager, by the launch file, as docs/ros2-control.md and docs/franka.md have it.
+
+Each is skipped where ROS 2 or its hardware is not sourced:
+
+    . <workspace>/install/setup.sh && pytest test/ros2_control/test_backends.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+MARKER = "share/ament_index/resource_index/packages"
+MANAGER = ("thunder_controllers", "controller_manager", "joint_state_broadcaster", "robot_state_publisher")
+FRANKA = ("franka_description", "franka_hardware", "franka_msgs", "franka_robot_state_broadcaster")
+LENGTH = 60.0
+"""Of the motion [s]."""
+
+PAYLOAD = 0.5
+"""Mass at the flange that the controller is not told of [kg]."""
+
+LIMIT = 3000.0
+"""Wall time for compiling the library and for the motion on a loaded machine [s]."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ros")]
+
+
+def run(folder: Path, domain: int, backend: str, *packages: str) -> dict[str, Any]:
+    """What one run showed: backend_run.py."""
+    missing = [] if shutil.which("ros2") else ["ros2"]
+    missing += [name for name in packages if not any((p / MARKER / name).is_file() for p in PREFIXES)]
+    if missing:
+        pytest.skip(f"not installed, or not sourced: {', '.join(missing)}")
+    own = (str(ROOT / "test"), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", ""))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(own), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    script, log = ROOT / "test/ros2_control/backend_run.py", folder / "log"
+    command = [sys.executable, str(script), str(domain), str(log), str(LENGTH), backend]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT)
+    assert run.returncode == 0, (run.stderr[-2000:], log.read_text()[-4000:])
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def check(found: dict[str, Any]) -> None:
+    """The error has converged and the payload is found."""
+    assert found["error [m]"]["mean"] < 1e-4
+    assert found["payload [kg]"] == pytest.approx(PAYLOAD, abs=0.005)
+
+
+def test_mujoco_as_hardware(tmp_path: Path) -> None:
+    check(run(tmp_path, 92, "ros2_control", *MANAGER))
+
+
+def test_franka_ros2_on_a_virtual_franka_through_a_reflex(tmp_path: Path) -> None:
+    found = run(tmp_path, 93, "franka", *MANAGER, *FRANKA)
+    check(found)
+    assert set(found["controllers after the reflex"].values()) == {"inactive"}
+    assert set(found["controllers after the recovery"].values()) == {"active"}
+    check(found["after the recovery"])
