@@ -1,17 +1,18 @@
 """An adaptive Panda: generator, simulation, controller and reference.
 
 ros2 launch thunder_controllers panda_adaptive.launch.py payload:=1.0 use_rqt:=true
-ros2 launch thunder_controllers panda_adaptive.launch.py backend:=ros2_control
+ros2 launch thunder_controllers panda_adaptive.launch.py backend:=mujoco mode:=lockstep
 """
 
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.tools.launch_arguments import ROBOTS, check_arguments
+from thunder_controllers.ros.tools.launch_arguments import ROBOTS, check_arguments, choose_backend
 from thunder_controllers.ros.tools.launch_parts import PANDA, backend, beside, describe, generator, simulation
 from thunder_controllers.ros.tools.system import parameters_of
 
 
 def launch_setup(given):
     """Start the backend with its controller, the generator whose library that waits for, and what goes beside them."""
+    given["backend"] = choose_backend(given)  # the backend's file reads it there
     check_arguments(given)
     is_mujoco = given["backend"] == "mujoco"
     states = "franka/joint_states" if given["backend"] == "franka" else "joint_states"

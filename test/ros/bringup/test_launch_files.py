@@ -16,7 +16,7 @@ from launch_files import Evaluation, Process
 
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.tools.launch_arguments import DISCOVERY, ROBOTS, read_arguments
+from thunder_controllers.ros.tools.launch_arguments import DISCOVERY, PLUGINS, ROBOTS, read_arguments
 from thunder_controllers.ros.tools.launcher import complete
 from thunder_controllers.ros.tools.system import WRONG_LAST_LINK, parameters_of
 
@@ -154,6 +154,22 @@ def test_the_default_is_the_whole_graph_in_simulation() -> None:
     assert parameters["bringup"] and parameters["autostart"]
     assert not start(autostart="false")[SIMULATION].parameters["bringup"]
     assert not system[SIMULATION].node, "it has two nodes: a name would be that of both"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "controller_manager"), ({"mode": "lockstep"}, SIMULATION), ({"backend": "mujoco"}, SIMULATION)],
+)
+def test_ros2_control_is_the_default_where_the_plugin_is_installed(
+    given: dict[str, str], expected: str, prefix: Path
+) -> None:
+    assert not has_started(start(), "controller_manager")
+    for resource in PLUGINS:
+        (prefix / "share/ament_index/resource_index" / resource).mkdir()
+        (prefix / "share/ament_index/resource_index" / resource / "thunder_controllers").touch()
+    system = start(**given)
+    assert has_started(system, "controller_manager") is (expected == "controller_manager")
+    assert any(process.name == SIMULATION for process in system.processes) is (expected == SIMULATION)
 
 
 @pytest.mark.parametrize("reference", ["stream", "pose_to_pose"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import yaml
+from ament_index_python import has_resource
 
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import PACKAGE, share
@@ -16,6 +17,12 @@ ROBOTS = {
     "robot_adaptive": ("", ""),
 }
 """Systems: description of the model, and of the simulated arm; empty: the argument `robot` is both."""
+
+PLUGINS = ("controller_interface__pluginlib__plugin", "hardware_interface__pluginlib__plugin")
+"""Resources that this package has where it was compiled with ros2_control: its controller and its hardware."""
+
+NEEDED = ("controller_manager", "joint_state_broadcaster", "robot_state_publisher")
+"""Packages that the backend ros2_control starts."""
 
 DISCOVERY = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 """Environment variable that ROS 2 reads when a process joins: LOCALHOST, SUBNET, OFF or SYSTEM_DEFAULT."""
@@ -56,6 +63,15 @@ def discovery_environment(discovery: str, environment: Mapping[str, str]) -> dic
     if discovery == "auto":
         return {} if environment.get(DISCOVERY) else {DISCOVERY: "LOCALHOST"}
     return {DISCOVERY: discovery.upper()}
+
+
+def choose_backend(given: Mapping[str, str]) -> str:
+    """Choose what moves where the argument `backend` leaves that open, as it does by default."""
+    if given["backend"] != "auto":
+        return given["backend"]
+    needed = [*((resource, PACKAGE) for resource in PLUGINS), *(("packages", package) for package in NEEDED)]
+    is_there = given["mode"] == "realtime" and all(has_resource(*resource) for resource in needed)
+    return "ros2_control" if is_there else "mujoco"
 
 
 def check_arguments(given: Mapping[str, str]) -> None:

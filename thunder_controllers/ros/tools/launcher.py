@@ -31,6 +31,9 @@ from thunder_dynamics.errors import MissingLibraryError
 NEED_A_DISTRIBUTION = ("backend", "robot_ip", "arm_id", "load", "use_gazebo_gui", "use_rqt", "use_rviz", "record")
 """Launch arguments that only `ros2 launch` can do something with; they keep their defaults here."""
 
+CHOSEN = {"backend": "mujoco"}
+"""What they are here where `ros2 launch` chooses."""
+
 
 @click.command()
 @click.argument("name", type=click.Choice(sorted(ROBOTS)))
@@ -84,12 +87,12 @@ def complete(name: str, words: Sequence[str]) -> dict[str, str]:
         given[key] = value
         if key not in table:
             raise LaunchArgumentError(f"no argument '{key}'", where=name, valid=", ".join(arguments_of(name)))
-        if key in NEED_A_DISTRIBUTION and value != table[key].default:
+        if key in NEED_A_DISTRIBUTION and value not in (table[key].default, CHOSEN.get(key)):
             valid = f"ros2 launch {PACKAGE} {name}.launch.py {' '.join(words)}"
             raise LaunchArgumentError("only ros2 launch can do this", where=f"{key}:={value}", valid=valid)
         if table[key].choices and value not in table[key].choices:
             raise LaunchArgumentError(f"{key}:={value}", where=name, valid=", ".join(table[key].choices))
-    return {key: given.get(key, argument.default) for key, argument in table.items()}
+    return {key: CHOSEN.get(key) or given.get(key, argument.default) for key, argument in table.items()}
 
 
 def _run(
