@@ -5,10 +5,12 @@ Times are those of the messages.
 
 from __future__ import annotations
 
+import _thread
 import math
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,13 +33,25 @@ SETTLED = 20.0
 
 @contextmanager
 def launched(log: Path, *words: str) -> Iterator[None]:
-    """The system, from the launch to Ctrl-C; words are arguments of the launch file, `payload:=0.5`."""
+    """The system, from the launch to Ctrl-C; words are arguments of the launch file, `payload:=0.5`.
+
+    Its end before that interrupts whatever is waited for.
+    """
     command = ["ros2", "launch", "thunder_controllers", "panda_adaptive.launch.py", *words]
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        ending = threading.Event()
+
+        def interrupt() -> None:
+            process.wait()
+            if not ending.is_set():
+                _thread.interrupt_main()
+
+        threading.Thread(target=interrupt, daemon=True).start()
         try:
             yield
         finally:
+            ending.set()
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(60.0)

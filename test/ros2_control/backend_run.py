@@ -1,10 +1,11 @@
 """Runs the arm behind a controller_manager by the launch file, and prints what it saw as JSON.
 
-    backend_run.py DOMAIN LOG SECONDS ros2_control|franka [OPTION…]
+    backend_run.py DOMAIN LOG SECONDS ros2_control|franka [OPTION…] [ARGUMENT:=VALUE…]
 
 A body of 0.5 kg is at the flange that nobody tells the controller of. `franka` is franka_ros2 on a virtual FR3, started
-as docs/franka.md has it, with a reflex and its recovery at the end; options are those of `thunder franka-server`. Run
-with test and test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test by itself.
+as docs/franka.md has it, with a reflex and its recovery at the end; options are those of `thunder franka-server`,
+arguments those of the launch file. Run with test and test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test
+by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from controller_manager_msgs.srv import ListControllers, SetHardwareComponentState, SwitchController
-from launched import LAW, NAME, PATIENCE, SETTLED, Watch, errors_of, launched
+from launched import LAW, NAME, PATIENCE, SETTLED, Watch, errors_of, health, launched
 from lifecycle_msgs.msg import State
 from nodes import Probe
 from rclpy.action import ActionClient
@@ -56,22 +57,28 @@ def begin(probe: Probe) -> None:
 
 
 def measure(watch: Watch, nominal: float, seconds: float) -> dict[str, Any]:
-    """Errors and the payload, from now on for so long [s]."""
-    first = watch.now()
-    wall = time.monotonic()
-    watch.until(first + seconds)
+    """Errors and the payload, from now on for so long [s], of which a step is a millisecond whatever its stamp."""
+    first, wall = int(watch.health()["steps"]), time.monotonic()
+
+    def wait(duration: float) -> None:
+        enough = lambda report: int(health(report).get("steps", 0)) >= first + 1000.0 * duration  # noqa: E731
+        watch.reports.wait(enough, timeout=10.0 * PATIENCE)
+
+    wait(min(SETTLED, 0.5 * seconds))
+    settled = watch.now()
+    wait(seconds)
     return {
-        "error [m]": errors_of(watch.error(first + min(SETTLED, 0.5 * seconds), first + seconds)),
+        "error [m]": errors_of(watch.error(settled, watch.now())),
         "payload [kg]": watch.bodies.latest.inertia.m - nominal,
-        "stamps passed by wall time": seconds / (time.monotonic() - wall),
+        "real-time factor": seconds / (time.monotonic() - wall),
         "health": watch.health(),
     }
 
 
-def simulated(domain: int, log: Path, seconds: float) -> dict[str, Any]:
+def simulated(domain: int, log: Path, seconds: float, more: list[str]) -> dict[str, Any]:
     """MuJoCo's hardware: everything starts by itself."""
     nominal = td.load_model(share("urdf/panda.urdf.xacro")).links[-1].inertia.mass
-    words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}", "estimates_file:="]
+    words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}", *more]
     with launched(log, *words), Probe(domain, "backend_run") as probe:
         watch = Watch(probe)
         watch.errors.wait(timeout=PATIENCE)
@@ -102,15 +109,16 @@ def reflex(probe: Probe, virtual: VirtualRobot) -> dict[str, Any]:
     return result
 
 
-def franka(domain: int, log: Path, seconds: float, options: list[str]) -> dict[str, Any]:
+def franka(domain: int, log: Path, seconds: float, more: list[str]) -> dict[str, Any]:
     """franka_ros2 on a virtual FR3, step by step."""
     urdf, own = log.with_suffix(".urdf"), log.with_suffix(".yaml")
     subprocess.run(["xacro", str(share("urdf/franka_arm.urdf.xacro")), "robot_type:=fr3", "-o", str(urdf)], check=True)
     own.write_text(f"/**/{NAME}:\n  ros__parameters:\n    fixed_period: true\n")
     nominal = td.load_model(urdf).links[-1].inertia.mass
-    body = ["--payload-mass", str(PAYLOAD), *options]
+    body = ["--payload-mass", str(PAYLOAD), *(word for word in more if ":=" not in word)]
     with VirtualRobot("--arm", "fr3", "--inertial", urdf, *body) as virtual:
         words = ["backend:=franka", f"robot_ip:={virtual.address}", f"law:={LAW}", f"gains:={own}"]
+        words += [word for word in more if ":=" in word]
         with launched(log, *words), Probe(domain, "backend_run") as probe:
             watch = Watch(probe, "fr3_link7")
             probe.wait_until(lambda: states(probe).get(NAME) == "inactive", "configured controller", PATIENCE)
@@ -124,7 +132,6 @@ def franka(domain: int, log: Path, seconds: float, options: list[str]) -> dict[s
 
 if __name__ == "__main__":
     os.environ["ROS_DOMAIN_ID"] = sys.argv[1]
-    number, place, length, backend = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-    is_simulated = backend == "ros2_control"
-    found = simulated(number, place, length) if is_simulated else franka(number, place, length, sys.argv[5:])
+    number, place, length, backend, *rest = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), *sys.argv[4:]
+    found = (simulated if backend == "ros2_control" else franka)(number, place, length, rest)
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
