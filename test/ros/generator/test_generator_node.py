@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from nodes import NodeProcess, Probe
+from nodes import STOP_TIMEOUT, NodeProcess, Probe
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -120,6 +122,21 @@ def test_ctrl_c_ends_a_build_and_its_compilers(start_node: StartNode, tmp_path: 
     node.stop()
     assert f"{tmp_path}/libpanda" not in node.output, "the build had ended before it could be stopped"
     assert "ERROR" not in node.output
+
+
+def test_signals_that_go_on_do_not_break_into_its_end(start_node: StartNode) -> None:
+    """A terminal's Ctrl-C reaches a node twice, by itself and from `ros2 launch`: the second found Python ending."""
+    node = start_node("generator", {"robot": PLANAR, "laws": ["gravity_compensation"]})
+    node.wait_for_output("libplanar3r.so", BUILD_LIMIT)
+    begin = Probe.now()
+    while node.is_running:
+        node.process.send_signal(signal.SIGINT)
+        time.sleep(0.002)
+        assert Probe.now() < begin + 5.0 * STOP_TIMEOUT, "it does not end"
+    node.stopped = True
+    assert node.wait() == 0
+    node.assert_nothing_left()
+    assert "Exception" not in node.output
 
 
 def test_once_writes_the_library_and_says_success(tmp_path: Path) -> None:

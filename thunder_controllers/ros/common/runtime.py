@@ -196,6 +196,8 @@ class StopSignals:
     def __exit__(self, *error: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        if self.count:  # the process ends: a second Ctrl-C, as launch sends one beside the terminal's, must let it
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _take(self, number: int, frame: object) -> None:
         self.count += 1
