@@ -2,12 +2,14 @@
 
     switch_run.py DOMAIN LOG SWITCHES [SEED]
 
-The figure begins with each activation, so that most deactivations meet a moving arm, which the hardware's brakes stop.
+Each activation is sent to the other of two poses, so that most deactivations meet a moving arm, which the hardware's
+brakes stop.
 Run with test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test by itself.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from controller_manager_msgs.srv import SwitchController
+from geometry_msgs.msg import PoseStamped
 from launched import LAW, NAME, PATIENCE, Watch, launched, time_of
 from nodes import Inbox, Probe
 from numpy.typing import NDArray
@@ -26,6 +29,9 @@ PAYLOAD = 0.5
 
 RATE = 1000.0
 """Default of `effort_rate_limit` [N·m/s]."""
+
+WAY = 0.15
+"""From where the arm starts to either pose, along y [m]."""
 
 PAUSES = (0.02, 1.5)
 """Between two switches [s]."""
@@ -47,7 +53,12 @@ def rows(joints: Inbox, begin: float, end: float) -> tuple[NDArray[np.float64], 
 def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
     """Off and on, so many times; what the efforts did while it was on, and the arm when it went off."""
     refused, steps, samples, speeds, moved = 0, 0.0, 0, [], []
-    for _ in range(switches // 2):
+    home = watch.probe.listen(PoseStamped, f"/{NAME}/pose").wait(timeout=PATIENCE)
+    target = watch.probe.publisher(PoseStamped, f"/{NAME}/target_pose", 1)
+    for sign in switches // 4 * (1.0, -1.0):
+        there = copy.deepcopy(home)
+        there.pose.position.y += sign * WAY
+        target.publish(there)
         with watch.joints() as joints:
             joints.wait(timeout=PATIENCE)
             begin = time_of(joints.latest)
@@ -78,7 +89,7 @@ def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
 if __name__ == "__main__":
     os.environ["ROS_DOMAIN_ID"] = sys.argv[1]
     chosen = random.Random(int(sys.argv[4]) if sys.argv[4:] else 0)
-    words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}"]
+    words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}", "reference:=none"]
     with launched(Path(sys.argv[2]), *words), Probe(int(sys.argv[1]), "switch_run") as switch_probe:
         switched = Watch(switch_probe)
         switched.errors.wait(timeout=PATIENCE)
