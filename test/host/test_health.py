@@ -174,6 +174,7 @@ def carrying(build_cache: Path) -> Carrying:
     return Carrying()
 
 
+@pytest.mark.slow
 def test_a_body_that_is_picked_up_or_put_down_is_shown_with_its_mass(carrying: Carrying) -> None:
     assert carrying.move(WARM) == {}
     carrying.arm.pick_up()

@@ -350,6 +350,7 @@ def test_bad_options_are_named(options: dict[str, object], kind: type[ThunderErr
     assert what in message_of(URDF, kind, **options)
 
 
+@pytest.mark.slow
 def test_thousands_of_fixed_links_are_merged() -> None:
     count = 3000
     links = "".join(f'<link name="l{k}"/>' for k in range(count + 1))
