@@ -22,12 +22,13 @@ from controller_manager_msgs.srv import (
 )
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from launched import NAME, health
 from nodes import Inbox, Probe
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-NAME, OTHER = "adaptive_controller", "effort_controller"
+OTHER = "effort_controller"
 PATIENCE = 60.0
 """How long anything may take [s]; what is waited for takes milliseconds on a quiet machine."""
 
@@ -67,11 +68,6 @@ def place(pose: PoseStamped) -> list[float]:
     """Where the end effector is [m]."""
     position = pose.pose.position
     return [position.x, position.y, position.z]
-
-
-def health(report: DiagnosticArray) -> dict[str, str]:
-    """The values of the plugin in a report; none in one of others."""
-    return {pair.key: pair.value for status in report.status if status.name == NAME for pair in status.values}
 
 
 def drive(probe: Probe, description: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Session:
         self._stamp = 0
         self._refused, self._last_refusal = 0, ""
         self._lost_streams = 0
-        """The last activation that was seen, and how many streams were seen to end."""
+        """How many streams were seen to end."""
         self._intervals: deque[float] = deque(maxlen=WINDOW)
         self._stepped_at = 0.0
         self._is_answered = self._is_closed = False
