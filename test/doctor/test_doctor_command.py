@@ -62,6 +62,7 @@ def test_files_of_the_arm_are_compared() -> None:
     assert status == 1 and checks["load"]["state"] == "fail" and checks["load"]["seen"].startswith("told 0.5 kg")
 
 
+@pytest.mark.slow
 def test_arguments_of_xacro_are_those_of_the_robot_that_takes_them() -> None:
     arm, urdf, argument = share("urdf/panda.urdf.xacro"), share("urdf/panda.urdf.xacro"), ("--xacro-arg", "prefix=a_")
     _, checks = found("panda", "--description", urdf, *argument)
