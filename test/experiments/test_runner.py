@@ -61,3 +61,19 @@ def test_an_error_and_a_death_take_no_other_case_along(config: RunConfig) -> Non
     assert outcomes[2].message == "its process died"
     assert "K_d" in outcomes[3].message and "1e+06" in outcomes[3].message
     assert outcomes[0] == outcomes[4]
+
+
+def counts_threads(case: Case, trace: Trace, timing: Timing) -> Measured:
+    return Measured({"threads": float(os.environ["OPENBLAS_NUM_THREADS"])}, {})
+
+
+@pytest.mark.parametrize(("chosen", "threads"), [(None, 1.0), ("3", 3.0)])
+def test_processes_use_one_thread_each_unless_the_user_has_chosen(
+    config: RunConfig, chosen: str | None, threads: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if chosen:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", chosen)
+    ((_, outcome),) = run_cases([Case("runs", config, 0.02, measure=counts_threads)], 1)
+    assert outcome.values["threads"] == threads
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == chosen

@@ -98,7 +98,7 @@ def test_the_feedback_is_that_of_a_controller(library: Library, law: str) -> Non
     """By differences of its first update after an activation at rest, with limits that do not act."""
     q, n, step = margin_poses(library, 1)[0], library.n_joints, 1e-5
     posture = {"q_home": q} if law == "cartesian_backstepping" else {}
-    limits = {"effort_limit": np.full(n, 1e9), "effort_rate_limit": np.full(n, 1e12)}
+    limits = {"effort_limit": np.full(n, 1e9), "effort_rate_limit": np.full(n, 1e15), "handover_time": 0.0}
     controller, held, rest = Controller(), library.evaluate("G", q).ravel(), np.zeros(n)
     controller.configure(library, law=law, gains=posture, options=Options(nominal_dt=PERIOD, **limits))
 

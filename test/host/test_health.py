@@ -101,14 +101,22 @@ def test_the_end_of_a_stream_is_told_for_as_long_as_nothing_else_is_followed(run
     assert reporter.report("active", snapshot=run.session.snapshot()).message == "active"
 
 
-def test_efforts_that_are_cut_to_their_rate_are_a_warning_but_those_of_an_activation(library: Library) -> None:
+def test_efforts_that_are_cut_to_their_rate_are_a_warning_but_those_of_a_stop(library: Library) -> None:
     run, reporter = Run(Configuration(library, law="joint_adaptive"), effort_rate_limit=[1.0, 1.0]), HealthReporter()
-    run.session.activate(START, run.rest, held_effort=run.rest)  # at 1 N·m/s it takes seconds to the arm's weight
-    for k, level in ((1, OK), (2, WARN), (3, WARN)):
-        run.update(10)
+    run.activate()
+    run.update(10)
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert report.level == OK and report.values["guard effort_rate_limited"] == "0"
+    for k in (1, 2):
+        run.update(10, q=START + 0.1)
         report = reporter.report("active", snapshot=run.session.snapshot())
         assert int(report.values["guard effort_rate_limited"]) == 10 * k
-        assert (report.level, "effort_rate_limited" in report.message) == (level, level == WARN)
+        assert report.level == WARN and "effort_rate_limited" in report.message
+    run.session.begin_stop()
+    run.update(10, q=START + 0.1)
+    report = reporter.report("active", snapshot=run.session.snapshot())
+    assert int(report.values["guard effort_rate_limited"]) == 30
+    assert report.level == OK and "effort_rate_limited" not in report.message
 
 
 # --- tracking error --------------------------------------------------------------------------------------------------

@@ -172,23 +172,50 @@ def test_a_late_cycle_moves_the_effort_no_further_than_one_period(library: Libra
     loop = Loop(library, held_effort=[10.0, -10.0])
     loop.update()
     before = loop.effort.copy()
-    guards = loop.update(dt=advance, advance=advance)
+    guards = loop.update(q=START + [0.5, -0.5], dt=advance, advance=advance)
     moved = (loop.effort - before) / [-1.0, 0.5]
     assert (moved > 0.0).all() and (moved <= 1.0 + 1e-12).all()
     if not guards & Guard.TIME_STEP_INVALID:
         np.testing.assert_allclose(moved, 1.0, rtol=1e-12)
 
 
-def test_rate_limit_starts_from_the_held_effort(library: Library) -> None:
-    loop = Loop(library, held_effort=[10.0, -10.0])
-    assert loop.update() == Guard.EFFORT_RATE_LIMITED | Guard.ADAPTATION_FROZEN
-    assert loop.effort.tolist() == [9.0, -9.5]
+def handover(loop: Loop, periods: int, **state: object) -> np.ndarray:
+    """Efforts less the arm's weight, in which no guard acts."""
+    efforts = []
+    for _ in range(periods):
+        assert loop.update(**state) == 0
+        efforts.append(loop.effort - gravity(START))
+    return np.array(efforts)
+
+
+def test_the_effort_goes_from_what_held_the_arm_to_the_laws(library: Library) -> None:
+    """In handover_time, in equal steps, and the arm does not move meanwhile, so that the law asks for its weight."""
+    missing = np.array([1.0, -0.5])
+    loop = Loop(library, held_effort=gravity(START) + missing, handover_time=0.1)
+    efforts = handover(loop, 120)
+    left = np.clip(1.0 - np.arange(1, 121) / 100.0, 0.0, None)
+    np.testing.assert_allclose(efforts, np.outer(left, missing), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["smaller", "moving", "at once"])
+def test_an_effort_that_did_not_hold_the_arm_goes_at_half_of_its_rate(library: Library, case: str) -> None:
+    """It is smaller than what the law asks for more, or the arm moves; and none goes faster."""
+    held = np.zeros(2) if case == "smaller" else 2.0 * gravity(START)
+    loop = Loop(library, held_effort=held, handover_time=0.0 if case == "at once" else 1.0)
+    if case == "moving":
+        loop.controller.deactivate()
+        loop.controller.activate(START, [0.5, 0.5], held_effort=held)
+    missing = held - gravity(START)
+    step = 0.5 * RATE * STEP
+    expected = [np.sign(missing) * np.clip(np.abs(missing) - k * step, 0.0, None) for k in range(1, 31)]
+    np.testing.assert_allclose(handover(loop, 30), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:
     loop = Loop(library, effort_limit=[4.0, 3.0], approaches_jumps=False)
+    loop.update()
     loop.ask(0.9)
-    previous, seen = np.minimum(gravity(START), [4.0, 3.0]), Guard(0)
+    previous, seen = loop.effort.copy(), Guard(0)
     for _ in range(100):
         seen |= loop.update()
         assert (np.abs(loop.effort) <= [4.0, 3.0]).all()
@@ -236,10 +263,11 @@ def test_adaptation_freezes_on_request(library: Library) -> None:
 
 
 def test_law_without_estimates_reports_no_freeze(library: Library) -> None:
-    loop = Loop(library, "cartesian_spring", held_effort=[10.0, -10.0])
+    loop = Loop(library, "cartesian_spring")
     loop.controller.freeze_adaptation(True)
-    assert loop.update() == Guard.EFFORT_RATE_LIMITED
-    assert loop.controller.state("elapsed").tolist() == [STEP]
+    loop.update()
+    assert loop.update(q=START + 0.5) == Guard.EFFORT_RATE_LIMITED
+    assert loop.controller.state("elapsed").tolist() == [2 * STEP]
 
 
 def test_stop_ramps_to_the_safe_effort_and_stays(library: Library) -> None:
@@ -258,9 +286,10 @@ def test_stop_ramps_to_the_safe_effort_and_stays(library: Library) -> None:
 def test_deactivated_controller_gives_the_safe_effort(library: Library) -> None:
     loop = Loop(library, held_effort=[10.0, 10.0])
     loop.update()
+    before = loop.effort.copy()
     loop.controller.deactivate()
     assert loop.update() == Guard.NOT_ACTIVE | Guard.EFFORT_RATE_LIMITED
-    assert loop.effort.tolist() == [8.0, 9.0]
+    np.testing.assert_allclose(loop.effort, before - RATE * STEP, rtol=1e-12)
 
 
 def test_counters_count_and_restart_with_activation(library: Library) -> None:

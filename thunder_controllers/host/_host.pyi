@@ -95,7 +95,7 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
@@ -122,7 +122,7 @@ class Options:
     @property
     def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m/s or N/s] Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and where that has none: from zero to the effort limit in 50 periods.
+        [N·m/s or N/s] Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and where that has none: from zero to the effort limit in 25 periods.
         """
     @property
     def gap_limit(self) -> float:
@@ -133,6 +133,11 @@ class Options:
     def gravity_compensated_by_robot(self) -> bool:
         """
         The robot adds its own gravity torque to the command: true on a Franka, false in MuJoCo.
+        """
+    @property
+    def handover_time(self) -> float:
+        """
+        [s] At the start the difference between the effort that held the arm and the law's fades in this time, at half of the effort rate limit at most; at that rate if it did not hold it: the arm moves, or the effort is smaller than the difference.
         """
     @property
     def max_dt_ratio(self) -> float:

@@ -191,9 +191,9 @@ void bind_lifecycle(py::class_<Controller>& bound) {
            "lacks G(q), or T_0_ee(q) for a cartesian law.")
       .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none(),
            "Start from a measured position [rad or m] and velocity (None: at rest), shape (n,).\n\n"
-           "The reference is what was written since configure or deactivate, else the place at q. The rate limit\n"
-           "starts from held_effort [N·m or N], None: from the safe effort. Estimates survive from an earlier\n"
-           "activation.\n\n"
+           "The reference is what was written since configure or deactivate, else the place at q. The effort\n"
+           "goes from held_effort [N·m or N] to the law's in Options.handover_time; None: from the one commanded\n"
+           "last, at first the safe one. Estimates survive from an earlier activation.\n\n"
            "Raises LawError unless inactive, for q not finite or out of its limits, qd or held_effort not finite,\n"
            "held_effort beyond the effort limits, and where a trial step is not finite or its telemetry forbids it.")
       .def("deactivate", &Controller::deactivate,

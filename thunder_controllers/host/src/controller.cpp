@@ -83,6 +83,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       stops(inertia, options, limits),
       limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),
+      handover(limits.effort, limits.effort_rate, options.handover_time, options.nominal_dt),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       notes(limits.notes),
@@ -196,6 +197,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   p.monitor.restart(q);
   p.shortfall.restart();
   p.limiter.restart(held_effort(held));
+  p.handover.begin(p.brake.is_at_rest(qd ? qd : rest.data()));
   p.brake.restart();
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
@@ -334,7 +336,7 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
     return guards | faults_ | kStopping;
   }
   p.brake.restart();
-  const GuardBits shaped = shape_effort(q, qd);
+  const GuardBits shaped = shape_effort(q, qd, dt);
   if ((shaped & kResultNonFinite) != 0) return guards | shaped;
   const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
   note_applied(effort);
@@ -345,13 +347,14 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   return guards | limited | (freeze ? kAdaptationFrozen : 0u);
 }
 
-/// From the law's effort to what is asked of the robot, but for the limits: gravity and soft stops.
-GuardBits Controller::shape_effort(const double* q, const double* qd) noexcept {
+/// From the law's effort to what is asked of the robot, but for the limits: gravity, the handover and soft stops.
+GuardBits Controller::shape_effort(const double* q, const double* qd, double dt) noexcept {
   Parts& p = *parts_;
   const int n = p.library->n_joints();
   if (!find_gravity(q)) return kResultNonFinite;
   for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
   if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
+  p.handover.apply(p.limiter.previous().data(), dt, p.law.effort());
   std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
   return p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
 }

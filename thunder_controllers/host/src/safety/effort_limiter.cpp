@@ -32,6 +32,40 @@ GuardBits EffortLimiter::apply(const double* wanted, double dt, double* effort) 
   return guards;
 }
 
+Handover::Handover(std::vector<double> limit, const std::vector<double>& rate_limit, double time, double period)
+    : limit_(std::move(limit)),
+      largest_rate_(rate_limit),
+      time_(time),
+      period_(period),
+      difference_(limit_.size(), 0.0),
+      rate_(limit_.size(), 0.0) {
+  for (double& rate : largest_rate_) rate *= kShare;
+}
+
+void Handover::find(const double* previous, const double* effort) noexcept {
+  double held = 0.0;
+  double missing = 0.0;
+  for (std::size_t i = 0; i < limit_.size(); ++i) {
+    difference_[i] = previous[i] - effort[i];
+    held += std::pow(previous[i] / limit_[i], 2);
+    missing += std::pow(difference_[i] / limit_[i], 2);
+  }
+  const bool is_slow = rests_ && missing <= held;
+  for (std::size_t i = 0; i < limit_.size(); ++i) {
+    rate_[i] = is_slow ? std::min(largest_rate_[i], std::abs(difference_[i]) / time_) : largest_rate_[i];
+  }
+}
+
+void Handover::apply(const double* previous, double dt, double* effort) noexcept {
+  if (is_first_) find(previous, effort);
+  is_first_ = false;
+  for (std::size_t i = 0; i < limit_.size(); ++i) {
+    const double step = rate_[i] * std::min(dt, period_);
+    difference_[i] -= std::clamp(difference_[i], -step, step);
+    effort[i] += difference_[i];
+  }
+}
+
 Shortfall::Shortfall(std::vector<double> limit) : limit_(std::move(limit)), average_(limit_.size(), 0.0) {}
 
 void Shortfall::restart() noexcept { std::fill(average_.begin(), average_.end(), 0.0); }

@@ -54,9 +54,9 @@ class Controller {
 
   /// Start from the measured position and velocity [rad or m, per second], n_joints values each.
   ///
-  /// The reference is what was written since configure or deactivate, else holding the place. The rate limit starts
-  /// from held_effort [N·m or N], the effort now commanded; null means what this controller has commanded last to this
-  /// robot, or the safe effort if nothing yet. Null qd means rest.
+  /// The reference is what was written since configure or deactivate, else holding the place. The effort starts from
+  /// held_effort [N·m or N], the one now commanded, and goes over to the law's (see Handover); null means what this
+  /// controller has commanded last to this robot, or the safe effort if nothing yet. Null qd means rest.
   /// Estimates are kept from an earlier activation, other states start anew; counters and times are cleared.
   ///
   /// Throws HostError(law) unless inactive, q is finite and inside the position limits, qd and held_effort are finite
@@ -167,6 +167,7 @@ class Controller {
     SoftStops stops;
     EffortLimiter limiter;
     Shortfall shortfall;
+    Handover handover;
     Brake brake;
     PositionFunction gravity;
     std::vector<Note> notes;
@@ -199,7 +200,7 @@ class Controller {
   GuardBits run(double t, const double* q, const double* qd, double dt, double elapsed, double* effort) noexcept;
   GuardBits begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
   GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  GuardBits shape_effort(const double* q, const double* qd) noexcept;
+  GuardBits shape_effort(const double* q, const double* qd, double dt) noexcept;
   GuardBits approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
                                  double* effort) noexcept;
 

@@ -44,6 +44,10 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
   OPTION(double, approach_patience, 1.0, kAboveZero, "s",                                                                \
          "A streamed pose at rest that the arm does not come nearer to for longer than this, and cannot, is given up "   \
          "for the place where the arm is. Infinite: never.")                                                             \
+  OPTION(double, handover_time, 1.0, (Bounds{0.0, true, kFinite}), "s",                                                  \
+         "At the start the difference between the effort that held the arm and the law's fades in this time, at half of " \
+         "the effort rate limit at most; at that rate if it did not hold it: the arm moves, or the effort is smaller "   \
+         "than the difference.")                                                                                         \
   OPTION(bool, saturation_freezes_adaptation, true, kSwitch, "",                                                         \
          "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, " \
          "on average over 10 ms.")                                                                                       \
@@ -51,7 +55,7 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "Largest effort of each joint; the library's if none is given.")                                                \
   OPTION(std::vector<double>, effort_rate_limit, {}, (Bounds{0.0, false, kFinite}), "N·m/s or N/s",                      \
          "Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and "  \
-         "where that has none: from zero to the effort limit in 50 periods.")                                            \
+         "where that has none: from zero to the effort limit in 25 periods.")                                            \
   OPTION(std::vector<double>, velocity_limit, {}, kAboveZero, "rad/s or m/s",                                            \
          "Velocity of each joint beyond which it is too fast; the library's if none is given.")                          \
   OPTION(double, velocity_limit_patience, 0.5, kAboveZero, "s",                                                          \

@@ -32,6 +32,41 @@ class EffortLimiter {
   std::vector<double> previous_;
 };
 
+/// From the effort that held the arm to the law's, at the start.
+///
+/// They differ where the model does: by a payload that nobody has told of. The difference is added to the law's first
+/// effort and fades in the given time, in which an estimate may learn what it was for; what it learns from is the effort
+/// applied, all of it. Where the effort did not hold the arm it fades at half of the rate limit, the other half being
+/// the law's: the arm moves, or the effort is smaller than the difference (brakes or gears held the arm).
+class Handover {
+ public:
+  static constexpr double kShare = 0.5;  ///< of the rate limit, at most
+
+  /// [N·m or N] and [N·m/s or N/s], one per joint; the time that it takes, and the period of the commands [s].
+  Handover(std::vector<double> limit, const std::vector<double>& rate_limit, double time, double period);
+
+  /// The next effort is the first; whether the arm is at rest.
+  void begin(bool rests) noexcept {
+    is_first_ = true;
+    rests_ = rests;
+  }
+
+  /// Add what is left of the difference, over a time dt [s]; previous is the command before. Both must be finite.
+  void apply(const double* previous, double dt, double* effort) noexcept;
+
+ private:
+  void find(const double* previous, const double* effort) noexcept;
+
+  std::vector<double> limit_;
+  std::vector<double> largest_rate_;
+  double time_;
+  double period_;
+  std::vector<double> difference_;
+  std::vector<double> rate_;
+  bool is_first_ = false;
+  bool rests_ = false;
+};
+
 /// The part of a law's effort that limits keep from the robot, as a low-pass of kTime.
 ///
 /// An estimate that adapts meanwhile takes a limit for a wrong model. But a limit that noise meets on either side keeps
