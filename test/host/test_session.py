@@ -148,9 +148,26 @@ def test_the_place_is_held_where_nothing_is_streamed(loop: Loop) -> None:
     np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
 
 
-def test_a_fresh_stream_is_followed_from_activation_on(loop: Loop) -> None:
+def test_a_fresh_stream_is_approached_from_the_place_from_activation_on(loop: Loop) -> None:
     loop.session.stream(AWAY)
     assert loop.session.is_streamed and loop.source == "stream"
+    loop.session.activate(START, REST, max_error=0.01)
+    references = []
+    for _ in range(500):
+        loop.session.stream(AWAY)
+        loop.update()
+        references.append(loop.session.snapshot().reference_vector)
+    places, speeds, accelerations = np.split(np.array(references), 3, axis=1)
+    np.testing.assert_allclose(places[0], START, atol=1e-6)
+    np.testing.assert_array_equal(references[-1], AWAY)
+    acceleration = MotionLimits().joint_acceleration
+    assert (np.diff(places, axis=0) >= 0.0).all() and (np.abs(accelerations) < 3.0 * acceleration).all()
+    np.testing.assert_allclose(np.diff(places, axis=0), STEP * 0.5 * (speeds[1:] + speeds[:-1]), atol=1e-7)
+
+
+def test_a_stream_that_is_not_approached_is_followed_as_it_is(library: Library) -> None:
+    loop = Loop(library, approaches_jumps=False)
+    loop.session.stream(AWAY)
     loop.activate()
     loop.update()
     np.testing.assert_array_equal(loop.session.snapshot().reference_vector, AWAY)
@@ -165,7 +182,8 @@ def test_a_stream_that_fell_silent_before_activation_is_forgotten(loop: Loop) ->
     np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
 
 
-def test_a_stream_too_far_away_keeps_the_session_inactive(loop: Loop) -> None:
+def test_a_stream_too_far_away_that_is_not_approached_keeps_the_session_inactive(library: Library) -> None:
+    loop = Loop(library, approaches_jumps=False)
     loop.session.stream(AWAY)
     with pytest.raises(LawError, match=r"is 0\.05 away; valid: 0\.01, parameter max_activation_error, or no stream"):
         loop.session.activate(START, REST, max_error=0.01)
@@ -178,7 +196,7 @@ def test_a_pose_is_as_far_away_as_its_way_or_its_angle(panda: Configuration, way
     distance = max(way, angle)
     pose = np.asarray(panda.library.evaluate("T_0_ee", HOME))
     turned = pose[:3, :3] @ Rotation.from_rotvec(angle * np.array([0.0, 0.6, 0.8])).as_matrix()
-    session = ControlSession(panda, Options(rehearses_motions=False, reference_timeout=60.0))
+    session = ControlSession(panda, Options(rehearses_motions=False, reference_timeout=60.0, approaches_jumps=False))
     moved = pose[:3, 3] + way * np.array([0.0, 0.6, 0.8])
     session.stream(np.concatenate([moved, turned.ravel(order="F"), np.zeros(12)]))
     # The angle's resolution near π is the square root of the rounding of a matrix.

@@ -170,7 +170,7 @@ void ControlSession::activate(const double* q, const double* qd, const double* h
   if (!follows_stream()) {
     has_stream_ = false;
     host_.hold_reference();
-  } else if (max_error < std::numeric_limits<double>::infinity()) {
+  } else if (!options().approaches_jumps && max_error < std::numeric_limits<double>::infinity()) {
     check_distance(q, max_error);
   }
   const std::vector<double> held = within_limits(held_effort);

@@ -37,7 +37,8 @@ class ReferenceFollower {
   ReferenceFollower(const std::shared_ptr<const Library>& library, const thunder_law& law, const Options& options,
                     const Limits& limits, ReferenceChannel& channel);
 
-  /// At activation: take what was written; hold at q what was not. False if that place has no pose.
+  /// At activation: take what was written, a stream from the place on if jumps are approached; hold at q what was not.
+  /// False if that place has no pose.
   bool restart(const double* q) noexcept;
   /// Take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
   ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
@@ -80,6 +81,7 @@ class ReferenceFollower {
   Stream stream_;
   MotionPlayer player_;
   Reach reach_;
+  bool approaches_jumps_;
   std::vector<double> values_;
   std::vector<double> before_;  ///< the update before
   std::vector<double> wanted_;  ///< what is written, before it is approached, or what a motion makes
