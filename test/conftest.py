@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: of several processes, none gains by threads
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: several processes gain nothing by threads
 
 from parts import PARTS  # noqa: E402
 

@@ -57,7 +57,7 @@ class Simulation:
     def is_stable(self, K_d: FloatArray) -> bool:
         """Whether small velocities at the start have died away, or at least do not grow any more."""
         controller = Controller()
-        period = {"nominal_dt": self.period, "measurement_timeout": 2.0 * self.period}
+        period = {"nominal_dt": self.period, "measurement_timeout": 2.0 * self.period, "handover_time": 0.0}
         options = Options(**period, accepts_unstable_gains=True)
         controller.configure(self.library, law=self.law, gains=self.gains | {"K_d": K_d}, options=options)
         controller.freeze_adaptation(True)

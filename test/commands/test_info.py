@@ -25,8 +25,8 @@ def shown(robot: str, *options: str) -> str:
 def test_limits_and_what_stands_for_those_that_are_missing_are_shown() -> None:
     text = shown(str(share("config/robots/planar3r.yaml")))
     row = next(line.split() for line in text.splitlines() if line.strip().startswith("joint1"))
-    assert row == ["joint1", "–", "…", "–", "3", "–", "60", "1200"]
-    assert "Note: no effort rate limit is given; from zero to the effort limit it takes 0.05 s: joint1, joint2" in text
+    assert row == ["joint1", "–", "…", "–", "3", "–", "60", "2400"]
+    assert "Note: no effort rate limit is given; from zero to the effort limit it takes 0.025 s: joint1, joint2" in text
     assert "Note: no position limits are given" in text
 
 

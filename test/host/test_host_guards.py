@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from host_loop import START, STEP, Loop
+from host_loop import REST, START, STEP, Loop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pendulum2 import compile_pendulum2, gravity
@@ -197,18 +197,34 @@ def test_the_effort_goes_from_what_held_the_arm_to_the_laws(library: Library) ->
     np.testing.assert_allclose(efforts, np.outer(left, missing), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("case", ["smaller", "moving", "at once"])
-def test_an_effort_that_did_not_hold_the_arm_goes_at_half_of_its_rate(library: Library, case: str) -> None:
-    """It is smaller than what the law asks for more, or the arm moves; and none goes faster."""
-    held = np.zeros(2) if case == "smaller" else 2.0 * gravity(START)
-    loop = Loop(library, held_effort=held, handover_time=0.0 if case == "at once" else 1.0)
-    if case == "moving":
-        loop.controller.deactivate()
-        loop.controller.activate(START, [0.5, 0.5], held_effort=held)
-    missing = held - gravity(START)
-    step = 0.5 * RATE * STEP
+def test_the_effort_goes_over_at_half_of_its_rate_at_most(library: Library) -> None:
+    held = 2.0 * gravity(START)
+    loop = Loop(library, held_effort=held, handover_time=0.0)
+    missing, step = held - gravity(START), 0.5 * RATE * STEP
     expected = [np.sign(missing) * np.clip(np.abs(missing) - k * step, 0.0, None) for k in range(1, 31)]
     np.testing.assert_allclose(handover(loop, 30), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["smaller", "moving"])
+def test_an_effort_that_did_not_hold_the_arm_is_left_at_the_rate_limit(library: Library, case: str) -> None:
+    """It is smaller than what the law asks for more, or the arm moves."""
+    held, moves = (np.zeros(2), REST) if case == "smaller" else (2.0 * gravity(START), np.array([0.5, 0.5]))
+    loop = Loop(library)
+    loop.controller.deactivate()
+    loop.controller.activate(START, moves, held_effort=held)
+    assert Guard.EFFORT_RATE_LIMITED in loop.update()
+    np.testing.assert_allclose(loop.effort, held + np.sign(gravity(START) - held) * RATE * STEP, rtol=1e-9)
+
+
+def test_what_a_reference_asks_for_is_not_put_off(library: Library) -> None:
+    """Only what holds the arm is compared: both efforts go to the same place from there."""
+    efforts = []
+    for missing in (0.0, 0.5):
+        loop = Loop(library, held_effort=gravity(START) + missing)
+        loop.ask(0.21)
+        loop.updates(5)
+        efforts.append(loop.effort - missing * (1.0 - 5.0 * STEP))
+    np.testing.assert_allclose(*efforts, rtol=1e-6)
 
 
 def test_limits_of_effort_and_its_rate_both_hold(library: Library) -> None:

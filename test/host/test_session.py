@@ -148,10 +148,19 @@ def test_the_place_is_held_where_nothing_is_streamed(loop: Loop) -> None:
     np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
 
 
-def test_a_fresh_stream_is_approached_from_the_place_from_activation_on(loop: Loop) -> None:
+def test_a_fresh_stream_is_followed_from_activation_on(loop: Loop) -> None:
     loop.session.stream(AWAY)
     assert loop.session.is_streamed and loop.source == "stream"
+    loop.activate()
+    loop.update()
+    np.testing.assert_array_equal(loop.session.snapshot().reference_vector, AWAY)
+
+
+def test_a_fresh_stream_far_away_is_approached_from_the_place(loop: Loop) -> None:
+    loop.session.stream(AWAY)
     loop.session.activate(START, REST, max_error=0.01)
+    loop.update()
+    assert not loop.session.is_streamed and loop.source == "hold"
     references = []
     for _ in range(500):
         loop.session.stream(AWAY)
@@ -163,14 +172,6 @@ def test_a_fresh_stream_is_approached_from_the_place_from_activation_on(loop: Lo
     acceleration = MotionLimits().joint_acceleration
     assert (np.diff(places, axis=0) >= 0.0).all() and (np.abs(accelerations) < 3.0 * acceleration).all()
     np.testing.assert_allclose(np.diff(places, axis=0), STEP * 0.5 * (speeds[1:] + speeds[:-1]), atol=1e-7)
-
-
-def test_a_stream_that_is_not_approached_is_followed_as_it_is(library: Library) -> None:
-    loop = Loop(library, approaches_jumps=False)
-    loop.session.stream(AWAY)
-    loop.activate()
-    loop.update()
-    np.testing.assert_array_equal(loop.session.snapshot().reference_vector, AWAY)
 
 
 def test_a_stream_that_fell_silent_before_activation_is_forgotten(loop: Loop) -> None:

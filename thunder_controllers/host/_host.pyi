@@ -137,7 +137,7 @@ class Options:
     @property
     def handover_time(self) -> float:
         """
-        [s] At the start the difference between the effort that held the arm and the law's fades in this time, at half of the effort rate limit at most; at that rate if it did not hold it: the arm moves, or the effort is smaller than the difference.
+        [s] At the start the difference between the effort that held the arm at rest and the one that the law believes would fades in this time, at half of the effort rate limit at most. An effort smaller than the difference did not hold it, and counts for nothing.
         """
     @property
     def max_dt_ratio(self) -> float:
@@ -737,9 +737,9 @@ class Controller:
         """
         Start from a measured position [rad or m] and velocity (None: at rest), shape (n,).
         
-        The reference is what was written since configure or deactivate, else the place at q. The rate limit
-        starts from held_effort [N·m or N], None: from the safe effort. Estimates survive from an earlier
-        activation.
+        The reference is what was written since configure or deactivate, else the place at q. The effort
+        goes from held_effort [N·m or N] to the law's in Options.handover_time; None: from the one commanded
+        last, at first the safe one. Estimates survive from an earlier activation.
         
         Raises LawError unless inactive, for q not finite or out of its limits, qd or held_effort not finite,
         held_effort beyond the effort limits, and where a trial step is not finite or its telemetry forbids it.
@@ -1165,8 +1165,10 @@ class ControlSession:
         Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].
         
         That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.
-        A stream that is still fresh is followed, from at most max_error away (the farthest joint [rad or
-        m], or way [m] or angle [rad] of the pose); otherwise the place is held. Raises LawError if reference, measurement or law speak against it.
+        A stream that is still fresh is followed; otherwise the place is held. Of one that is more than
+        max_error away (the farthest joint [rad or m], or way [m] or angle [rad] of the pose) the next sample
+        is approached from the place. Raises LawError for such a stream where Options.approaches_jumps is
+        false, or if measurement or law speak against it.
         """
     def advance_stop(self) -> bool:
         """

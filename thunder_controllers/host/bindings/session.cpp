@@ -158,10 +158,10 @@ void bind_updates(py::class_<ControlSession>& bound) {
            py::arg("max_error") = std::numeric_limits<double>::infinity(),
            "Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].\n\n"
            "That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.\n"
-           "A stream that is still fresh is followed: approached from the place, or, with\n"
-           "Options.approaches_jumps false, as it is from at most max_error away (the farthest joint [rad or m],\n"
-           "or way [m] or angle [rad] of the pose); otherwise the place is held. Raises LawError if reference,\n"
-           "measurement or law speak against it.")
+           "A stream that is still fresh is followed; otherwise the place is held. Of one that is more than\n"
+           "max_error away (the farthest joint [rad or m], or way [m] or angle [rad] of the pose) the next sample\n"
+           "is approached from the place. Raises LawError for such a stream where Options.approaches_jumps is\n"
+           "false, or if measurement or law speak against it.")
       .def("begin_stop", &ControlSession::begin_stop,
            "Brake the arm to rest; streams and motions are not followed any more. Nothing happens while inactive.")
       .def("advance_stop", &ControlSession::advance_stop,

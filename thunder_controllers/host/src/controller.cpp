@@ -187,6 +187,19 @@ void Controller::try_step(const double* q, const double* qd, const double* held)
   p.law.check_activation();
 }
 
+/// Where the arm is at rest, compare what it is held by with what the law would hold it there with.
+void Controller::begin_handover(const double* q, const double* qd, const double* rest) noexcept {
+  Parts& p = *parts_;
+  p.handover.restart();
+  if (!p.brake.is_at_rest(qd)) return;
+  p.law.reset(true);
+  const LawInputs trial = {q, rest, p.applied_effort.data(), p.measurements.values(), p.reference.place().data(),
+                           p.gains.refresh(), p.options.nominal_dt};
+  if (!p.law.step(trial)) return;
+  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
+  p.handover.begin(p.limiter.previous().data(), p.law.effort());
+}
+
 void Controller::activate(const double* q, const double* qd, const double* held) {
   require(Lifecycle::inactive, "activate");
   check_start(q, qd, held);
@@ -197,7 +210,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   p.monitor.restart(q);
   p.shortfall.restart();
   p.limiter.restart(held_effort(held));
-  p.handover.begin(p.brake.is_at_rest(qd ? qd : rest.data()));
+  begin_handover(q, qd ? qd : rest.data(), rest.data());
   p.brake.restart();
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
@@ -354,7 +367,7 @@ GuardBits Controller::shape_effort(const double* q, const double* qd, double dt)
   if (!find_gravity(q)) return kResultNonFinite;
   for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
   if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
-  p.handover.apply(p.limiter.previous().data(), dt, p.law.effort());
+  p.handover.apply(dt, p.law.effort());
   std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
   return p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
 }

@@ -158,21 +158,20 @@ std::vector<double> ControlSession::within_limits(const double* effort) const {
   return cut;
 }
 
-void ControlSession::check_distance(const double* q, double max_error) {
+/// Whether the streamed reference is so far away that the next sample of it is approached as a jump.
+bool ControlSession::is_far(const double* q, double max_error) {
   const double distance = distance_.evaluate(q, streamed_.data());
-  if (distance <= max_error) return;
+  if (distance <= max_error) return false;
+  if (options().approaches_jumps) return true;
   throw HostError(ErrorKind::law, "the streamed reference is " + format(distance) + " away", "activate",
                   format(max_error) + ", parameter max_activation_error, or no stream");
 }
 
 void ControlSession::activate(const double* q, const double* qd, const double* held_effort, double max_error) {
   const Lock lock(mutex_);
-  if (!follows_stream()) {
-    has_stream_ = false;
-    host_.hold_reference();
-  } else if (!options().approaches_jumps && max_error < std::numeric_limits<double>::infinity()) {
-    check_distance(q, max_error);
-  }
+  const bool is_checked = max_error < std::numeric_limits<double>::infinity();
+  has_stream_ = follows_stream() && !(is_checked && is_far(q, max_error));
+  if (!has_stream_) host_.hold_reference();
   const std::vector<double> held = within_limits(held_effort);
   host_.activate(q, qd, held.empty() ? nullptr : held.data());
   elapsed_ = 0.0;

@@ -23,7 +23,6 @@ ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& libra
       stream_(law, layout_, options, limits),
       player_(layout_),
       reach_(library, law, limits, options.approach_patience),
-      approaches_jumps_(options.approaches_jumps),
       values_(static_cast<std::size_t>(law.reference.size), 0.0),
       before_(values_),
       wanted_(values_) {}
@@ -37,10 +36,7 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   if (!hold(q)) return false;
   holds_taken_ = message().holds;
   if (!take(q)) return false;
-  if (source_ == ReferenceSource::stream) {
-    if (approaches_jumps_) std::copy_n(place_.values().begin(), layout_.standard, values_.begin());
-    cut(kStreamMargins, values_.data());
-  }
+  if (source_ == ReferenceSource::stream) cut(kStreamMargins, values_.data());
   taken_ = 0;  // a stream begins with the first update
   reach_.restart();
   show(q);

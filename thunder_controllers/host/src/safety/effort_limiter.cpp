@@ -42,23 +42,21 @@ Handover::Handover(std::vector<double> limit, const std::vector<double>& rate_li
   for (double& rate : largest_rate_) rate *= kShare;
 }
 
-void Handover::find(const double* previous, const double* effort) noexcept {
-  double held = 0.0;
+void Handover::restart() noexcept { std::fill(difference_.begin(), difference_.end(), 0.0); }
+
+void Handover::begin(const double* held, const double* believed) noexcept {
+  double effort = 0.0;
   double missing = 0.0;
   for (std::size_t i = 0; i < limit_.size(); ++i) {
-    difference_[i] = previous[i] - effort[i];
-    held += std::pow(previous[i] / limit_[i], 2);
+    difference_[i] = held[i] - believed[i];
+    rate_[i] = std::min(largest_rate_[i], std::abs(difference_[i]) / time_);
+    effort += std::pow(held[i] / limit_[i], 2);
     missing += std::pow(difference_[i] / limit_[i], 2);
   }
-  const bool is_slow = rests_ && missing <= held;
-  for (std::size_t i = 0; i < limit_.size(); ++i) {
-    rate_[i] = is_slow ? std::min(largest_rate_[i], std::abs(difference_[i]) / time_) : largest_rate_[i];
-  }
+  if (!(missing <= effort)) restart();
 }
 
-void Handover::apply(const double* previous, double dt, double* effort) noexcept {
-  if (is_first_) find(previous, effort);
-  is_first_ = false;
+void Handover::apply(double dt, double* effort) noexcept {
   for (std::size_t i = 0; i < limit_.size(); ++i) {
     const double step = rate_[i] * std::min(dt, period_);
     difference_[i] -= std::clamp(difference_[i], -step, step);

@@ -190,6 +190,7 @@ class Controller {
   void check_start(const double* q, const double* qd, const double* held_effort) const;
   const double* held_effort(const double* given) const noexcept;
   void try_step(const double* q, const double* qd, const double* held_effort);
+  void begin_handover(const double* q, const double* qd, const double* rest) noexcept;
   bool step_law(const double* q, const double* qd, double dt) noexcept;
   bool find_gravity(const double* q) noexcept;
   void note_applied(const double* effort) noexcept;

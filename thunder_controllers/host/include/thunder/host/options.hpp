@@ -45,9 +45,9 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "A streamed pose at rest that the arm does not come nearer to for longer than this, and cannot, is given up "   \
          "for the place where the arm is. Infinite: never.")                                                             \
   OPTION(double, handover_time, 1.0, (Bounds{0.0, true, kFinite}), "s",                                                  \
-         "At the start the difference between the effort that held the arm and the law's fades in this time, at half of " \
-         "the effort rate limit at most; at that rate if it did not hold it: the arm moves, or the effort is smaller "   \
-         "than the difference.")                                                                                         \
+         "At the start the difference between the effort that held the arm at rest and the one that the law believes "  \
+         "would fades in this time, at half of the effort rate limit at most. An effort smaller than the difference "    \
+         "did not hold it, and counts for nothing.")                                                                     \
   OPTION(bool, saturation_freezes_adaptation, true, kSwitch, "",                                                         \
          "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, " \
          "on average over 10 ms.")                                                                                       \

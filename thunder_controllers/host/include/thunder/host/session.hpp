@@ -63,9 +63,9 @@ class ControlSession {
   /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null
   /// or not finite. See Controller::activate for what it throws.
   ///
-  /// A stream that is still fresh on the wall clock is followed, from the place on if jumps are approached; otherwise the
-  /// place is held. Throws HostError(law) if a stream that is not approached is further away than max_error, see
-  /// ReferenceDistance.
+  /// A stream that is still fresh on the wall clock is followed; otherwise the place is held. Of one that is further away
+  /// than max_error, see ReferenceDistance, the next sample is approached from the place, as any that jumps; where jumps
+  /// are not approached, that throws HostError(law).
   void activate(const double* q, const double* qd, const double* held_effort = nullptr,
                 double max_error = std::numeric_limits<double>::infinity());
   /// Go on with a stop after an update. True once, where commanding has just ended.
@@ -151,7 +151,7 @@ class ControlSession {
     return host_.plan(request...);
   }
   std::vector<double> within_limits(const double* effort) const;
-  void check_distance(const double* q, double max_error);
+  bool is_far(const double* q, double max_error);
   void end();
 
   Configuration configuration_;

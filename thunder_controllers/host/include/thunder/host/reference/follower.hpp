@@ -37,13 +37,14 @@ class ReferenceFollower {
   ReferenceFollower(const std::shared_ptr<const Library>& library, const thunder_law& law, const Options& options,
                     const Limits& limits, ReferenceChannel& channel);
 
-  /// At activation: take what was written, a stream from the place on if jumps are approached; hold at q what was not.
-  /// False if that place has no pose.
+  /// At activation: take what was written; hold at q what was not. False if that place has no pose.
   bool restart(const double* q) noexcept;
   /// Take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
   ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
   /// The flat reference in effect.
   const std::vector<double>& values() const noexcept { return values_; }
+  /// The place that was found last, as a reference at rest.
+  const std::vector<double>& place() noexcept { return place_.values(); }
   /// What it follows.
   ReferenceSource source() const noexcept { return source_; }
   /// Whether the last refresh has cut it to limits, or what is written is being approached.
@@ -81,7 +82,6 @@ class ReferenceFollower {
   Stream stream_;
   MotionPlayer player_;
   Reach reach_;
-  bool approaches_jumps_;
   std::vector<double> values_;
   std::vector<double> before_;  ///< the update before
   std::vector<double> wanted_;  ///< what is written, before it is approached, or what a motion makes

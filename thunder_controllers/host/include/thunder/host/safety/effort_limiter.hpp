@@ -32,39 +32,32 @@ class EffortLimiter {
   std::vector<double> previous_;
 };
 
-/// From the effort that held the arm to the law's, at the start.
+/// From the effort that held an arm at rest to the one that the law believes would, at the start.
 ///
-/// They differ where the model does: by a payload that nobody has told of. The difference is added to the law's first
-/// effort and fades in the given time, in which an estimate may learn what it was for; what it learns from is the effort
-/// applied, all of it. Where the effort did not hold the arm it fades at half of the rate limit, the other half being
-/// the law's: the arm moves, or the effort is smaller than the difference (brakes or gears held the arm).
+/// They differ by what the model does not know, such as a payload that nobody has told of. The difference is added to the
+/// law's effort and fades in the given time, in which an estimate may learn what it was for; what it learns from is the
+/// effort applied, all of it. An effort that is smaller than the difference did not hold the arm, but brakes or gears did.
 class Handover {
  public:
-  static constexpr double kShare = 0.5;  ///< of the rate limit, at most
+  static constexpr double kShare = 0.5;  ///< of the rate limit, at most: the other half is the law's
 
   /// [N·m or N] and [N·m/s or N/s], one per joint; the time that it takes, and the period of the commands [s].
   Handover(std::vector<double> limit, const std::vector<double>& rate_limit, double time, double period);
 
-  /// The next effort is the first; whether the arm is at rest.
-  void begin(bool rests) noexcept {
-    is_first_ = true;
-    rests_ = rests;
-  }
-
-  /// Add what is left of the difference, over a time dt [s]; previous is the command before. Both must be finite.
-  void apply(const double* previous, double dt, double* effort) noexcept;
+  /// Nothing is added from now on.
+  void restart() noexcept;
+  /// The arm rests, and was held by the first of these.
+  void begin(const double* held, const double* believed) noexcept;
+  /// Add what is left of the difference to an effort, over a time dt [s].
+  void apply(double dt, double* effort) noexcept;
 
  private:
-  void find(const double* previous, const double* effort) noexcept;
-
   std::vector<double> limit_;
   std::vector<double> largest_rate_;
   double time_;
   double period_;
   std::vector<double> difference_;
   std::vector<double> rate_;
-  bool is_first_ = false;
-  bool rests_ = false;
 };
 
 /// The part of a law's effort that limits keep from the robot, as a low-pass of kTime.
