@@ -89,7 +89,7 @@ def _drawn(settings: Settings, row: str, motion: Motion) -> Iterator[Keys]:
 
 def _arm(seed: int, row: str, file: Path, motion: Motion) -> Keys:
     arm = ARMS.get(row, Arm(file.name))
-    keys = merged(described(arm, file, LAW), {"law": {"options": OPTIONS}, "check_reference": True, "duration": 120.0})
+    keys = merged(described(arm, file, LAW), {"law": {"options": OPTIONS}, "check_reference": True, "duration": 40.0})
     if row in PLANTS:
         keys = merged(keys, {"plant": {"engine": "mujoco", "urdf": str(share(PLANTS[row]))}})
     library = _library(keys)
