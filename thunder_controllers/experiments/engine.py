@@ -72,8 +72,8 @@ def run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]
 def _one_thread_each() -> Iterator[None]:
     """Give processes that begin meanwhile one thread for linear algebra, unless the user has chosen.
 
-    With as many as there are cores they wait for each other: the fit of a record took 24 s beside two such, and 0.9 s
-    with one thread.
+    With as many as there are cores they wait for each other: the fit of a record took 24 s beside two busy processes,
+    and 0.9 s with one thread.
     """
     given = {name: os.environ[name] for name in THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(THREADS, "1") | given)
