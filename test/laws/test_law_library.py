@@ -133,6 +133,7 @@ def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, referenc
         effort_rate_limit=np.full(n, 1e12),
         velocity_limit=np.full(n, np.inf),
         approaches_jumps=False,
+        handover_time=0.0,
     )
     host = Controller()
     host.configure(library, law=law.name, options=options)

@@ -212,6 +212,17 @@ def _points(q: ca.SX) -> list[ca.SX]:
 
 
 @pytest.mark.slow
+def test_a_joint_that_friction_holds_creeps_as_slowly_as_friction_says(arm: RobotModel) -> None:
+    """F_c tanh(q̇/v_s) = τ: with λ = F_c/(v_s M) = 2e4/s and more, a step of 1 ms is stable in parts alone."""
+    plant = ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(friction=Friction(coulomb=20.0), gravity=(0.0, 0.0, 0.0)))
+    plant.reset(np.zeros(3))
+    pull = np.array([5.0, -2.0, 1.0])
+    for _ in range(20):
+        plant.step(pull)
+    np.testing.assert_allclose(plant.qd, 0.01 * np.arctanh(pull / 20.0), rtol=1e-3)
+
+
+@pytest.mark.slow
 def test_the_point_masses_move_as_their_positions_say() -> None:
     """M = Σ m JᵀJ, G = ∂(Σ m g z)/∂q and C q̇ = Ṁ q̇ − ½ ∂(q̇ᵀM q̇)/∂q, by automatic differentiation."""
     q, qd = ca.SX.sym("q", 5), ca.SX.sym("qd", 5)
