@@ -162,10 +162,14 @@ void Controller::note_applied(const double* effort) noexcept {
   for (std::size_t i = 0; i < p.applied_effort.size(); ++i) p.applied_effort[i] = effort[i] + p.robot_effort[i];
 }
 
-bool Controller::step_law(const double* q, const double* qd, double dt) noexcept {
+/// The law's effort, less what the robot adds. False if anything is not finite.
+bool Controller::step_law(const double* q, const double* qd, const std::vector<double>& reference, double dt) noexcept {
   Parts& p = *parts_;
-  return p.law.step({q, qd, p.applied_effort.data(), p.measurements.values(), p.reference.values().data(),
-                     p.gains.refresh(), dt});
+  const LawInputs inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(),
+                            p.gains.refresh(), dt};
+  if (!find_gravity(q) || !p.law.step(inputs)) return false;
+  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
+  return true;
 }
 
 void Controller::try_step(const double* q, const double* qd, const double* held) {
@@ -180,7 +184,7 @@ void Controller::try_step(const double* q, const double* qd, const double* held)
   }
   note_applied(held_effort(held));
   p.law.reset(true);
-  if (!step_law(q, qd, p.options.nominal_dt)) {
+  if (!step_law(q, qd, p.reference.values(), p.options.nominal_dt)) {
     throw HostError(ErrorKind::law, "a trial step gives values that are not finite", "activate: " + name,
                     "another position, reference or gains");
   }
@@ -193,10 +197,7 @@ void Controller::begin_handover(const double* q, const double* qd, const double*
   p.handover.restart();
   if (!p.brake.is_at_rest(qd)) return;
   p.law.reset(true);
-  const LawInputs trial = {q, rest, p.applied_effort.data(), p.measurements.values(), p.reference.place().data(),
-                           p.gains.refresh(), p.options.nominal_dt};
-  if (!p.law.step(trial)) return;
-  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
+  if (!step_law(q, rest, p.reference.place(), p.options.nominal_dt)) return;
   p.handover.begin(p.limiter.previous().data(), p.law.effort());
 }
 
@@ -343,33 +344,22 @@ GuardBits Controller::step(double t, const double* q, const double* qd, double d
   if (p.reference.is_late()) guards |= kReferenceLate;
   if (p.reference.is_given_up()) guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
-  if (!step_law(q, qd, dt)) return guards | kResultNonFinite;
+  if (!step_law(q, qd, p.reference.values(), dt)) return guards | kResultNonFinite;
   if (p.monitor.resumes() && !p.law.may_activate()) {
     faults_ |= kMeasurementLost;
     return guards | faults_ | kStopping;
   }
   p.brake.restart();
-  const GuardBits shaped = shape_effort(q, qd, dt);
-  if ((shaped & kResultNonFinite) != 0) return guards | shaped;
-  const GuardBits limited = shaped | p.limiter.apply(p.law.effort(), dt, effort);
+  p.handover.apply(dt, p.law.effort());
+  std::copy_n(p.law.effort(), p.library->n_joints(), p.wanted_effort.begin());
+  const GuardBits stopped = p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
+  const GuardBits limited = stopped | p.limiter.apply(p.law.effort(), dt, effort);
   note_applied(effort);
   const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt) && limited != 0;
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (falls_short && p.options.saturation_freezes_adaptation));
   p.law.commit(freeze);
   return guards | limited | (freeze ? kAdaptationFrozen : 0u);
-}
-
-/// From the law's effort to what is asked of the robot, but for the limits: gravity, the handover and soft stops.
-GuardBits Controller::shape_effort(const double* q, const double* qd, double dt) noexcept {
-  Parts& p = *parts_;
-  const int n = p.library->n_joints();
-  if (!find_gravity(q)) return kResultNonFinite;
-  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
-  if (!all_finite(p.law.effort(), n)) return kResultNonFinite;
-  p.handover.apply(dt, p.law.effort());
-  std::copy_n(p.law.effort(), n, p.wanted_effort.begin());
-  return p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,

@@ -191,7 +191,7 @@ class Controller {
   const double* held_effort(const double* given) const noexcept;
   void try_step(const double* q, const double* qd, const double* held_effort);
   void begin_handover(const double* q, const double* qd, const double* rest) noexcept;
-  bool step_law(const double* q, const double* qd, double dt) noexcept;
+  bool step_law(const double* q, const double* qd, const std::vector<double>& reference, double dt) noexcept;
   bool find_gravity(const double* q) noexcept;
   void note_applied(const double* effort) noexcept;
 
@@ -201,7 +201,6 @@ class Controller {
   GuardBits run(double t, const double* q, const double* qd, double dt, double elapsed, double* effort) noexcept;
   GuardBits begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
   GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
-  GuardBits shape_effort(const double* q, const double* qd, double dt) noexcept;
   GuardBits approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
                                  double* effort) noexcept;
 
