@@ -252,9 +252,9 @@ void Controller::set_motion_limits(const MotionLimits& limits) {
   parts("set_motion_limits").writer.set_limits(limits);
 }
 
-void Controller::begin(MotionPlan plan) {
+std::uint64_t Controller::begin(MotionPlan plan) {
   require(Lifecycle::active, "motion");
-  parts_->writer.begin(std::move(plan));
+  return parts_->writer.begin(std::move(plan));
 }
 
 void Controller::stop_motion() {

@@ -113,6 +113,7 @@ void ControlSession::observe_reference(GuardBits guards) noexcept {
 
 void ControlSession::publish() noexcept {
   step_.source = host_.reference_source();
+  step_.request = host_.reference_request();
   step_.counters = host_.counters();
   step_.step_times = host_.step_times();
   std::copy(host_.state().begin(), host_.state().end(), step_.state.begin());
@@ -122,11 +123,12 @@ void ControlSession::publish() noexcept {
   steps_.publish();
 }
 
-void ControlSession::begin(const MotionPlan& motion) {
+std::uint64_t ControlSession::begin(const MotionPlan& motion) {
   const Lock lock(mutex_);
   require_motion();
-  host_.begin(motion);
+  const std::uint64_t number = host_.begin(motion);
   has_stream_ = false;
+  return number;
 }
 
 double ControlSession::trace_what_fits(const Figure& figure) {

@@ -26,6 +26,9 @@ OPERATOR = "operator"
 MANAGER = "controller_manager"
 """Enclave of the process in which the plugin runs; the manager's own topics and services are ros2_control's."""
 
+PLUGIN_ACTIONS = ("follow_joint_trajectory",)
+"""What the plugin offers beyond the node of its name."""
+
 PARAMETER_SERVICES = (
     "describe_parameters",
     "get_parameter_types",
@@ -52,6 +55,17 @@ EVERY_NODE_PUBLISHES = ("/parameter_events", "/rosout")
 EVERY_NODE_SUBSCRIBES = ("/clock", "/parameter_events")
 
 
+WAYS = (
+    ("action", "call"),
+    ("action", "execute"),
+    ("service", "reply"),
+    ("service", "request"),
+    ("topic", "publish"),
+    ("topic", "subscribe"),
+)
+"""Kinds of names, and what a node does with them: elements and attributes of a policy."""
+
+
 @dataclass
 class Profile:
     """What a node may do; names are absolute."""
@@ -61,6 +75,8 @@ class Profile:
     subscribe: set[str] = field(default_factory=set)
     reply: set[str] = field(default_factory=set)
     request: set[str] = field(default_factory=set)
+    execute: set[str] = field(default_factory=set)
+    call: set[str] = field(default_factory=set)
 
 
 class _Resolver:
@@ -96,9 +112,11 @@ def profiles(namespace: str, links: Sequence[str], functions: Sequence[str]) -> 
     found = {name: _profile(node, resolver) for name, node in NODES.items()}
     controller, plugin = found[names.CONTROLLER], _profile(NODES[names.CONTROLLER], resolver)
     plugin.subscribe -= resolver.all(NODES[names.CONTROLLER], ("{library_topic}",), names.CONTROLLER)
+    plugin.execute |= resolver.own(names.CONTROLLER, PLUGIN_ACTIONS)
     operator = Profile(OPERATOR, set(EVERY_NODE_PUBLISHES), set(EVERY_NODE_SUBSCRIBES))
     operator.reply |= resolver.own(OPERATOR, (*PARAMETER_SERVICES, TYPE_SERVICE))
     operator.publish |= {topic for topic in controller.subscribe if f"/{names.CONTROLLER}/" in topic}
+    operator.call |= plugin.execute
     for profile in found.values():
         operator.subscribe |= profile.publish
         operator.request |= profile.reply
@@ -139,7 +157,7 @@ def policies(
 
 
 def _write(profile: Profile, element: ElementTree.Element) -> None:
-    for kind, way in (("service", "reply"), ("service", "request"), ("topic", "publish"), ("topic", "subscribe")):
+    for kind, way in WAYS:
         allowed: set[str] = getattr(profile, way)
         group = ElementTree.SubElement(element, f"{kind}s", {way: "ALLOW"}) if allowed else None
         for name in sorted(allowed):

@@ -8,6 +8,7 @@
 #include <trajectory_msgs/msg/joint_trajectory.hpp>
 #include <trajectory_msgs/msg/multi_dof_joint_trajectory.hpp>
 
+#include "reading.hpp"
 #include "thunder/host/law/estimates_file.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/reference/reading.hpp"
@@ -33,39 +34,6 @@ const rclcpp::QoS kStream = rclcpp::QoS(rclcpp::KeepLast(10)).reliable().durabil
 const rclcpp::QoS kRequest = rclcpp::QoS(rclcpp::KeepLast(1)).reliable().durability_volatile();
 
 constexpr int kWarnPeriod = 1000;  // [ms]
-
-// --- from messages to the host's numbers -----------------------------------------------------------------------------
-
-template <class Message, class Read>
-auto each(const std::vector<Message>& messages, Read read) {
-  std::vector<decltype(read(messages[0]))> numbers;
-  for (const Message& message : messages) numbers.push_back(read(message));
-  return numbers;
-}
-
-template <class Position, class Orientation>
-thunder::PoseNumbers pose(const Position& p, const Orientation& o) {
-  return {p.x, p.y, p.z, o.x, o.y, o.z, o.w};
-}
-
-thunder::PoseNumbers transform(const geometry_msgs::msg::Transform& given) {
-  return pose(given.translation, given.rotation);
-}
-
-thunder::TwistNumbers pair(const geometry_msgs::msg::Vector3& a, const geometry_msgs::msg::Vector3& b) {
-  return {a.x, a.y, a.z, b.x, b.y, b.z};
-}
-
-thunder::TwistNumbers twist(const geometry_msgs::msg::Twist& given) { return pair(given.linear, given.angular); }
-
-thunder::PosePoint pose_point(const MultiDOFJointTrajectoryPoint& point) {
-  return {rclcpp::Duration(point.time_from_start).seconds(), each(point.transforms, transform),
-          each(point.velocities, twist), each(point.accelerations, twist)};
-}
-
-thunder::TimedJoints joint_point(const JointTrajectoryPoint& point) {
-  return {rclcpp::Duration(point.time_from_start).seconds(), point.positions, point.velocities, point.accelerations};
-}
 
 /// The time of a streamed point: the stamp that it is due at [ns]; zero: at once.
 template <class Point>

@@ -9,6 +9,7 @@
 #include "thunder/host/law/estimates.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
+#include "writing.hpp"
 
 namespace thunder_controllers {
 namespace {
@@ -42,24 +43,6 @@ Float64MultiArray table(const std::vector<double>& values, const std::string& ro
   message.layout.dim[1].size = message.layout.dim[1].stride = static_cast<std::uint32_t>(joints.size());
   message.data = values;
   return message;
-}
-
-/// The k-th n values: of a joint law's reference q, q̇ and q̈.
-std::vector<double> slice(const std::vector<double>& values, std::size_t n, std::size_t k) {
-  const double* begin = values.data() + n * k;
-  return {begin, begin + n};
-}
-
-std::vector<double> difference(std::vector<double> wanted, const std::vector<double>& is) {
-  std::transform(wanted.begin(), wanted.end(), is.begin(), wanted.begin(), std::minus<>());
-  return wanted;
-}
-
-template <class Vector>
-void assign(Vector& vector, const double* values) {
-  vector.x = values[0];
-  vector.y = values[1];
-  vector.z = values[2];
 }
 
 template <class Message>
@@ -194,12 +177,7 @@ void Outputs::publish_state(const Snapshot& snapshot, const Header& header) {
   message.feedback.velocities = snapshot.qd;
   message.output.effort = snapshot.effort;
   if (joint_error_) {
-    const std::size_t n = snapshot.q.size();
-    message.reference.positions = slice(snapshot.reference, n, 0);
-    message.reference.velocities = slice(snapshot.reference, n, 1);
-    message.reference.accelerations = slice(snapshot.reference, n, 2);
-    message.error.positions = difference(message.reference.positions, snapshot.q);
-    message.error.velocities = difference(message.reference.velocities, snapshot.qd);
+    write_joints(snapshot, message.reference, message.error);
     sensor_msgs::msg::JointState error;
     error.header = header;
     error.name = configuration_.joints;

@@ -7,6 +7,7 @@
 
 #include "thunder/host/report/excitation.hpp"
 #include "thunder/host/report/tracking_error.hpp"
+#include "trajectory_action.hpp"
 
 namespace thunder_controllers {
 namespace {
@@ -50,17 +51,20 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
   session_ = std::make_shared<thunder::ControlSession>(configuration, options, parameters_->gains(), estimates);
   parameters_->connect(session_, listener);
   inputs_ = open_inputs(*node, session_, listener, faults_);
+  const auto action = std::make_shared<TrajectoryAction>(session_, listener, faults_);
+  inputs_.push_back(TrajectoryAction::offer(*node, action));
   // Of timers of the node, which exclude each other:
   const auto excitation = std::make_shared<thunder::Excitation>(configuration);
   const auto tracking = std::make_shared<thunder::TrackingError>(configuration);
   const auto outputs = std::make_shared<Outputs>(*node, configuration, parameters.base_frame);
   const auto watch = std::make_shared<Watch>(Watch{session_, listener, faults_, node->get_logger()});
   const std::chrono::duration<double> period(1.0 / parameters.publish_rate);
-  publishing_ = node->create_wall_timer(period, [session = session_, excitation, tracking, outputs, watch] {
+  publishing_ = node->create_wall_timer(period, [session = session_, excitation, tracking, outputs, watch, action] {
     const thunder::Snapshot snapshot = session->snapshot();
     outputs->publish(snapshot);
     excitation->add(snapshot);
     tracking->add(snapshot);
+    action->advance(snapshot);
     watch->see(snapshot);
   });
   diagnostics_ = [session = session_, excitation, tracking, limit = parameters.tracking_error_limit,

@@ -155,7 +155,7 @@ void ReferenceWriter::rehearse(const MotionPlan& plan) {
   if (rehearsal_ && !plan.q.empty()) rehearsal_->check(plan);
 }
 
-void ReferenceWriter::begin(MotionPlan plan) {
+std::uint64_t ReferenceWriter::begin(MotionPlan plan) {
   if (plan.requests != requests_) {
     throw HostError(ErrorKind::law, "something else was asked for while the motion was rehearsed", "motion",
                     "ask for it again");
@@ -163,6 +163,7 @@ void ReferenceWriter::begin(MotionPlan plan) {
   begin_request(ReferenceMessage::Request::move);
   written_.motion = std::move(plan.motion);
   publish();
+  return written_.number;
 }
 
 void ReferenceWriter::stop() noexcept {

@@ -97,14 +97,15 @@ class Controller {
   void trace(const Figure& figure) { move(figure); }
   void stop_motion();
   /// The same motions in steps: `rehearse` may take seconds, in which others may configure whatever they like, but not
-  /// rehearse nor call `configure`; `begin` throws HostError(law) if they have asked for another reference.
+  /// rehearse nor call `configure`; `begin` returns the number of the request, and throws HostError(law) if they have asked
+  /// for another reference.
   template <class... Request>
   MotionPlan plan(const Request&... request) {
     require(Lifecycle::active, "motion");
     return parts_->writer.plan(request...);
   }
   void rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
-  void begin(MotionPlan plan);
+  std::uint64_t begin(MotionPlan plan);
   /// All gains with these changed. Throws as changed_gains and, unless `accepts_unstable_gains`, as check_feedback, which
   /// takes some 20 ms.
   std::vector<double> checked_gains(const NamedValues& gains) const;
@@ -137,6 +138,8 @@ class Controller {
   ReferenceSource reference_source() const noexcept {
     return parts_ ? parts_->reference.source() : ReferenceSource::hold;
   }
+  /// The number of the request that the reference follows; 0 before the first update.
+  std::uint64_t reference_request() const { return parts("reference").reference.request(); }
   const std::vector<double>& effort() const { return parts("effort").limiter.previous(); }
 
   /// What was configured.

@@ -102,8 +102,9 @@ class ControlSession {
   /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, while streamed, or if another
   /// reference was asked for while they were rehearsed.
   void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
-  void follow(const std::vector<TimedPose>& points) { move(points); }
-  void follow(const std::vector<TimedJoints>& points) { move(points); }
+  /// `follow` returns the number of the request, which snapshots have while it is followed, and after its end.
+  std::uint64_t follow(const std::vector<TimedPose>& points) { return move(points); }
+  std::uint64_t follow(const std::vector<TimedJoints>& points) { return move(points); }
   void trace(const Figure& figure) { move(figure); }
   /// The figure, or the largest half, quarter, … of it that the joints can follow, a sixteenth at least; returns its share.
   /// Throws as `trace` does of the whole figure.
@@ -137,13 +138,13 @@ class ControlSession {
   void require_motion() const;
   /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.
   template <class... Request>
-  void move(const Request&... request) {
+  std::uint64_t move(const Request&... request) {
     const Lock alone(motions_);
     const MotionPlan motion = plan(request...);
     host_.rehearse(motion);
-    begin(motion);
+    return begin(motion);
   }
-  void begin(const MotionPlan& motion);
+  std::uint64_t begin(const MotionPlan& motion);
   template <class... Request>
   MotionPlan plan(const Request&... request) {
     const Lock lock(mutex_);

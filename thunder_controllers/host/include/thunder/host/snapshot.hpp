@@ -20,6 +20,7 @@ struct Snapshot {
   std::vector<double> effort;    ///< [N·m or N]
   std::vector<double> state, telemetry, reference;  ///< Flat, as the law's metadata divide them.
   ReferenceSource source = ReferenceSource::hold;
+  std::uint64_t request = 0;          ///< Number of the request that the reference follows, as `follow` returns it.
   bool is_reference_lost = false;     ///< Whether the stream that was followed fell silent.
   std::uint64_t lost_references = 0;  ///< How often that happened since the session began.
   bool is_frozen = false;             ///< Whether the estimates are kept by request.

@@ -45,6 +45,8 @@ class ReferenceFollower {
   const std::vector<double>& values() const noexcept { return values_; }
   /// The place that was found last, as a reference at rest.
   const std::vector<double>& place() noexcept { return place_.values(); }
+  /// The number of the request that it follows; 0 before the first update.
+  std::uint64_t request() const noexcept { return taken_; }
   /// What it follows.
   ReferenceSource source() const noexcept { return source_; }
   /// Whether the last refresh has cut it to limits, or what is written is being approached.

@@ -61,8 +61,9 @@ class ReferenceWriter {
   /// One thread at a time, beside this one: throws HostError(law) where the motion would leave limits or
   /// reach, see Rehearsal.
   void rehearse(const MotionPlan& plan);
-  /// Begin what was planned. Throws HostError(law) if something else was asked for since then.
-  void begin(MotionPlan plan);
+  /// Begin what was planned; returns the number of the request. Throws HostError(law) if something else was asked for since
+  /// then.
+  std::uint64_t begin(MotionPlan plan);
   /// Come to rest, and hold that place.
   void stop() noexcept;
 
