@@ -74,7 +74,7 @@ std::vector<double> pose_bounds(const std::vector<JointComponentTolerance>& give
 }
 
 /// A translation [m] and a rotation, as a transform.
-void assign(geometry_msgs::msg::Transform& message, const double* translation, const thunder::Quaternion& rotation) {
+void write(geometry_msgs::msg::Transform& message, const double* translation, const thunder::Quaternion& rotation) {
   assign(message.translation, translation);
   assign(message.rotation, rotation.data());
   message.rotation.w = rotation[3];
@@ -229,10 +229,9 @@ void TrajectoryAction::send_feedback(const thunder::Snapshot& snapshot) {
     const thunder::SampleLayout layout(session_->configuration().law_data(), static_cast<int>(snapshot.q.size()));
     const double* reference = snapshot.reference.data();
     const std::array<double, 6>& e = distance_.error();
-    assign(feedback->multi_dof_desired.transforms.emplace_back(), reference + layout.position,
-           thunder::from_matrix(reference + layout.rotation));
-    assign(feedback->multi_dof_error.transforms.emplace_back(), e.data(),
-           thunder::from_rotation_vector({e[3], e[4], e[5]}));
+    write(feedback->multi_dof_desired.transforms.emplace_back(), reference + layout.position,
+          thunder::from_matrix(reference + layout.rotation));
+    write(feedback->multi_dof_error.transforms.emplace_back(), e.data(), thunder::from_rotation_vector({e[3], e[4], e[5]}));
   } else {
     write_joints(snapshot, feedback->desired, feedback->error);
   }
