@@ -34,16 +34,16 @@ LIMIT = 3000.0
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ros")]
 
 
-def run(folder: Path, domain: int, backend: str, *packages: str) -> dict[str, Any]:
-    """What one run showed: backend_run.py."""
+def run(folder: Path, script: str, domain: int, words: tuple[str, ...], *packages: str) -> dict[str, Any]:
+    """What one run of a script showed."""
     missing = [] if shutil.which("ros2") else ["ros2"]
     missing += [name for name in packages if not any((p / MARKER / name).is_file() for p in PREFIXES)]
     if missing:
         pytest.skip(f"not installed, or not sourced: {', '.join(missing)}")
     own = (str(ROOT / "test"), str(ROOT / "test/ros"), os.environ.get("PYTHONPATH", ""))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(own), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    script, log = ROOT / "test/ros2_control/backend_run.py", folder / "log"
-    command = [sys.executable, str(script), str(domain), str(log), str(LENGTH), backend]
+    log = folder / "log"
+    command = [sys.executable, str(ROOT / "test/ros2_control" / script), str(domain), str(log), *words]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert run.returncode == 0, (run.stderr[-2000:], log.read_text()[-4000:])
     found: dict[str, Any] = json.loads(run.stdout)
@@ -57,12 +57,38 @@ def check(found: dict[str, Any]) -> None:
 
 
 def test_mujoco_as_hardware(tmp_path: Path) -> None:
-    check(run(tmp_path, 92, "ros2_control", *MANAGER))
+    check(run(tmp_path, "backend_run.py", 92, (str(LENGTH), "ros2_control"), *MANAGER))
 
 
 def test_franka_ros2_on_a_virtual_franka_through_a_reflex(tmp_path: Path) -> None:
-    found = run(tmp_path, 93, "franka", *MANAGER, *FRANKA)
+    found = run(tmp_path, "backend_run.py", 93, (str(LENGTH), "franka"), *MANAGER, *FRANKA)
     check(found)
     assert set(found["controllers after the reflex"].values()) == {"inactive"}
     assert set(found["controllers after the recovery"].values()) == {"active"}
     check(found["after the recovery"])
+
+
+def test_trajectories_of_joints_as_moveit_asks_for_them(tmp_path: Path) -> None:
+    found = run(tmp_path, "trajectory_run.py", 95, ("joints",), *MANAGER)
+    codes = {name: value.get("code", value["status"]) for name, value in found.items() if isinstance(value, dict)}
+    assert codes == {
+        "there": "SUCCESSFUL",
+        "back": "SUCCESSFUL",
+        "strict path": "PATH_TOLERANCE_VIOLATED",
+        "strict goal": "GOAL_TOLERANCE_VIOLATED",
+        "cancelled": "SUCCESSFUL",
+        "overtaken": "INVALID_GOAL",
+        "overtaking": "SUCCESSFUL",
+        "out of limits": "INVALID_GOAL",
+        "unknown joint": "REJECTED",
+        "poses": "REJECTED",
+    }
+    assert found["cancelled"]["status"] == "CANCELED" and found["speed after that [rad/s]"] < 1e-3
+    assert found["there"]["feedback"] > 10 and found["error [rad]"] < 0.02
+
+
+def test_a_trajectory_of_poses(tmp_path: Path) -> None:
+    found = run(tmp_path, "trajectory_run.py", 96, ("poses",), *MANAGER)
+    assert [found[name]["status"] for name in ("there", "one axis", "joints")] == ["SUCCEEDED", "REJECTED", "REJECTED"]
+    assert found["fed back [m]"] == [pytest.approx(0.15, abs=0.01), pytest.approx(0.0, abs=0.01)]
+    assert found["way [m]"] == pytest.approx(0.15, abs=0.01)
