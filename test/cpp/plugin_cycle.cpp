@@ -11,7 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <controller_interface/controller_interface.hpp>
+#include <controller_interface/chainable_controller_interface.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@
 
 namespace {
 
-using controller_interface::ControllerInterface;
+using ControllerInterface = controller_interface::ChainableControllerInterface;
 using hardware_interface::CommandInterface;
 using hardware_interface::StateInterface;
 using lifecycle_msgs::msg::State;
@@ -278,7 +278,7 @@ int main(int argc, char** argv) {
     }
   }
   pluginlib::ClassLoader<ControllerInterface> loader("controller_interface",
-                                                     "controller_interface::ControllerInterface");
+                                                     "controller_interface::ChainableControllerInterface");
   const auto controller = loader.createUniqueInstance("thunder_controllers/AdaptiveController");
   controller_interface::ControllerInterfaceParams params;
   params.controller_name = "adaptive_controller";

@@ -248,8 +248,25 @@ std::optional<double> ControlSession::due(std::int64_t stamp) {
 
 void ControlSession::stream(const std::vector<double>& sample, std::int64_t stamp) {
   const Lock lock(mutex_);
-  if (is_stopping()) return;
-  host_.set_reference(sample.data(), static_cast<int>(sample.size()), due(stamp));
+  if (is_chained_) {
+    throw HostError(ErrorKind::law, "another controller gives the reference", "stream", "deactivate that controller first");
+  }
+  if (!is_stopping()) take(sample, due(stamp));
+}
+
+bool ControlSession::try_stream(const std::vector<double>& sample) noexcept {
+  const std::unique_lock<PriorityMutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || is_stopping()) return false;
+  try {
+    take(sample, std::nullopt);
+    return true;
+  } catch (const HostError&) {
+    return false;
+  }
+}
+
+void ControlSession::take(const std::vector<double>& sample, std::optional<double> due) {
+  host_.set_reference(sample.data(), static_cast<int>(sample.size()), due);
   streamed_ = sample;
   streamed_at_ = Clock::now();
   has_stream_ = true;

@@ -83,9 +83,19 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
     clock_interface_ = listener_->get_params().measurement_clock;
+    const double keep_alive = 0.5 * wiring->session().options().reference_timeout;
+    chain_ = std::make_unique<Chain>(get_node()->get_name(), made, keep_alive);
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
     wiring_ = std::move(wiring);
   });
+}
+
+Chain::References AdaptiveController::on_export_reference_interfaces_list() {
+  return chain_ ? chain_->references() : Chain::References{};
+}
+
+Chain::States AdaptiveController::on_export_state_interfaces_list() {
+  return chain_ ? chain_->states() : Chain::States{};
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&) {
@@ -103,6 +113,7 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
       effort_[i] = parameters.zero_start ? 0.0 : held;  // the session takes the safe effort for NaN
     }
     wiring_->session().freeze_adaptation(parameters.freeze_on_start);
+    wiring_->session().set_chained(is_in_chained_mode());
     wiring_->session().activate(q_.data(), qd_.data(), effort_.data(), parameters.max_activation_error);
   });
 }
@@ -111,6 +122,7 @@ AdaptiveController::CallbackReturn AdaptiveController::on_deactivate(const State
   const Lock lock(in_use_);
   const char* fault = has_given_up() ? wiring_->session().fault() : nullptr;
   const auto result = attempt("deactivate", [this] {
+    wiring_->session().set_chained(false);
     wiring_->session().deactivate(effort_.data());
     write_commands(kTransitionTries);
   });
@@ -123,6 +135,7 @@ AdaptiveController::CallbackReturn AdaptiveController::on_cleanup(const State&) 
   std::unique_ptr<Wiring> closed;
   const Lock lock(in_use_);
   closed.swap(wiring_);
+  chain_.reset();
   return CallbackReturn::SUCCESS;
 }
 
@@ -163,18 +176,21 @@ bool AdaptiveController::has_given_up() const noexcept {
   return wiring_->session().fault() && wiring_->session().has_stopped();
 }
 
-controller_interface::return_type AdaptiveController::update(const rclcpp::Time& time, const rclcpp::Duration& period) {
+controller_interface::return_type AdaptiveController::update_and_write_commands(const rclcpp::Time& time,
+                                                                                const rclcpp::Duration& period) {
   const std::unique_lock<thunder::PriorityMutex> lock(in_use_, std::try_to_lock);
   if (!lock.owns_lock() || !wiring_ || !wiring_->session().is_active()) return controller_interface::return_type::OK;
   read_states(kTries);
   const double dt = fixed_period_ > 0.0 ? fixed_period_ : period.seconds();
+  if (const auto* sample = is_in_chained_mode() ? chain_->read(dt) : nullptr) wiring_->session().try_stream(*sample);
   wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), dt, effort_.data(),
                             clock_interface_.empty() ? nullptr : &clock_);
   write_commands(kTries);
+  chain_->show(wiring_->session().last());
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.
   return has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;
 }
 
 }  // namespace thunder_controllers
 
-PLUGINLIB_EXPORT_CLASS(thunder_controllers::AdaptiveController, controller_interface::ControllerInterface)
+PLUGINLIB_EXPORT_CLASS(thunder_controllers::AdaptiveController, controller_interface::ChainableControllerInterface)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <controller_interface/controller_interface.hpp>
+#include <controller_interface/chainable_controller_interface.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "chain.hpp"
 #include "outputs.hpp"
 #include "parameters.hpp"
 #include "thunder/host/priority_mutex.hpp"
@@ -17,7 +18,7 @@ namespace thunder_controllers {
 ///
 /// A thin shell: everything that computes is the host's (thunder::ControlSession). docs/ros2-control.md says what users
 /// see, names and parameters are those of the Python node.
-class AdaptiveController : public controller_interface::ControllerInterface {
+class AdaptiveController : public controller_interface::ChainableControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
   using State = rclcpp_lifecycle::State;
@@ -40,12 +41,24 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   CallbackReturn on_shutdown(const State& previous) override;
   CallbackReturn on_error(const State& previous) override;
 
-  /// One step: states in, law, efforts out, and a copy of the step for those who publish it. Real-time safe: no
+  /// One step: states in, and the reference of a controller before this one, law, efforts out, and a copy of the step for
+  /// those who publish it. Real-time safe: no
   /// allocation, no waiting for a lock, no log, no system call of its own. Does nothing, not even to the interfaces,
   /// during and after a transition that another thread makes: at the end of the process the controller manager
   /// deactivates and shuts down while its real-time thread goes on. What is wrong with a measurement makes the host
   /// ramp to the safe effort, and shows on /diagnostics. ERROR only where an arm that ran away has been braked to rest.
-  controller_interface::return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override;
+  controller_interface::return_type update_and_write_commands(const rclcpp::Time& time,
+                                                              const rclcpp::Duration& period) override;
+
+ protected:
+  /// See Chain.
+  Chain::References on_export_reference_interfaces_list() override;
+  Chain::States on_export_state_interfaces_list() override;
+  /// Subscribers give the session what they have.
+  controller_interface::return_type update_reference_from_subscribers(const rclcpp::Time&,
+                                                                      const rclcpp::Duration&) override {
+    return controller_interface::return_type::OK;
+  }
 
  private:
   template <class Action>
@@ -61,6 +74,7 @@ class AdaptiveController : public controller_interface::ControllerInterface {
   std::shared_ptr<DiagnosticsBoard> board_;
   rclcpp::TimerBase::SharedPtr reporting_;
   std::unique_ptr<Wiring> wiring_;
+  std::unique_ptr<Chain> chain_;  ///< as long as wiring_
   std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
   std::string clock_interface_;          ///< of the hardware, that says when it measured; empty: none
   double clock_ = 0.0;                   ///< of an update, in the unit of the hardware

@@ -22,7 +22,7 @@ namespace thunder {
 
 /// A configured controller between the thread that updates it and all others: what every shell around it decides alike.
 ///
-/// One thread updates: update, measure, has_stopped and fault are its own; it takes no lock in them. Everything
+/// One thread updates: update, try_stream, measure, last, has_stopped and fault are its own; it waits for no lock in them. Everything
 /// else may come from any thread and takes a lock with priority inheritance; activate, advance_stop and deactivate must
 /// not overlap with an update.
 ///
@@ -53,6 +53,11 @@ class ControlSession {
                    const double* clock = nullptr) noexcept;
   /// Show a measurement in snapshots while nothing is commanded; real-time safe.
   void measure(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
+  /// Follow a flat sample from the next update on, as `stream` does. False where it is refused, or another thread uses the
+  /// session just now: what was followed before goes on. Real-time safe unless it is refused.
+  bool try_stream(const std::vector<double>& sample) noexcept;
+  /// The last step.
+  const Snapshot& last() const noexcept { return step_; }
   /// Whether a stop, or a fault, has brought the arm to rest.
   bool has_stopped() const noexcept { return host_.has_stopped(); }
   /// The fault found since activation, for people, which the controller stops but never ends by itself; null if none.
@@ -60,6 +65,8 @@ class ControlSession {
 
   // --- transitions, while no update runs ----------------------------------------------------------------------------
 
+  /// Let samples come from the updating thread alone, or from the others.
+  void set_chained(bool is_chained) noexcept { is_chained_ = is_chained; }
   /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null
   /// or not finite. See Controller::activate for what it throws.
   ///
@@ -87,7 +94,7 @@ class ControlSession {
   /// It is due at a stamp [ns] on the clock of the updates' stamps; 0, and while nothing is commanded: when it is taken.
   /// A sample replaces the one before, whatever their stamps. Throws as Controller::set_reference does, and
   /// HostError(law) for a negative stamp, or one that is further than reference_timeout from the last update's; what was
-  /// followed before goes on.
+  /// followed before goes on. Chained, it throws HostError(law).
   void stream(const std::vector<double>& sample, std::int64_t stamp = 0);
   /// An entry beside the standard ones, from the next update on; what is followed otherwise goes on.
   ///
@@ -130,6 +137,7 @@ class ControlSession {
 
   void show(std::int64_t stamp, double t, const double* q, const double* qd) noexcept;
   void publish() noexcept;
+  void take(const std::vector<double>& sample, std::optional<double> due);
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
   const Snapshot& newest() noexcept;
@@ -162,6 +170,7 @@ class ControlSession {
   ReferenceDistance distance_;
   std::atomic<bool> commanding_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> is_chained_{false};
   std::atomic<bool> reference_is_lost_{false};  ///< written by the updating thread
 
   Snapshot step_;  ///< of the updating thread
