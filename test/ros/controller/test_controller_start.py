@@ -24,6 +24,7 @@ from thunder_controllers.host import Configuration, ControlSession, Library, Opt
         ({"estimates_file": "/nowhere/estimates.yaml"}, "cannot be read"),
         ({"measurement_clock": "fr3/robot_time"}, "the simulation says when it measures"),
         ({"fixed_period": True}, "the periods are those of the simulation"),
+        ({"exports_states": True}, "no other controller is in this process"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_reason(

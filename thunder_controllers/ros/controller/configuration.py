@@ -78,6 +78,9 @@ def make_session(configuration: Configuration, parameters: DeclaredParameters, p
     if parameters["fixed_period"]:
         what = "the periods are those of the simulation"
         raise ConfigurationError(what, where="parameter fixed_period", valid="false; it is the plugin's")
+    if parameters["exports_states"]:
+        what = "no other controller is in this process"
+        raise ConfigurationError(what, where="parameter exports_states", valid="false; it is the plugin's")
     options = {option.name: parameters[option.name] for option in option_list()}
     options = {name: None if value == () else value for name, value in options.items()}
     session = ControlSession(

@@ -83,6 +83,7 @@ AdaptiveController::CallbackReturn AdaptiveController::on_configure(const State&
     board_->set_source(wiring->diagnostics());
     const Lock lock(in_use_);
     clock_interface_ = listener_->get_params().measurement_clock;
+    exports_states_ = listener_->get_params().exports_states;
     const double keep_alive = 0.5 * wiring->session().options().reference_timeout;
     chain_ = std::make_unique<Chain>(get_node()->get_name(), made, keep_alive);
     for (auto* values : {&q_, &qd_, &effort_}) values->assign(made.joints.size(), kNaN);
@@ -95,7 +96,7 @@ Chain::References AdaptiveController::on_export_reference_interfaces_list() {
 }
 
 Chain::States AdaptiveController::on_export_state_interfaces_list() {
-  return chain_ ? chain_->states() : Chain::States{};
+  return chain_ && exports_states_ ? chain_->states() : Chain::States{};
 }
 
 AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&) {
@@ -186,7 +187,7 @@ controller_interface::return_type AdaptiveController::update_and_write_commands(
   wiring_->session().update(time.nanoseconds(), q_.data(), qd_.data(), dt, effort_.data(),
                             clock_interface_.empty() ? nullptr : &clock_);
   write_commands(kTries);
-  chain_->show(wiring_->session().last());
+  if (exports_states_) chain_->show(wiring_->session().last());
   // The controller manager deactivates a controller that returns an error: braked to rest, and for nothing else.
   return has_given_up() ? controller_interface::return_type::ERROR : controller_interface::return_type::OK;
 }

@@ -77,6 +77,7 @@ class AdaptiveController : public controller_interface::ChainableControllerInter
   std::unique_ptr<Chain> chain_;  ///< as long as wiring_
   std::vector<double> q_, qd_, effort_;  ///< of an update; NaN where a state could not be read
   std::string clock_interface_;          ///< of the hardware, that says when it measured; empty: none
+  bool exports_states_ = false;
   double clock_ = 0.0;                   ///< of an update, in the unit of the hardware
   double fixed_period_ = 0.0;            ///< of updates [s]; zero: the measured one
   thunder::PriorityMutex in_use_;        ///< between update, which only tries it, and transitions

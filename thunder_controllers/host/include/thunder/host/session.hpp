@@ -22,9 +22,9 @@ namespace thunder {
 
 /// A configured controller between the thread that updates it and all others: what every shell around it decides alike.
 ///
-/// One thread updates: update, try_stream, measure, last, has_stopped and fault are its own; it waits for no lock in them. Everything
-/// else may come from any thread and takes a lock with priority inheritance; activate, advance_stop and deactivate must
-/// not overlap with an update.
+/// One thread updates: update, try_stream, measure, last, has_stopped and fault are its own; it waits for no lock in
+/// them. Everything else may come from any thread and takes a lock with priority inheritance; activate, advance_stop and
+/// deactivate must not overlap with an update.
 ///
 /// A stop is either at once (deactivate, where no update will follow), or in stages: begin_stop brakes the arm to rest,
 /// then the command approaches the safe effort without damping, as the last one may stay in force, then commanding
