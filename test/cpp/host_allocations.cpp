@@ -152,6 +152,13 @@ void run_session(const std::shared_ptr<const thunder::Library>& library, const c
   session.stream(session.snapshot().reference);
   CHECK(count() == 0);
   CHECK(session.snapshot().lost_references == 1);
+  const std::vector<double> sample = session.snapshot().reference;
+  const long until = g_calls;
+  for (int k = 0; k < 300; ++k) {
+    CHECK(session.try_stream(sample));
+    session.update(k, position, velocity, 1e-3, effort);
+  }
+  CHECK(g_calls == until && session.last().source == thunder::ReferenceSource::stream);
   session.begin_stop();
   CHECK(count() == 0);
   const long before = g_calls;

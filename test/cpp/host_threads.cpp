@@ -125,6 +125,7 @@ void check_that_a_session_bears_all_threads(const std::shared_ptr<const thunder:
   thunder::ControlSession session(thunder::make_configuration(library, "", "joint_adaptive", {}), options);
   double place[2] = {0.2, 0.2};
   double effort[2] = {0.0, 0.0};
+  std::vector<double> sample(6, 0.0);
   session.activate(place, place);
   std::atomic<int> uses{0};
   std::atomic<bool> done{false};
@@ -132,6 +133,8 @@ void check_that_a_session_bears_all_threads(const std::shared_ptr<const thunder:
   std::thread second([&] { use(session, uses, done); });
   for (int k = 0; k < 10000 || uses < 1000; ++k) {
     place[0] = place[1] = 0.2 + 1e-6 * (k % 1000);
+    sample[0] = sample[1] = place[0];
+    if (k % 5 == 0) session.try_stream(sample);
     session.update(k, place, place, 1e-3, effort);
     CHECK(std::isfinite(effort[0]) && std::isfinite(effort[1]));
     if (k % 64 == 0) std::this_thread::yield();
@@ -150,6 +153,33 @@ void check_that_a_session_bears_all_threads(const std::shared_ptr<const thunder:
   CHECK(has_ended && !session.is_commanding());
 }
 
+void check_that_a_chain_keeps_streams_out(const std::shared_ptr<const thunder::Library>& library) {
+  thunder::ControlSession session(thunder::make_configuration(library, "", "joint_adaptive", {}), {});
+  const double place[2] = {0.2, 0.2};
+  double effort[2] = {0.0, 0.0};
+  const std::vector<double> sample = {0.2, 0.2, 0.0, 0.0, 0.0, 0.0};
+  session.set_chained(true);
+  const double rest[2] = {0.0, 0.0};
+  session.activate(place, rest);
+  const auto is_refused = [&] {
+    try {
+      session.stream(sample);
+      return false;
+    } catch (const thunder::HostError&) {
+      return true;
+    }
+  };
+  CHECK(is_refused());
+  session.update(0, place, rest, 1e-3, effort);
+  CHECK(session.last().source == thunder::ReferenceSource::hold);
+  CHECK(session.try_stream(sample));
+  CHECK(!session.try_stream({0.2}));
+  session.update(1, place, rest, 1e-3, effort);
+  CHECK(session.last().source == thunder::ReferenceSource::stream);
+  session.set_chained(false);
+  CHECK(!is_refused());
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -157,6 +187,7 @@ int main(int, char** arguments) {
   const std::shared_ptr<const thunder::Library> library = thunder::Library::load(arguments[1]);
   check_that_gains_change_together(library->law("joint_adaptive"));
   check_that_a_session_bears_all_threads(library);
+  check_that_a_chain_keeps_streams_out(library);
   thunder::Controller controller;
   thunder::Options options;
   options.accepts_unstable_gains = true;

@@ -221,9 +221,15 @@ def test_a_lost_stream_is_noticed_once_and_frees_the_way_for_motions(loop: Loop)
         assert loop.source == "stopping after a lost stream"
         assert not loop.session.is_streamed
         assert loop.session.snapshot().lost_references == expected
-    loop.session.follow(points)
+    number = loop.session.follow(points)
+    assert loop.session.snapshot().request < number
     loop.update()
-    assert loop.source == "motion"
+    assert loop.source == "motion" and loop.session.snapshot().request == number
+    loop.update(600)
+    assert loop.source == "hold" and loop.session.snapshot().request == number
+    loop.session.stop_motion()
+    loop.update()
+    assert loop.session.snapshot().request > number
 
 
 def test_a_stop_of_the_motion_ends_a_stream_and_motions_need_activation(loop: Loop) -> None:

@@ -25,7 +25,6 @@ from controller_manager_msgs.srv import (
 )
 from launched import NAME, PATIENCE, launched, time_of
 from nodes import Inbox, Probe
-from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -61,8 +60,11 @@ def load(probe: Probe, folder: Path) -> None:
     """The controller before the plugin."""
     file = folder / "forward.yaml"
     file.write_text(PARAMETERS)
-    given = {f"{BEFORE}.type": "forward_command_controller/ForwardCommandController", f"{BEFORE}.params_file": [str(file)]}
-    parameters: list[ParameterMessage] = [Parameter(name, value=value).to_parameter_msg() for name, value in given.items()]
+    given = {
+        f"{BEFORE}.type": "forward_command_controller/ForwardCommandController",
+        f"{BEFORE}.params_file": [str(file)],
+    }
+    parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in given.items()]
     assert all(r.successful for r in manage(probe, SetParameters, "set_parameters", parameters=parameters).results)
     assert manage(probe, LoadController, "load_controller", name=BEFORE).ok
     assert manage(probe, ConfigureController, "configure_controller", name=BEFORE).ok

@@ -92,3 +92,14 @@ def test_a_trajectory_of_poses(tmp_path: Path) -> None:
     assert [found[name]["status"] for name in ("there", "one axis", "joints")] == ["SUCCEEDED", "REJECTED", "REJECTED"]
     assert found["fed back [m]"] == [pytest.approx(0.15, abs=0.01), pytest.approx(0.0, abs=0.01)]
     assert found["way [m]"] == pytest.approx(0.15, abs=0.01)
+
+
+def test_a_controller_before_it_gives_the_reference(tmp_path: Path) -> None:
+    found = run(tmp_path, "chain_run.py", 97, (), *MANAGER, "forward_command_controller")
+    assert found["chained"] and found["is chained"] and found["alone again"] and not found["is still chained"]
+    assert not found["off before those who read it"]
+    assert found["command_interfaces"] == ["acceleration", "position", "velocity"]
+    assert {"mass", "com.x", "inertia.xx", "guards"} <= set(found["state_interfaces"])
+    assert found["error at the end [rad]"] < 1e-3
+    assert found["moved by a topic [rad]"] < 1e-3
+    assert found["starts a motion"]

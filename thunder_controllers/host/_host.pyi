@@ -1126,6 +1126,11 @@ class Snapshot:
         The whole flat reference that the law followed.
         """
     @property
+    def request(self) -> int:
+        """
+        Number of the request that the reference follows; see `follow`.
+        """
+    @property
     def stamp(self) -> int:
         """
         [ns] Of the measurement, as messages are stamped.
@@ -1187,12 +1192,14 @@ class ControlSession:
         End commanding at once; returns the safe effort at the last good position [N·m or N], shape (n,).
         """
     @typing.overload
-    def follow(self, points: collections.abc.Sequence[TimedPose]) -> None:
+    def follow(self, points: collections.abc.Sequence[TimedPose]) -> int:
         """
-        Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.
+        Through timed poses; see `Controller.follow`. Returns the number of the request, as `Snapshot.request` has it.
+        
+        Raises LawError unless active, and while a reference is streamed.
         """
     @typing.overload
-    def follow(self, points: collections.abc.Sequence[TimedJoints]) -> None:
+    def follow(self, points: collections.abc.Sequence[TimedJoints]) -> int:
         """
         Through timed positions of joints, likewise.
         """

@@ -74,6 +74,7 @@ void bind_snapshot(py::module_& module) {
                              "The whole flat reference that the law followed.")
       .def_property_readonly("reference_source", [](const PySnapshot& s) { return source_text(s); },
                              "hold, stream, motion, stopping or stopping after a lost stream.")
+      .def_readonly("request", &PySnapshot::request, "Number of the request that the reference follows; see `follow`.")
       .def_readonly("lost_references", &PySnapshot::lost_references,
                     "How often a stream fell silent since the session began.")
       .def_readonly("is_frozen", &PySnapshot::is_frozen, "Whether the estimates are kept by request.")
@@ -223,7 +224,8 @@ void bind_references(py::class_<ControlSession>& bound) {
           "To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.\n\n"
           "Raises LawError unless active, and while a reference is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedPose>&>(&ControlSession::follow), py::arg("points"),
-           py::call_guard<py::gil_scoped_release>(), "Through timed poses; see `Controller.follow`. Raises LawError unless active, and while one is streamed.")
+           py::call_guard<py::gil_scoped_release>(), "Through timed poses; see `Controller.follow`. Returns the number of the request, as `Snapshot.request` has it.\n\n"
+           "Raises LawError unless active, and while a reference is streamed.")
       .def("follow", py::overload_cast<const std::vector<TimedJoints>&>(&ControlSession::follow), py::arg("points"),
            py::call_guard<py::gil_scoped_release>(), "Through timed positions of joints, likewise.")
       .def("trace", &ControlSession::trace, py::arg("figure"), py::call_guard<py::gil_scoped_release>(),
