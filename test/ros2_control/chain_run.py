@@ -129,6 +129,13 @@ def drive(probe: Probe, folder: Path) -> dict[str, Any]:
     send = lambda q: stream.publish(JointTrajectoryPoint(positions=q))  # noqa: E731
     found["the same by a topic"] = along(states, place(), -way, send)
     time.sleep(1.0)
+    rest = place()
+    assert switch(probe, [], [NAME, BROADCASTER])
+    assert switch(probe, [BEFORE, NAME, BROADCASTER], [])
+    time.sleep(1.0)
+    found["moved by what was written before [rad]"] = float(np.abs(place() - rest).max())
+    assert switch(probe, [], [BEFORE, NAME, BROADCASTER])
+    assert switch(probe, [NAME, BROADCASTER], [])
     found["starts a motion"] = probe.call(Trigger, f"/{NAME}/start", Trigger.Request(), PATIENCE).success
     return found
 

@@ -115,6 +115,7 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
     }
     wiring_->session().freeze_adaptation(parameters.freeze_on_start);
     wiring_->session().set_chained(is_in_chained_mode());
+    chain_->restart();
     wiring_->session().activate(q_.data(), qd_.data(), effort_.data(), parameters.max_activation_error);
   });
 }

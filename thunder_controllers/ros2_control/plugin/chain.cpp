@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "thunder/host/law/estimates.hpp"
@@ -13,6 +14,7 @@
 namespace thunder_controllers {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kTwistSize = 6;
 constexpr std::size_t kPoseSize = 7;
 constexpr double kNormTolerance = 2e-3;  // of the square of a quaternion's norm
@@ -41,8 +43,7 @@ Chain::Chain(const std::string& controller, const thunder::Configuration& config
       n_links_(configuration.links.size()),
       estimate_entry_(thunder::entry_if_any(configuration.law_data().state, thunder::kEstimateEntry)),
       error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
-      keep_alive_(keep_alive),
-      age_(keep_alive) {
+      keep_alive_(keep_alive) {
   if (is_cartesian_) {
     for (const char* name : kPose) add_reference(controller + "/pose", name);
     for (const char* kind : {"/twist", "/acceleration"}) {
@@ -63,6 +64,7 @@ Chain::Chain(const std::string& controller, const thunder::Configuration& config
   add_state(controller + "/status", "guards");
   written_.assign(references_.size(), 0.0);
   before_ = written_;
+  restart();
   sample_.assign(references_.size() + (is_cartesian_ ? 9 - 4 : 0), 0.0);  // a matrix in place of a quaternion
 }
 
@@ -72,6 +74,11 @@ void Chain::add_reference(const std::string& prefix, const std::string& name) {
 
 void Chain::add_state(const std::string& prefix, const std::string& name) {
   states_.push_back(std::make_shared<hardware_interface::StateInterface>(describe(prefix, name)));
+}
+
+void Chain::restart() noexcept {
+  for (const auto& reference : references_) static_cast<void>(reference->set_value(kNaN));
+  age_ = keep_alive_;
 }
 
 const std::vector<double>* Chain::read(double dt) noexcept {

@@ -27,6 +27,8 @@ class Chain {
   const References& references() const noexcept { return references_; }
   const States& states() const noexcept { return states_; }
 
+  /// Forget what was written before an activation.
+  void restart() noexcept;
   /// A new reference after dt [s], as a flat sample, of which velocities and accelerations that nobody writes are zero; null
   /// where it is the old one, or has no place or orientation, or is being written. Real-time safe.
   const std::vector<double>* read(double dt) noexcept;
@@ -45,7 +47,7 @@ class Chain {
   References references_;
   States states_;
   double keep_alive_;
-  double age_;  ///< [s] of the sample
+  double age_ = 0.0;  ///< [s] of the sample
   std::vector<double> written_;
   std::vector<double> before_;
   std::vector<double> sample_;
