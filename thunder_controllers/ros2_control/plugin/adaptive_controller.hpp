@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "chain.hpp"
+#include "exchange/chain.hpp"
 #include "outputs.hpp"
 #include "parameters.hpp"
 #include "thunder/host/priority_mutex.hpp"

@@ -8,7 +8,7 @@
 #include <trajectory_msgs/msg/joint_trajectory.hpp>
 #include <trajectory_msgs/msg/multi_dof_joint_trajectory.hpp>
 
-#include "reading.hpp"
+#include "messages.hpp"
 #include "thunder/host/law/estimates_file.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/reference/reading.hpp"

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "messages.hpp"
 #include "thunder/host/law/estimates.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
-#include "writing.hpp"
 
 namespace thunder_controllers {
 namespace {

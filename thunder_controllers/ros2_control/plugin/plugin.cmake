@@ -5,7 +5,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 generate_parameter_library(thunder_adaptive_controller_parameters
   ${ros2_control_path}/plugin/parameters.yaml ${ros2_control_path}/plugin/parameter_validators.hpp)
 
-set(adaptive_controller_sources adaptive_controller chain inputs outputs parameters trajectory_action wiring)
+set(adaptive_controller_sources adaptive_controller inputs outputs parameters wiring exchange/chain exchange/trajectory_action)
 list(TRANSFORM adaptive_controller_sources PREPEND ${ros2_control_folder}/plugin/)
 list(TRANSFORM adaptive_controller_sources APPEND .cpp)
 

@@ -5,9 +5,9 @@
 #include <exception>
 #include <rclcpp/logging.hpp>
 
+#include "exchange/trajectory_action.hpp"
 #include "thunder/host/report/excitation.hpp"
 #include "thunder/host/report/tracking_error.hpp"
-#include "trajectory_action.hpp"
 
 namespace thunder_controllers {
 namespace {

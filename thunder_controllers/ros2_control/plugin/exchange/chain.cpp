@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chain.hpp"
+#include "exchange/chain.hpp"
 
 #include <algorithm>
 #include <array>

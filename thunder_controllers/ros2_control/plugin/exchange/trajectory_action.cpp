@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trajectory_action.hpp"
+#include "exchange/trajectory_action.hpp"
 
 #include <cmath>
 #include <limits>
 #include <rclcpp/logging.hpp>
 #include <utility>
 
-#include "reading.hpp"
+#include "messages.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/rotation.hpp"
-#include "writing.hpp"
 
 namespace thunder_controllers {
 namespace {
