@@ -111,7 +111,9 @@ def test_profiles_are_those_of_the_node(constant: str, profile: Any) -> None:
 
 def test_update_does_nothing_that_waits_or_allocates() -> None:
     """A reminder, not a proof: what update calls of its own is on this short list."""
-    body = re.search(r"::update_and_write_commands\(const rclcpp::Time.*?\n}", source("adaptive_controller.cpp"), re.DOTALL)
+    body = re.search(
+        r"::update_and_write_commands\(const rclcpp::Time.*?\n}", source("adaptive_controller.cpp"), re.DOTALL
+    )
     assert body is not None
     calls = set(re.findall(r"(\w+)\(", body.group(0))) - {"update_and_write_commands"}
     steps = {"session", "is_active", "read_states", "data", "nanoseconds", "seconds", "write_commands", "has_given_up"}
