@@ -83,7 +83,7 @@ def after(seconds: float) -> Duration:
 
 
 def joint_goal(start: np.ndarray, way: np.ndarray, seconds: float, **more: Any) -> FollowJointTrajectory.Goal:
-    """To and fro, in the order of names that MoveIt likes: positions and velocities, from where the arm is."""
+    """From where the arm is, joints in another order than the controller has: positions and velocities."""
     goal = FollowJointTrajectory.Goal(**more)
     goal.trajectory.joint_names = list(reversed(JOINTS))
     for share in np.linspace(0.0, 1.0, 11):
