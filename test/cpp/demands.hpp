@@ -103,7 +103,8 @@ class Demands {
         const Vector q = target + draw_.vector(layout_.n_joints, far);
         joints.push_back({k * period, {q.begin(), q.end()}});
       }
-      return session.follow(joints);
+      session.follow(joints);
+      return;
     }
     std::vector<thunder::TimedPose> poses;
     for (int k = 1; k <= points; ++k) {
@@ -111,8 +112,11 @@ class Demands {
       const double* p = &at[layout_.position];
       poses.push_back({k * period, {p[0], p[1], p[2]}, thunder::from_matrix(&at[layout_.rotation])});
     }
-    if (draw_.one_in(2)) return session.follow(poses);
-    session.move_to_pose(poses[0].position.data(), poses[0].orientation.data());
+    if (draw_.one_in(2)) {
+      session.follow(poses);
+    } else {
+      session.move_to_pose(poses[0].position.data(), poses[0].orientation.data());
+    }
   }
 
   void change_gain(thunder::ControlSession& session) {

@@ -147,12 +147,12 @@ class Run {
     if (way == step) session_.stream(goal_);
     if (way == stream) send();
     if (way != motion) return;
-    if (!layout_.is_cartesian) {
-      const double* q = &goal_[layout_.position];
-      return session_.follow(std::vector<thunder::TimedJoints>{{duration_, {q, q + n_}}});
+    const double* place = &goal_[layout_.position];
+    if (layout_.is_cartesian) {
+      session_.move_to_pose(place, thunder::from_matrix(&goal_[layout_.rotation]).data());
+    } else {
+      session_.follow(std::vector<thunder::TimedJoints>{{duration_, {place, place + n_}}});
     }
-    const thunder::Quaternion turn = thunder::from_matrix(&goal_[layout_.rotation]);
-    session_.move_to_pose(&goal_[layout_.position], turn.data());
   }
 
   /// A sample of the way from start to goal, u = 10 s³ − 15 s⁴ + 6 s⁵ of it; turning about one axis.
