@@ -36,6 +36,7 @@ LAWS = "laws"
 
 CONTROLLERS: dict[str, set[str]] = {
     "resources": set(),
+    "load": set(),
     "fields": set(),
     "package_uri": {"resources"},
     "laws": set(),
@@ -58,12 +59,13 @@ CONTROLLERS: dict[str, set[str]] = {
         "identification",
         "analysis",
         "host",
+        "load",
         "resources",
     },
-    "doctor": {"commands", "analysis", "fields", "host", "ros"},
+    "doctor": {"commands", "analysis", "fields", "host", "load", "ros"},
     "franka": {"fields", "simulation", "resources"},
     "gym": {"simulation", "references", "fields", "host"},
-    "ros": {"references", "fields", "host", "simulation", "package_uri", "resources"},
+    "ros": {"references", "fields", "host", "load", "simulation", "package_uri", "resources"},
 }
 """Parts of thunder_controllers, and what each imports beside itself."""
 

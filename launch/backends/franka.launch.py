@@ -3,6 +3,7 @@
 Included by panda_adaptive.launch.py, whose arguments it reads.
 """
 
+from thunder_controllers.load import load_from_words
 from thunder_controllers.resources import share
 from thunder_controllers.ros.tools.launch_parts import (
     control_node,
@@ -23,8 +24,9 @@ def robot(given):
     arm = given["arm_id"]
     words = [f"{share('urdf/franka_arm.urdf.xacro')} robot_type:={arm} hand:=false robot_ip:={given['robot_ip']}"]
     if given["load"]:
-        mass, *com = given["load"].split("+")
-        words.append(f" load_mass:={mass} load_com:='{' '.join(com)}'")
+        mass, *rest = load_from_words(given["load"], "load").dyn
+        com, inertia = (" ".join(map(str, numbers)) for numbers in (rest[:3], rest[3:]))
+        words.append(f" load_mass:={mass} load_com:='{com}' load_inertia:='{inertia}'")
     return [
         state_publisher(given, words, remappings=[("joint_states", STATES)]),
         control_node(given, CONFIG),

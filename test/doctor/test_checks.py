@@ -23,7 +23,7 @@ from thunder_dynamics.model import Frame, Joint, JointKind, Limits, Link, Pose, 
 
 BY_NAME = {check.name: check for check in CHECKS}
 JOINTS = ("shoulder", "elbow")
-LOAD = (0.5, 0.02, 0.0, 0.1)
+LOAD = Inertia(0.5, (0.02, 0.0, 0.1))
 STATUS = "proc/self/status"
 LIMITS = "proc/self/limits"
 CPUFREQ = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
@@ -39,7 +39,7 @@ def arm(
     """The pendulum as a model, with a point mass at its tip more; its tip is turned."""
     ee = Frame(tr=(0.1, 0.0, -LENGTHS[1]), ypr=(math.pi / 2, 0.0, 0.0))
     limits = Limits(lower, 2.5, velocity, effort=effort)
-    load = mass * np.array([1.0, *(ee.pose.rotation @ LOAD[1:] + ee.tr)])
+    load = mass * np.array([1.0, *(ee.pose.rotation @ LOAD.com + ee.tr)])
     links, place = [], np.zeros(3)
     for i, (name, link_mass, length) in enumerate(zip(joints, MASSES, LENGTHS, strict=False)):
         moments = link_mass * np.array([1.0, 0.0, 0.0, -length]) + (load if i == len(joints) - 1 else 0.0)
@@ -141,11 +141,11 @@ def with_library(library: Library, folder: Path) -> dict[str, Example]:
             [Case(), Case(parameters={})],
         ),
         "load": Example(
-            [Case(model=arm(), description=arm()), Case(model=arm(mass=LOAD[0]), description=arm(), load=LOAD)],
+            [Case(model=arm(), description=arm()), Case(model=arm(mass=LOAD.mass), description=arm(), load=LOAD)],
             [
                 Case(model=arm(), description=arm(), load=LOAD),
-                Case(model=arm(mass=LOAD[0]), description=arm()),
-                Case(model=arm(mass=LOAD[0]), description=arm(), load=(LOAD[0], 0.02, 0.0, 0.0)),
+                Case(model=arm(mass=LOAD.mass), description=arm()),
+                Case(model=arm(mass=LOAD.mass), description=arm(), load=Inertia(LOAD.mass, (0.02, 0.0, 0.0))),
             ],
             [Case(model=arm()), Case(description=arm())],
         ),
@@ -258,7 +258,7 @@ def test_an_instruction_that_is_missing_is_named(examples: dict[str, Example]) -
 @settings(deadline=None)  # the first example imports what it needs
 @given(mass=st.floats(0.01, 5.0), told=st.floats(0.0, 5.0))
 def test_a_load_holds_where_robot_and_model_have_the_same(mass: float, told: float) -> None:
-    result = BY_NAME["load"](Case(model=arm(mass=mass), description=arm(), load=(told, *LOAD[1:])))
+    result = BY_NAME["load"](Case(model=arm(mass=mass), description=arm(), load=Inertia(told, LOAD.com)))
     difference = abs(mass - told)
     if difference < 4e-3:
         assert result.state is State.OK

@@ -6,13 +6,14 @@ nothing to look at it does not apply, and says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thunder_controllers.fields import FloatArray
+from thunder_dynamics.inertia import Inertia
 
 if TYPE_CHECKING:
     from thunder_controllers.doctor.measurement import LoopTimes
@@ -69,7 +70,7 @@ class Case:
         model: What the robot file of the library says.
         description: What the driver of the arm says that it is.
         parameters: Of the controller, by name.
-        load: What the robot was told of: mass [kg], centre of mass in the end effector's frame [m].
+        load: What the robot was told of, in the end effector's frame.
         loop: What a loop of 1 kHz measured.
         round_trips: To the arm [s]; infinite: no answer.
         graph: What a running ROS graph says.
@@ -83,7 +84,7 @@ class Case:
     model: RobotModel | None = None
     description: RobotModel | None = None
     parameters: Mapping[str, Any] | None = None
-    load: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
+    load: Inertia = Inertia()
     loop: LoopTimes | None = None
     round_trips: FloatArray | None = None
     graph: Graph | None = None

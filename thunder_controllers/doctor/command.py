@@ -22,10 +22,12 @@ from thunder_controllers.doctor.robot import ROBOT
 from thunder_controllers.doctor.timing import TIMING
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Library
+from thunder_controllers.load import load_from_words
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_controllers.ros.tools.graph import Graph, is_installed, listen
 from thunder_dynamics.cli import LAW_FORM, complete_law, completer, parse_law
 from thunder_dynamics.errors import LawError, ThunderError
+from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate, named_robots
 from thunder_dynamics.readers.command_options import parse_number, reading_options
@@ -65,7 +67,7 @@ BESIDE_A_CONTROLLER = dict.fromkeys(("loop", "round_trips"), "not measured besid
 @click.option("--address", metavar="HOST[:PORT]", help=f"Of the arm, connected to 100 times. [port {FRANKA_PORT}]")
 @click.option("--description", type=click.Path(dir_okay=False), help="URDF or xacro that the arm's driver uses.")
 @click.option("--parameters", type=click.Path(dir_okay=False, path_type=Path), help="ROS file of the controller.")
-@click.option("--load", default="0+0+0+0", metavar="MASS+X+Y+Z", help="That the robot was told of [kg, m]. [none]")
+@click.option("--load", default="", metavar="MASS+X+Y+Z", help="That the robot was told of, as in load:=. [none]")
 @click.option("--rate", type=click.FloatRange(1.0), default=1000.0, show_default=True, help="Of the control [Hz].")
 @click.option("--seconds", type=click.FloatRange(0.0), default=10.0, show_default=True, help="Of each measurement.")
 @click.option("--ros", "listens", is_flag=True, help="Listen to a running controller as well.")
@@ -103,7 +105,7 @@ def doctor(
         model=model,
         description=None if description is None else _read(description, _of_description(description, robot, reading)),
         parameters=(graph.parameters if graph is not None else None) or given,
-        load=_load(load),
+        load=load_from_words(load, "--load") if load else Inertia(),
         loop=None if is_running else _loop(seconds, 1.0 / rate),
         round_trips=None if is_running or address is None else _round_trips(address),
         graph=graph,
@@ -139,13 +141,6 @@ def _library(model: RobotModel | None, path: str | None, laws: Sequence[str]) ->
     if path is not None:
         return Library(path)
     return None if model is None else single_joint_library(model, [parse_law(law) for law in laws])
-
-
-def _load(text: str) -> tuple[float, ...]:
-    values = tuple(parse_number(word, "--load", LawError) for word in text.split("+"))
-    if len(values) != 4:
-        raise LawError(f"{len(values)} numbers", where="--load", valid="MASS+X+Y+Z")
-    return values
 
 
 def _parameters(file: Path, controller: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from thunder_controllers.doctor.check import Case, Finding, NotApplicableError, 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Library, Limits, Options
 from thunder_dynamics.errors import LawError, listed
+from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Pose
 from thunder_dynamics.model import RobotModel
 
@@ -147,10 +148,9 @@ def _moments(model: RobotModel) -> FloatArray:
     return total
 
 
-def _moments_of_load(model: RobotModel, told: Sequence[float]) -> FloatArray:
-    mass, *com = told
+def _moments_of_load(model: RobotModel, load: Inertia) -> FloatArray:
     ee = _poses(model)[model.ee_link] @ model.ee.pose
-    return np.array([mass, *(mass * (ee.rotation @ com + ee.translation))])
+    return load.mass * np.array([1.0, *(ee.rotation @ load.com + ee.translation)])
 
 
 def _poses(model: RobotModel) -> list[Pose]:

@@ -309,12 +309,15 @@ def test_a_real_arm_waits_for_a_person_and_starts_from_its_own_model() -> None:
 
 
 def test_franka_ros2_is_started_with_address_kind_and_load_of_the_arm() -> None:
-    system = start(**ARM, arm_id="fp3", load="0.5+0+0.01+0.1")
+    system = start(**ARM, arm_id="fp3", load="0.5+0+0.01+0.1+2e-3+0+0+2e-3+0+3e-3")
     given = description(system)
     assert given["file"] == "franka_arm.urdf.xacro"
     assert (given["robot_ip"], given["robot_type"], given["hand"]) == ("10.0.0.1", "fp3", "false")
-    assert (float(given["load_mass"]), given["load_com"]) == (0.5, "0 0.01 0.1")
-    assert system[names.SET_LOAD].parameters["load"] == [0.5, 0.0, 0.01, 0.1], "robot and model know the same"
+    assert (float(given["load_mass"]), given["load_com"]) == (0.5, "0.0 0.01 0.1")
+    assert given["load_inertia"] == "0.002 0.0 0.0 0.002 0.0 0.003"
+    assert system[names.SET_LOAD].parameters["load"] == [0.5, 0.0, 0.01, 0.1, 2e-3, 0.0, 0.0, 2e-3, 0.0, 3e-3], (
+        "robot and model know the same"
+    )
     spawner = system["spawner adaptive_controller"]
     assert system.before(spawner) == ["set_load", "wait_for_library"], "a robot takes its load while nothing moves it"
     assert [file.name for file in system["ros2_control_node"].files] == ["panda_franka.yaml"]

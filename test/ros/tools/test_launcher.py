@@ -160,9 +160,11 @@ ARM = {"backend": "franka", "robot_ip": "10.0.0.1"}
         ({"backend": "ros2_control", "controller": "node"}, "controller:=node: a choice no more; valid: the plugin"),
         ({"backend": "franka", "payload": "1"}, "payload is simulated only.*load:="),
         ({"backend": "franka", "load": "1+0+0+0"}, "load:=1.*valid: robot_ip"),
-        ({**ARM, "load": "1+0+0"}, "load:=1.*4 numbers"),
+        ({**ARM, "load": "1+0+0"}, "load:=1.*4 or 10 numbers"),
         ({**ARM, "load": "-1+0+0+0"}, "load:=-1.*the first positive"),
         ({**ARM, "load": "nan+0+0+0"}, "load:=nan"),
+        ({**ARM, "load": "1+0+0+x"}, "load:=1.*MASS"),
+        ({**ARM, "load": "1+0+0+0+1+0+0+1+0+3"}, "load:=1.*sum of the other two"),
         ({**ARM, "arm_id": "panda"}, "does not drive a Panda.*valid: fr3"),
     ],
 )

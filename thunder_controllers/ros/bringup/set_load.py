@@ -8,9 +8,10 @@ import sys
 from rclpy.node import Node
 from rclpy.task import Future
 
+from thunder_controllers.load import load_from_numbers
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
-from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
+from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, fail, run
 from thunder_dynamics.errors import ThunderError
 
@@ -29,10 +30,10 @@ class FrankaError(ThunderError):
 
 
 class SetLoadNode(Node):
-    """Asks the robot once, as soon as its service is there, for a load without extent.
+    """Asks the robot once, as soon as its service is there, for a load.
 
     Raises:
-        ParameterError: if `load` is not four numbers with a mass.
+        InertiaError: if `load` is not what `load_from_numbers` takes.
         FrankaError: if franka_msgs is not installed.
         SystemExit: while it spins: 0 once the robot has its load, 1 if it refuses or takes too long.
     """
@@ -41,9 +42,7 @@ class SetLoadNode(Node):
         super().__init__(names.SET_LOAD)
         given = DeclaredParameters(self)
         given.declare(node_parameters("bringup", names.SET_LOAD))
-        self._load: tuple[float, ...] = given["load"]
-        if len(self._load) != 4 or not self._load[0] > 0.0:
-            raise ParameterError(f"{list(self._load)} is no load", where="load", valid="mass above zero, x, y, z")
+        self._load = load_from_numbers(given["load"], "load")
         try:
             self._kind = importlib.import_module("franka_msgs.srv").SetLoad
         except ImportError:
@@ -58,8 +57,8 @@ class SetLoadNode(Node):
         if not self._client.service_is_ready():
             return
         self._asks.cancel()
-        mass, *com = self._load
-        request = self._kind.Request(mass=mass, center_of_mass=com, load_inertia=[0.0] * 9)
+        inertia = self._load.inertia_com.ravel()  # symmetric: by columns or by rows
+        request = self._kind.Request(mass=self._load.mass, center_of_mass=self._load.com, load_inertia=inertia)
         self._client.call_async(request).add_done_callback(self._on_answer)
         late = f"the load was not set: no answer from {SERVICE} within {ANSWER_TIMEOUT:g} s"
         self.create_timer(ANSWER_TIMEOUT, lambda: fail(self, late), clock=STEADY)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import yaml
 from ament_index_python import has_resource
 
+from thunder_controllers.load import load_from_words
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_dynamics.errors import ThunderError
@@ -112,9 +113,8 @@ def _check_franka(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("franka_ros2 does not drive a Panda", where="arm_id:=panda", valid=valid)
     if not given["load"]:
         return
-    load, where = numbers(given["load"]), f"load:={given['load']}"
-    if len(load) != 4 or not load[0] > 0.0 or not all(abs(number) < 1e3 for number in load):
-        raise LaunchArgumentError("no load", where=where, valid="4 numbers a+b+…, the first positive")
+    where = f"load:={given['load']}"
+    load_from_words(given["load"], where)
     if not given["robot_ip"]:
         valid = "robot_ip:=ADDRESS as well"
         raise LaunchArgumentError("the description is someone else's", where=where, valid=valid)

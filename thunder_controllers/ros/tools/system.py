@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from thunder_controllers.load import load_from_words
 from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_controllers.ros.common import names
-from thunder_controllers.ros.tools.launch_arguments import ROBOTS, numbers
+from thunder_controllers.ros.tools.launch_arguments import ROBOTS
 
 WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
 PANDA_LAW = "cartesian_backstepping:profile=topics"
@@ -58,7 +59,7 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
         if arm != "panda":  # the model is that of robot_description
             build |= {"robot": "", "ee_link": f"{arm}_link8"}
         if given["load"]:
-            nodes[names.SET_LOAD] = {"load": numbers(given["load"])}
+            nodes[names.SET_LOAD] = {"load": load_from_words(given["load"], "load").dyn.tolist()}
     beside = folders | ({"use_sim_time": True} if backend == "gazebo" else {})
     if given["reference"] not in ("auto", "none"):
         motion = {"type": given["reference"].replace("stream", "auto"), "law": law, "autostart": starts}
