@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -24,7 +24,7 @@ from thunder_controllers.ros.common.messages import (
     doubles,
     write_rotation,
     write_stamp,
-    write_twist,
+    write_turn,
     write_vector,
 )
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
@@ -33,6 +33,7 @@ FloatArray = NDArray[np.float64]
 
 EXTERNAL_TORQUE = "external_torque"
 POSE_ERROR = "pose_error"
+ORIENTATION_COSINE = "orientation_cosine"
 PICKED_UP = "picked_up"
 CHANGE, BODY = "change", 2.0
 """Telemetry of what has changed of the carried body, and its value once that is known to be another body."""
@@ -57,7 +58,8 @@ class ControllerOutputs:
         law, is_cartesian = configuration.law, configuration.is_cartesian
         telemetry = {entry.name: entry.size for entry in law.telemetry}
         has_error = is_cartesian and telemetry.get(POSE_ERROR) == 6
-        self._error = self._publisher(TwistStamped, "~/pose_error") if has_error else None
+        self._error = self._publisher(PoseStamped, "~/pose_error") if has_error else None
+        self._has_cosine = telemetry.get(ORIENTATION_COSINE) == 1
         self._joint_error = None if is_cartesian else self._publisher(JointState, "~/joint_error")
         has_pose = "T_0_ee" in configuration.library.functions
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
@@ -89,7 +91,8 @@ class ControllerOutputs:
         if not snapshot.is_active:
             return
         if self._error is not None:
-            self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), header))
+            cosine = snapshot.telemetry(ORIENTATION_COSINE).item() if self._has_cosine else None
+            self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), cosine, header))
         if self._joint_error is not None:
             self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
         if self._external is not None:
@@ -141,10 +144,12 @@ def pose_message(T: FloatArray, header: Header) -> PoseStamped:
     return message
 
 
-def error_message(error: FloatArray, header: Header) -> TwistStamped:
-    """Write a pose error: linear [m], angular r sin θ [1]."""
-    message = TwistStamped(header=header)
-    write_twist(message.twist, np.ravel(error))
+def error_message(error: FloatArray, cosine: float | None, header: Header) -> PoseStamped:
+    """Write a pose error, [m] and r sin θ, and cos θ where it is known, as the pose that leads to the reference."""
+    message = PoseStamped(header=header)
+    linear, sine = np.split(np.ravel(error), 2)
+    write_vector(message.pose.position, linear)
+    write_turn(message.pose.orientation, sine, cosine)
     return message
 
 

@@ -45,6 +45,12 @@ Float64MultiArray table(const std::vector<double>& values, const std::string& ro
   return message;
 }
 
+/// The entry of that name and size, or null.
+const thunder_entry* entry_of_size(const thunder_signal& signal, const std::string& name, int size) {
+  const thunder_entry* entry = thunder::entry_if_any(signal, name);
+  return entry && thunder::entry_size(*entry) == size ? entry : nullptr;
+}
+
 template <class Message>
 auto publisher(LifecycleNode& node, const std::string& topic, const rclcpp::QoS& qos = kMonitor) {
   // Of the free function: publishers of a lifecycle node are mute while it is inactive.
@@ -79,7 +85,8 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       clock_(node.get_clock()),
       estimate_entry_(thunder::entry_if_any(configuration.law_data().state, thunder::kEstimateEntry)),
       friction_entry_(thunder::entry_if_any(configuration.law_data().state, "friction_hat")),
-      error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
+      error_entry_(entry_of_size(configuration.law_data().telemetry, "pose_error", kTwistSize)),
+      cosine_entry_(entry_of_size(configuration.law_data().telemetry, "orientation_cosine", 1)),
       external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")),
       picked_up_entry_(thunder::entry_if_any(configuration.law_data().telemetry, thunder::kPickedUpEntry)) {
   for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
@@ -88,8 +95,8 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
   if (friction_entry_) friction_ = publisher<Float64MultiArray>(node, "~/friction_estimates");
   if (!configuration.is_cartesian()) {
     joint_error_ = publisher<sensor_msgs::msg::JointState>(node, "~/joint_error");
-  } else if (error_entry_ && thunder::entry_size(*error_entry_) == kTwistSize) {
-    error_ = publisher<geometry_msgs::msg::TwistStamped>(node, "~/pose_error");
+  } else if (error_entry_) {
+    error_ = publisher<geometry_msgs::msg::PoseStamped>(node, "~/pose_error");
   }
   if (external_entry_) external_ = publisher<sensor_msgs::msg::JointState>(node, "~/external_torque");
   if (!configuration.carrying_link.empty()) {
@@ -129,10 +136,11 @@ void Outputs::publish_estimates(const Snapshot& snapshot, const Header& header) 
 void Outputs::publish_error(const Snapshot& snapshot, const Header& header) {
   if (!error_) return;
   const double* error = snapshot.telemetry.data() + error_entry_->offset;
-  geometry_msgs::msg::TwistStamped message;
+  const double* cosine = cosine_entry_ ? snapshot.telemetry.data() + cosine_entry_->offset : nullptr;
+  geometry_msgs::msg::PoseStamped message;
   message.header = header;
-  assign(message.twist.linear, error);
-  assign(message.twist.angular, error + 3);
+  assign(message.pose.position, error);
+  assign_orientation(message.pose.orientation, turn(error + 3, cosine));
   error_->publish(message);
 }
 
@@ -160,12 +168,10 @@ void Outputs::publish_pose(const Snapshot& snapshot, const Header& header) {
   if (!pose_ || !thunder::all_finite(snapshot.q.data(), n) || !pose_function_->evaluate(snapshot.q.data())) return;
   const double* T = pose_function_->result();  // column by column
   const std::array<double, 9> rotation = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]};
-  const thunder::Quaternion orientation = thunder::from_matrix(rotation.data());
   geometry_msgs::msg::PoseStamped message;
   message.header = header;
   assign(message.pose.position, T + 12);
-  assign(message.pose.orientation, orientation.data());
-  message.pose.orientation.w = orientation[3];
+  assign_orientation(message.pose.orientation, thunder::from_matrix(rotation.data()));
   pose_->publish(message);
 }
 

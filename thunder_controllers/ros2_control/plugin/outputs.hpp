@@ -6,7 +6,6 @@
 #include <functional>
 #include <geometry_msgs/msg/inertia_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
-#include <geometry_msgs/msg/twist_stamped.hpp>
 #include <memory>
 #include <optional>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
@@ -48,13 +47,14 @@ class Outputs {
   const thunder_entry* estimate_entry_;
   const thunder_entry* friction_entry_;
   const thunder_entry* error_entry_;
+  const thunder_entry* cosine_entry_;
   const thunder_entry* external_entry_;
   const thunder_entry* picked_up_entry_;
   std::optional<thunder::PositionFunction> pose_function_;
 
   std::vector<rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr> estimates_;
   rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr friction_;
-  rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error_;
+  rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr joint_error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external_;
   rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr picked_up_;
