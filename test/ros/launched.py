@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from nodes import Inbox, Probe
 from sensor_msgs.msg import JointState
 
@@ -70,7 +70,7 @@ class Watch:
     def __init__(self, probe: Probe, link: str = "panda_link7") -> None:
         """Listen to all of them; the link is the one whose estimate follows the payload."""
         self.probe = probe
-        self.errors: Inbox = probe.listen(TwistStamped, f"/{NAME}/pose_error", 100)
+        self.errors: Inbox = probe.listen(PoseStamped, f"/{NAME}/pose_error", 100)
         self.bodies: Inbox = probe.listen(InertiaStamped, f"/{NAME}/estimates/{link}", 100)
         self.reports: Inbox = probe.listen(DiagnosticArray, "/diagnostics", 100)
 
@@ -89,7 +89,7 @@ class Watch:
 
     def error(self, begin: float, end: float) -> np.ndarray:
         """Distances from the reference between two times, [m]."""
-        found = [m.twist.linear for m in list(self.errors.messages) if begin <= time_of(m) < end]
+        found = [m.pose.position for m in list(self.errors.messages) if begin <= time_of(m) < end]
         return np.array([math.hypot(e.x, e.y, e.z) for e in found])
 
     def health(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from controller_robot import LINK, SIMULATED_PANDA, TRUE_MASS, build_panda
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from nodes import NodeProcess, Probe
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -69,7 +69,7 @@ def record(request: pytest.FixtureRequest, probe: Probe, tmp_path_factory: pytes
     if not is_cartesian:
         estimates = folder / "estimates.yaml"
         estimates.write_text(JOINT_ESTIMATES)
-    kind, topic = (TwistStamped, "pose_error") if is_cartesian else (JointState, "joint_error")
+    kind, topic = (PoseStamped, "pose_error") if is_cartesian else (JointState, "joint_error")
     robot = {"robot": str(ROOT / "config/robots/panda.yaml"), "laws": [law], "adapted_links": [LINK]}
     started = [NodeProcess("generator", robot, folder)]
     started.append(
@@ -100,7 +100,7 @@ def record(request: pytest.FixtureRequest, probe: Probe, tmp_path_factory: pytes
 def _size(message: Any) -> float:
     if isinstance(message, JointState):
         return float(np.linalg.norm(message.position))
-    error = message.twist.linear
+    error = message.pose.position
     return float(np.linalg.norm([error.x, error.y, error.z]))
 
 

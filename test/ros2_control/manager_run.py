@@ -21,7 +21,7 @@ from controller_manager_msgs.srv import (
     UnloadController,
 )
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from launched import NAME, health
 from nodes import Inbox, Probe
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -74,13 +74,12 @@ def drive(probe: Probe, description: str) -> dict[str, Any]:
     """The life of the plugin: load, track, give way to another controller, come back, end."""
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     probe.publisher(String, "/robot_description", latched).publish(String(data=description))
-    poses, errors = (probe.listen(k, f"/{NAME}/{t}") for k, t in ((PoseStamped, "pose"), (TwistStamped, "pose_error")))
+    poses, errors = (probe.listen(PoseStamped, f"/{NAME}/{topic}") for topic in ("pose", "pose_error"))
     estimates = probe.listen(InertiaStamped, f"/{NAME}/estimates/panda_link7")
     reports = probe.listen(DiagnosticArray, "/diagnostics")
 
     def error() -> float:
-        linear = errors.latest.twist.linear
-        return math.hypot(linear.x, linear.y, linear.z)
+        return math.hypot(*place(errors.latest))
 
     for name in (NAME, OTHER):
         manage(probe, LoadController, "load_controller", name=name)

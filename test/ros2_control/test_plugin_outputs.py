@@ -1,6 +1,6 @@
 """What the plugin's C++ code publishes, without ROS: its outputs with ROS' own messages, and publishers that write.
 
-The snapshots are those of a session that moves an arm by recursive least squares.
+The snapshots are those of a session that moves an arm by recursive least squares, or made up.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 import yaml
 from host_programs import REPOSITORY, compile_program
 from picking_arm import BODY, KNOWN, LINK, MOTION, RAMP_TIME, STEP, WARM, PickingArm, build_library
+from published_law import COEFFICIENTS, FAR, build_published, snapshot_of
 
 from thunder_controllers.host import Configuration, ControlSession, Figure, Library, Options, Snapshot
 from thunder_dynamics.inertia import Inertia
@@ -47,7 +48,7 @@ def program(build_cache: Path) -> Path:
     return compile_program("plugin_outputs", build_cache, "-O1", *flags, others=[PLUGIN / "outputs.cpp"])
 
 
-def line(snapshot: Snapshot) -> str:
+def line(snapshot: Any) -> str:
     """As plugin_outputs.cpp reads it."""
     vectors = (
         snapshot.q,
@@ -87,16 +88,38 @@ def run(library: Library) -> list[Snapshot]:
     return snapshots
 
 
-@pytest.mark.parametrize("links", [(), ("link2", LINK)])
-def test_each_body_is_one_latched_message_of_the_link_that_carries(program: Path, links: tuple[str, ...]) -> None:
-    library = build_library(*links)
-    snapshots = run(library)
+def published(program: Path, library: Library, snapshots: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Messages by topic, each with its topic, depth and durability."""
     text = "\n".join(map(line, snapshots))
     done = subprocess.run([program, library.path], input=text, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     messages: dict[str, list[dict[str, Any]]] = {}
     for message in yaml.load_all("---\n".join(done.stdout.splitlines(keepends=True)), Loader=yaml.CSafeLoader):
         messages.setdefault(message["topic"], []).append(message)
+    return messages
+
+
+@pytest.mark.parametrize("knows_cosine", [True, False])
+def test_the_error_is_the_pose_that_leads_to_the_reference(program: Path, knows_cosine: bool) -> None:
+    library = build_published(knows_cosine)
+    snapshots, expected = zip(*(snapshot_of(Configuration(library), turn, knows_cosine) for turn in FAR), strict=True)
+    messages = published(program, library, snapshots)
+    for sent, turn in zip(messages["~/pose_error"], expected, strict=True):
+        pose = sent["message"]["pose"]
+        assert list(pose["position"].values()) == [0.1, 0.2, 0.3]
+        orientation = [pose["orientation"][axis] for axis in "xyzw"]
+        np.testing.assert_allclose(orientation, turn.as_quat(canonical=True), rtol=1e-5, atol=1e-12)
+    if knows_cosine:
+        assert all(sent["message"] == COEFFICIENTS for sent in messages["~/friction_estimates"])
+    else:
+        assert "~/friction_estimates" not in messages
+
+
+@pytest.mark.parametrize("links", [(), ("link2", LINK)])
+def test_each_body_is_one_latched_message_of_the_link_that_carries(program: Path, links: tuple[str, ...]) -> None:
+    library = build_library(*links)
+    snapshots = run(library)
+    messages = published(program, library, snapshots)
     assert {topic: len(sent) for topic, sent in messages.items() if topic != "~/picked_up"} == dict.fromkeys(
         ["~/controller_state", "~/joint_error", "~/pose", *(f"~/estimates/{link}" for link in links or (LINK,))],
         len(snapshots),

@@ -133,7 +133,7 @@ def test_bag_holds_poses_errors_and_estimates(bag: Path) -> None:
     pose = found[f"{CONTROLLER}/pose"][100].pose.orientation
     half = 0.15 * np.sin(trace.t[100])
     np.testing.assert_allclose([pose.x, pose.y, pose.z, pose.w], [0, 0, np.sin(half), np.cos(half)], atol=1e-12)
-    error = found[f"{CONTROLLER}/pose_error"][50].twist.linear
+    error = found[f"{CONTROLLER}/pose_error"][50].pose.position
     assert error.x == trace.error[50, 0]
     estimate = found[f"{CONTROLLER}/estimates/{LINK}"][-1]
     body = Inertia.from_pi(trace.estimates[-1, 0])

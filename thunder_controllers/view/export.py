@@ -119,13 +119,13 @@ class _Messages:
 
     def pose_errors(self, trace: Trace, steps: NDArray[np.int64]) -> Stamped:
         desired = trace.reference[steps][:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1)
-        wanted = Rotation.from_matrix(desired).as_quat()
-        turned = Rotation.from_matrix(trace.rotation[steps]).as_quat()
-        for t, k, q_d, q in zip(_nanoseconds(trace.t[steps]), steps, wanted, turned, strict=True):
+        wanted, turned = Rotation.from_matrix(desired), Rotation.from_matrix(trace.rotation[steps])
+        missing = (wanted * turned.inv()).as_quat(canonical=True)
+        quaternions = wanted.as_quat(), turned.as_quat(), missing
+        for t, k, q_d, q, q_e in zip(_nanoseconds(trace.t[steps]), steps, *quaternions, strict=True):
             yield t, f"{CONTROLLER}/pose", self.pose(t, trace.position[k], q)
             yield t, f"{CONTROLLER}/reference_pose", self.pose(t, trace.reference[k, POSITION], q_d)
-            twist = self.make("geometry_msgs/Twist", *map(self.vector, np.split(trace.error[k], 2)))
-            yield t, f"{CONTROLLER}/pose_error", self.make("geometry_msgs/TwistStamped", self.header(t, WORLD), twist)
+            yield t, f"{CONTROLLER}/pose_error", self.pose(t, trace.error[k, :3], q_e)
 
     def estimates(self, trace: Trace, steps: NDArray[np.int64]) -> Stamped:
         links = trace.adapted_links.tolist()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ament_index_python import PackageNotFoundError, get_package_prefix, has_resource
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from nodes import STOP_TIMEOUT, Probe
 
 from thunder_controllers.ros.common.qos import MONITOR
@@ -72,10 +72,10 @@ def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(
     output = tmp_path / "output"
     process = start("panda_adaptive", f"backend:={backend}", word, output=output)
     try:
-        errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+        errors = probe.listen(PoseStamped, "/adaptive_controller/pose_error", MONITOR)
 
-        def is_small(message: TwistStamped) -> bool:
-            e = message.twist.linear
+        def is_small(message: PoseStamped) -> bool:
+            e = message.pose.position
             return (e.x**2 + e.y**2 + e.z**2) ** 0.5 < 1e-3  # from above 1e-2, within seconds
 
         errors.wait(lambda message: not is_small(message), timeout=LIMIT)

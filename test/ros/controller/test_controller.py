@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from controller_robot import NODE, Q, TestRobot
-from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from nodes import Probe
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import SetBool, Trigger
@@ -260,20 +260,20 @@ def target(robot: TestRobot, frame: str = "world") -> PoseStamped:
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_the_reference_moves_smoothly_to_a_target_pose_or_to_rest_before(robot: TestRobot, stops: bool) -> None:
-    with robot.probe.listening(TwistStamped, f"{NODE}/pose_error") as errors:
+    with robot.probe.listening(PoseStamped, f"{NODE}/pose_error") as errors:
         robot.activate()
         robot.steps(5)
         robot.probe.publisher(PoseStamped, f"{NODE}/target_pose").publish(target(robot))
 
         with robot.running():
             if stops:
-                errors.wait(lambda message: message.twist.linear.y >= 0.001)
+                errors.wait(lambda message: message.pose.position.y >= 0.001)
                 assert robot.probe.call(Trigger, f"{NODE}/stop").success
                 robot.report(lambda values: values["reference"] == "hold")
                 errors.wait_new(2)
             else:
-                errors.wait(lambda message: message.twist.linear.y >= 0.02 - 1e-9)
-    ways = np.array([message.twist.linear.y for message in errors.messages])
+                errors.wait(lambda message: message.pose.position.y >= 0.02 - 1e-9)
+    ways = np.array([message.pose.position.y for message in errors.messages])
     assert (np.diff(ways) >= -1e-12).all()
     assert (0.001 < ways[-1] < 0.019) if stops else ways[-1] == pytest.approx(0.02, abs=1e-9)
     assert errors.messages[-1].header.frame_id == "world"

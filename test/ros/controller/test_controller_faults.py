@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from controller_robot import NODE, Q, TestRobot, reference_message
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 RATE_STEP = 1.0
@@ -59,8 +59,8 @@ def test_after_a_clock_restart_the_place_is_held(pushing: TestRobot) -> None:
     efforts.append(pushing.step(1_000_000 - pushing.stamp_ns))
     efforts.extend(pushing.steps(60))
     assert np.abs(np.diff(efforts, axis=0)).max() <= RATE_STEP + ROUNDING
-    with pushing.probe.listening(TwistStamped, f"{NODE}/pose_error") as errors:
-        error = errors.wait_new(2).twist.linear
+    with pushing.probe.listening(PoseStamped, f"{NODE}/pose_error") as errors:
+        error = errors.wait_new(2).pose.position
     assert max(abs(error.x), abs(error.y), abs(error.z)) < 1e-12
     assert pushing.report()["reference"] == "hold"
 

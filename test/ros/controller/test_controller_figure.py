@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from controller_robot import NODE, TestRobot
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
 
 DEFAULTS = {
@@ -26,11 +26,11 @@ def test_a_service_begins_the_figure_of_the_parameters(robot: TestRobot) -> None
     robot.activate()
     answer = start(robot)
     assert answer.success, answer.message
-    with robot.probe.listening(TwistStamped, f"{NODE}/pose_error") as errors:
+    with robot.probe.listening(PoseStamped, f"{NODE}/pose_error") as errors:
         end = robot.stamp_ns + 0.6e9
         with robot.running():
             robot.probe.wait_until(lambda: robot.stamp_ns > end and len(errors) > 100, "errors")
-        furthest = max(abs(message.twist.linear.y) for message in errors.messages)
+        furthest = max(abs(message.pose.position.y) for message in errors.messages)
     assert furthest == pytest.approx(0.02, rel=0.1)
     wait_for(robot, "motion")
     assert start(robot).success, "another one from its middle"

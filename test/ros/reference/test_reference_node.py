@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from controller_robot import Q, build_panda
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped
 from nodes import Inbox, NodeProcess, Probe
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -32,7 +32,7 @@ class World:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self.states = probe.publisher(JointState, "/joint_states", STREAM)
-        self.errors = probe.node.create_publisher(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+        self.errors = probe.node.create_publisher(PoseStamped, "/adaptive_controller/pose_error", MONITOR)
         self.poses = probe.publisher(PoseStamped, "/adaptive_controller/pose", MONITOR)
         self.time_ns = 1_000_000_000
 
@@ -143,7 +143,7 @@ def test_autostart_waits_for_a_pose_of_the_right_frame_and_for_an_active_control
     world.state()
     world.pose()
     assert "motion" not in process.output
-    probe.wait_until(lambda: (world.errors.publish(TwistStamped()), "motion: hold" in process.output)[1], "start")
+    probe.wait_until(lambda: (world.errors.publish(PoseStamped()), "motion: hold" in process.output)[1], "start")
     point = world.next_reference(references)
     np.testing.assert_allclose(_position(point), POSITION, atol=1e-12)
 

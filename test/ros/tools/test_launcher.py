@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from nodes import STOP_TIMEOUT, Probe
 from rclpy.qos import QoSProfile
 from rclpy.time import Time
@@ -235,10 +235,10 @@ def launch(domain: int, tmp_path: Path) -> Iterator[Launch]:
 
 def test_it_comes_up_converges_and_ctrl_c_ends_it(launch: Launch, probe: Probe, tmp_path: Path) -> None:
     process = launch("--monitor", "namespace:=arm", "reference:=lissajous", "model:=true")
-    errors = probe.listen(TwistStamped, "/arm/adaptive_controller/pose_error", MONITOR)
+    errors = probe.listen(PoseStamped, "/arm/adaptive_controller/pose_error", MONITOR)
 
-    def is_small(message: TwistStamped) -> bool:
-        e = message.twist.linear
+    def is_small(message: PoseStamped) -> bool:
+        e = message.pose.position
         # not at the start, where the arm has not yet moved
         return message.header.stamp.sec >= 2 and (e.x**2 + e.y**2 + e.z**2) ** 0.5 < CONVERGED
 
@@ -277,12 +277,12 @@ def load() -> Iterator[None]:
 @pytest.mark.slow
 def test_real_time_on_a_loaded_machine_gives_time_up_and_not_the_arm(launch: Launch, probe: Probe) -> None:
     process = launch("payload:=0.5", mode="realtime")
-    errors = probe.listen(TwistStamped, "/adaptive_controller/pose_error", MONITOR)
+    errors = probe.listen(PoseStamped, "/adaptive_controller/pose_error", MONITOR)
     errors.wait(lambda message: message.header.stamp.sec >= 2, timeout=LIMIT)
     errors.clear()
     with load():
         errors.wait(lambda message: message.header.stamp.sec >= 5, timeout=LIMIT)
-    found = [(e.x**2 + e.y**2 + e.z**2) ** 0.5 for e in (message.twist.linear for message in list(errors.messages))]
+    found = [(e.x**2 + e.y**2 + e.z**2) ** 0.5 for e in (message.pose.position for message in list(errors.messages))]
     assert max(found) < CONVERGED
     process.send_signal(signal.SIGINT)
     assert process.wait(10.0 * STOP_TIMEOUT) == 0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import rclpy
 from click.testing import CliRunner
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from nodes import Probe
 from sensor_msgs.msg import JointState
 
@@ -45,7 +45,7 @@ def test_there_is_nothing_to_plot_of_another_controller() -> None:
 
 @pytest.mark.parametrize(
     ("topic", "last", "count"),
-    [("pose_error", "pose_error/twist/linear/z", 3), ("joint_error", "joint_error/position[6]", 7)],
+    [("pose_error", "pose_error/pose/position/z", 3), ("joint_error", "joint_error/position[6]", 7)],
 )
 def test_each_kind_of_law_has_its_error_plotted(topic: str, last: str, count: int) -> None:
     fields = plotted_fields([f"{CONTROLLER}/{topic}", f"{CONTROLLER}/pose"], CONTROLLER, joints=7)
@@ -78,8 +78,8 @@ def test_a_machine_without_rqt_is_told_what_to_install() -> None:
 def test_a_node_is_handed_over_once_it_knows_the_topics(probe: Probe) -> None:
     create = partial(rclpy.create_node, context=probe.node.context)
     other = create("test_rqt_controller")
-    other.create_subscription(TwistStamped, "/waiting/adaptive_controller/pose_error", print, 1)
-    other.create_publisher(TwistStamped, f"{CONTROLLER}/pose_error", 1)
+    other.create_subscription(PoseStamped, "/waiting/adaptive_controller/pose_error", print, 1)
+    other.create_publisher(PoseStamped, f"{CONTROLLER}/pose_error", 1)
     wanted = [f"{CONTROLLER}/pose_error"]
     node = patient(create, wanted)("test_rqt_patient")
     try:

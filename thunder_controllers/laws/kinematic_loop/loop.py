@@ -31,8 +31,9 @@ class KinematicLoop(Protocol):
         qdd_r: Its exact time derivative (n,).
         effort: Of the joints, (n,) [N·m or N].
         next_state: Of every state that the loop has declared.
-        telemetry: What to report, as it was declared. `pose_error` (6,), metres first, is shown by node and plugin, and
-            its activation bounds are what keeps a host from activating far away.
+        telemetry: What to report, as it was declared. `pose_error` (6,), metres first, is shown by node and plugin,
+            beyond 90° with `orientation_cosine`, and its activation bounds are what keeps a host from activating far
+            away.
     """
 
     Lambda: SX

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,19 @@ def write_twist(twist: Any, values: FloatArray) -> None:
 def write_rotation(quaternion: Any, rotation: FloatArray) -> None:
     """Write a rotation matrix as a quaternion."""
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = Rotation.from_matrix(rotation).as_quat().tolist()
+
+
+def write_turn(quaternion: Any, sine: FloatArray, cosine: float | None) -> None:
+    """Write the rotation with that r sin θ and cos θ as a quaternion with w ≥ 0; without a cosine, one of 90° at most.
+
+    At 180°, where r is unknown, it is one about x.
+    """
+    size = float(np.linalg.norm(sine))
+    if cosine is None:
+        cosine = math.sqrt(max(1.0 - size**2, 0.0))
+    axis = sine / size if size > 0.0 else np.array([1.0, 0.0, 0.0])
+    turn = Rotation.from_rotvec(math.atan2(size, cosine) * axis)
+    quaternion.x, quaternion.y, quaternion.z, quaternion.w = turn.as_quat().tolist()
 
 
 def doubles(values: FloatArray) -> array.array[float]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -24,7 +24,7 @@ from thunder_controllers.ros.common.messages import (
     doubles,
     write_rotation,
     write_stamp,
-    write_twist,
+    write_turn,
     write_vector,
 )
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR
@@ -33,7 +33,10 @@ FloatArray = NDArray[np.float64]
 
 EXTERNAL_TORQUE = "external_torque"
 POSE_ERROR = "pose_error"
+ORIENTATION_COSINE = "orientation_cosine"
 PICKED_UP = "picked_up"
+COEFFICIENTS = ("viscous", "coulomb")
+"""What the state `friction_hat` holds, each of all joints."""
 CHANGE, BODY = "change", 2.0
 """Telemetry of what has changed of the carried body, and its value once that is known to be another body."""
 
@@ -57,18 +60,21 @@ class ControllerOutputs:
         law, is_cartesian = configuration.law, configuration.is_cartesian
         telemetry = {entry.name: entry.size for entry in law.telemetry}
         has_error = is_cartesian and telemetry.get(POSE_ERROR) == 6
-        self._error = self._publisher(TwistStamped, "~/pose_error") if has_error else None
+        self._error = self._publisher(PoseStamped, "~/pose_error") if has_error else None
+        self._has_cosine = telemetry.get(ORIENTATION_COSINE) == 1
         self._joint_error = None if is_cartesian else self._publisher(JointState, "~/joint_error")
         has_pose = "T_0_ee" in configuration.library.functions
         self._pose = self._publisher(PoseStamped, "~/pose") if has_pose else None
-        has_friction = FRICTION in [entry.name for entry in law.state]
-        self._friction = self._publisher(Float64MultiArray, "~/friction_estimates") if has_friction else None
+        friction_size = len(COEFFICIENTS) * len(configuration.joints)
+        has_friction = (FRICTION, friction_size) in [(entry.name, entry.size) for entry in law.state]
+        friction_kind, self._write_friction = message_format("DynamicJointState", array_friction, control_friction)
+        self._friction = self._publisher(friction_kind, "~/friction_estimates") if has_friction else None
         has_external = EXTERNAL_TORQUE in telemetry
         self._external = self._publisher(JointState, "~/external_torque") if has_external else None
         has_change = bool(configuration.carrying_link)
         self._picked_up = self._publisher(InertiaStamped, "~/picked_up", LATCHED) if has_change else None
         self._is_picked_up = False
-        state_kind, self._write_state = state_format()
+        state_kind, self._write_state = message_format("JointTrajectoryControllerState", array_state, control_state)
         self._state = self._publisher(state_kind, "~/controller_state")
 
     def publish(self, snapshot: Snapshot) -> None:
@@ -80,16 +86,15 @@ class ControllerOutputs:
             message = inertia_message(estimate, Header(stamp=header.stamp, frame_id=estimate.link))
             self._estimates[estimate.link].publish(message)
         if self._friction is not None:
-            rows = snapshot.state(FRICTION).reshape(-1, len(configuration.joints))
-            table = table_message(rows, "coefficient", ("viscous", "coulomb"), configuration.joints)
-            self._friction.publish(table)
+            self._friction.publish(self._write_friction(configuration, snapshot, header))
         if self._pose is not None and np.isfinite(q).all():
             T = np.asarray(configuration.library.evaluate("T_0_ee", q))
             self._pose.publish(pose_message(T, header))
         if not snapshot.is_active:
             return
         if self._error is not None:
-            self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), header))
+            cosine = snapshot.telemetry(ORIENTATION_COSINE).item() if self._has_cosine else None
+            self._error.publish(error_message(snapshot.telemetry(POSE_ERROR), cosine, header))
         if self._joint_error is not None:
             self._joint_error.publish(joint_error_message(snapshot, configuration.joints, header))
         if self._external is not None:
@@ -141,10 +146,12 @@ def pose_message(T: FloatArray, header: Header) -> PoseStamped:
     return message
 
 
-def error_message(error: FloatArray, header: Header) -> TwistStamped:
-    """Write a pose error: linear [m], angular r sin θ [1]."""
-    message = TwistStamped(header=header)
-    write_twist(message.twist, np.ravel(error))
+def error_message(error: FloatArray, cosine: float | None, header: Header) -> PoseStamped:
+    """Write a pose error, [m] and r sin θ, and cos θ where it is known, as the pose that leads to the reference."""
+    message = PoseStamped(header=header)
+    linear, sine = np.split(np.ravel(error), 2)
+    write_vector(message.pose.position, linear)
+    write_turn(message.pose.orientation, sine, cosine)
     return message
 
 
@@ -155,6 +162,25 @@ def joint_error_message(snapshot: Snapshot, joints: Sequence[str], header: Heade
     return JointState(header=header, name=list(joints), **errors)
 
 
+def array_friction(configuration: Configuration, snapshot: Snapshot, _: Header) -> Float64MultiArray:
+    """Write the estimated friction as a table, coefficient by joint."""
+    return table_message(_friction(snapshot), "coefficient", COEFFICIENTS, configuration.joints)
+
+
+def control_friction(messages: Any, configuration: Configuration, snapshot: Snapshot, header: Header) -> Any:
+    """Write the estimated friction as DynamicJointState of `messages`, control_msgs."""
+    values = [
+        messages.InterfaceValue(interface_names=list(COEFFICIENTS), values=of_joint.tolist())
+        for of_joint in _friction(snapshot).T
+    ]
+    joints = list(configuration.joints)
+    return messages.DynamicJointState(header=header, joint_names=joints, interface_values=values)
+
+
+def _friction(snapshot: Snapshot) -> FloatArray:
+    return snapshot.state(FRICTION).reshape(len(COEFFICIENTS), -1)
+
+
 def array_state(configuration: Configuration, snapshot: Snapshot, header: Header) -> Float64MultiArray:
     """Write a step as a table: rows position, velocity, effort, and the reference of joint laws."""
     rows = {"position": snapshot.q, "velocity": snapshot.qd, "effort": snapshot.effort}
@@ -163,9 +189,9 @@ def array_state(configuration: Configuration, snapshot: Snapshot, header: Header
     return table_message(np.array(list(rows.values())), "quantity", list(rows), configuration.joints)
 
 
-def control_message_state(kind: Any, configuration: Configuration, snapshot: Snapshot, header: Header) -> Any:
-    """Write a step as `kind`, control_msgs/JointTrajectoryControllerState."""
-    message = kind(header=header, joint_names=list(configuration.joints))
+def control_state(messages: Any, configuration: Configuration, snapshot: Snapshot, header: Header) -> Any:
+    """Write a step as JointTrajectoryControllerState of `messages`, control_msgs."""
+    message = messages.JointTrajectoryControllerState(header=header, joint_names=list(configuration.joints))
     message.feedback = _point(snapshot.q, snapshot.qd)
     message.output = JointTrajectoryPoint(effort=snapshot.effort.tolist())
     if not configuration.is_cartesian:
@@ -184,10 +210,13 @@ def _point(q: FloatArray, qd: FloatArray, qdd: Sequence[float] = ()) -> JointTra
     return JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist(), accelerations=list(qdd))
 
 
-def state_format() -> tuple[Any, Callable[[Configuration, Snapshot, Header], Any]]:
-    """Choose the message class of ~/controller_state, control_msgs where it is installed, and what writes it."""
+Writer = Callable[[Configuration, Snapshot, Header], Any]
+
+
+def message_format(name: str, write_array: Writer, write: Callable[..., Any]) -> tuple[Any, Writer]:
+    """Choose the message class, `name` of control_msgs where that is installed, or an array, and what writes it."""
     try:
-        kind = importlib.import_module("control_msgs.msg").JointTrajectoryControllerState
+        messages = importlib.import_module("control_msgs.msg")
     except ImportError:
-        return Float64MultiArray, array_state
-    return kind, partial(control_message_state, kind)
+        return Float64MultiArray, write_array
+    return getattr(messages, name), partial(write, messages)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
@@ -76,7 +76,7 @@ class ReferenceNode(Node):
         self._newest: int | None = None
         self._activity: list[Any] = []
         if self._settings["autostart"]:  # an inactive controller has no errors
-            for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
+            for kind, topic in ((PoseStamped, "pose_error"), (JointState, "joint_error")):
                 subscription = self.create_subscription(kind, f"{controller}/{topic}", self._on_activity, MONITOR)
                 self._activity.append(subscription)
         create_trigger(self, "~/start", lambda: self._locked(self._start), "started")
@@ -175,7 +175,7 @@ class ReferenceNode(Node):
     def _warn(self, what: str) -> None:
         self.get_logger().warning(plain(f"{what}: it is not used"), throttle_duration_sec=5.0)
 
-    def _on_activity(self, _: TwistStamped | JointState) -> None:
+    def _on_activity(self, _: PoseStamped | JointState) -> None:
         """Start by itself, or say why that cannot be done, once."""
         try:
             self._locked(self._start)

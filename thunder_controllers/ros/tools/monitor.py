@@ -10,7 +10,7 @@ from functools import partial
 
 import click
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3
+from geometry_msgs.msg import InertiaStamped, Point, PoseStamped, Quaternion
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -26,19 +26,21 @@ WINDOW = 5.0
 """First and last error of the summary are those of this time [s]."""
 
 
-def describe_error(error: TwistStamped | JointState) -> tuple[float, str, str]:
+def describe_error(error: PoseStamped | JointState) -> tuple[float, str, str]:
     """Size of the error of position, its unit, and the words for both parts of the error.
 
-    Of a pose these are norms; of joints, largest values.
+    Of a pose these are a distance and the angle of its rotation, 2 asin|v| of the quaternion's vector v, by which a
+    small angle stays exact; of joints, largest values.
     """
-    if isinstance(error, TwistStamped):
-        size = _norm(error.twist.linear)
-        return size, "m", f"error {size:.2e} m, {_norm(error.twist.angular):.2e} (sin)"
+    if isinstance(error, PoseStamped):
+        size = _norm(error.pose.position)
+        angle = 2.0 * math.asin(min(_norm(error.pose.orientation), 1.0))
+        return size, "m", f"error {size:.2e} m, {angle:.2e} rad"
     size, rate = (max(map(abs, values), default=0.0) for values in (error.position, error.velocity))
     return size, "rad or m", f"error {size:.2e} rad or m, {rate:.2e} per s"
 
 
-def _norm(vector: Vector3) -> float:
+def _norm(vector: Point | Quaternion) -> float:
     return math.hypot(vector.x, vector.y, vector.z)
 
 
@@ -62,7 +64,7 @@ class MonitorNode(Node):
         self._estimates: dict[str, str] = {}
         """Mass and centre of mass by link, as text; empty until they arrive."""
         self._is_silent = False
-        for kind, topic in ((TwistStamped, "pose_error"), (JointState, "joint_error")):
+        for kind, topic in ((PoseStamped, "pose_error"), (JointState, "joint_error")):
             self.create_subscription(kind, f"{self._controller}/{topic}", self._on_error, MONITOR)
         self.create_subscription(DiagnosticArray, names.DIAGNOSTICS, self._on_diagnostics, MONITOR)
         self.create_timer(given["period"], self._write_line)
@@ -88,7 +90,7 @@ class MonitorNode(Node):
     def _known_estimates(self) -> list[str]:
         return [f"{link}: {text}" for link, text in sorted(self._estimates.items()) if text]
 
-    def _on_error(self, message: TwistStamped | JointState) -> None:
+    def _on_error(self, message: PoseStamped | JointState) -> None:
         size, self._unit, self._error = describe_error(message)
         time = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         if self._errors and time < next(reversed(self._errors)):  # the clock went back: a new history

@@ -22,7 +22,7 @@ from typing import Any
 
 import click
 import rclpy
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from rclpy.wait_for_message import wait_for_message
 from sensor_msgs.msg import JointState
@@ -42,7 +42,7 @@ PATIENCE = 10.0
 """How long rqt's own node may take to discover what was seen already [s], after that plots lack topics; and how long
 a configured controller may take to publish an error, after that it is not active."""
 
-ERRORS = {"pose_error": TwistStamped, "joint_error": JointState}
+ERRORS = {"pose_error": PoseStamped, "joint_error": JointState}
 """Topics that a controller has once it is configured, one by kind of law."""
 
 ESTIMATE = ("inertia/m", "inertia/com/x", "inertia/com/y", "inertia/com/z")
@@ -68,7 +68,7 @@ def plotted_fields(topics: Sequence[str], controller: str, joints: int = 1) -> d
         Fields by plot, `error` and `estimates`; both empty while the controller is not there.
     """
     parts = {
-        "pose_error": [f"twist/linear/{axis}" for axis in "xyz"],
+        "pose_error": [f"pose/position/{axis}" for axis in "xyz"],
         "joint_error": [f"position[{joint}]" for joint in range(joints)],
     }
     errors = [f"{controller}/{name}" for name in ERRORS if f"{controller}/{name}" in topics]
@@ -117,7 +117,7 @@ def wait_for_controller(node: Node, controller: str) -> list[str]:
     return topics
 
 
-def next_error(node: Node, controller: str, topics: Sequence[str]) -> TwistStamped | JointState | None:
+def next_error(node: Node, controller: str, topics: Sequence[str]) -> PoseStamped | JointState | None:
     """The next error that a controller with these topics publishes; None while it is not active."""
     name = next(name for name in ERRORS if f"{controller}/{name}" in topics)
     return wait_for_message(ERRORS[name], node, f"{controller}/{name}", qos_profile=MONITOR, time_to_wait=PATIENCE)[1]

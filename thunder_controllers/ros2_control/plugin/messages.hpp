@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <builtin_interfaces/msg/duration.hpp>
+#include <cmath>
 #include <functional>
 #include <geometry_msgs/msg/transform.hpp>
 #include <geometry_msgs/msg/twist.hpp>
@@ -12,6 +13,7 @@
 #include <trajectory_msgs/msg/multi_dof_joint_trajectory_point.hpp>
 #include <vector>
 
+#include "thunder/host/motion/rotation.hpp"
 #include "thunder/host/reference/reading.hpp"
 #include "thunder/host/snapshot.hpp"
 
@@ -55,6 +57,27 @@ void assign(Vector& vector, const double* values) {
   vector.x = values[0];
   vector.y = values[1];
   vector.z = values[2];
+}
+
+template <class Message>
+void assign_orientation(Message& message, const thunder::Quaternion& given) {
+  assign(message, given.data());
+  message.w = given[3];
+}
+
+/// The rotation with that r sin θ and cos θ, with w ≥ 0; where `cosine` is null, one of 90° at most.
+///
+/// At 180°, where r is unknown, it is one about x.
+inline thunder::Quaternion turn(const double* sine, const double* cosine) {
+  thunder::Vector3 vector = {sine[0], sine[1], sine[2]};
+  const double size = thunder::norm(vector);
+  const double angle = std::atan2(size, cosine ? *cosine : std::sqrt(std::max(1.0 - size * size, 0.0)));
+  if (size > 0.0) {
+    for (double& value : vector) value *= angle / size;
+  } else {
+    vector[0] = angle;
+  }
+  return thunder::from_rotation_vector(vector);
 }
 
 /// The k-th n values: of a joint law's reference q, q̇ and q̈.

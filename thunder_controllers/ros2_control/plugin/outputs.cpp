@@ -15,7 +15,6 @@ namespace thunder_controllers {
 namespace {
 
 using rclcpp_lifecycle::LifecycleNode;
-using std_msgs::msg::Float64MultiArray;
 using thunder::Snapshot;
 using Lock = std::lock_guard<thunder::PriorityMutex>;
 
@@ -28,21 +27,13 @@ const rclcpp::QoS kLatched = rclcpp::QoS(rclcpp::KeepLast(1)).reliable().transie
 constexpr const char* kPose = "T_0_ee";
 constexpr int kTwistSize = 6;
 constexpr int kPoseSize = 16;
+/// What the state `friction_hat` holds, each of all joints.
+const std::vector<std::string> kFrictionNames = {"viscous", "coulomb"};
 
-/// A table, row by row, labelled `name:row,row,…` and `joint:column,column,…`.
-Float64MultiArray table(const std::vector<double>& values, const std::string& rows,
-                        const std::vector<std::string>& joints) {
-  std::string columns;
-  for (const std::string& joint : joints) columns += (columns.empty() ? "joint:" : ",") + joint;
-  Float64MultiArray message;
-  message.layout.dim.resize(2);
-  message.layout.dim[0].label = rows;
-  message.layout.dim[0].size = static_cast<std::uint32_t>(values.size() / joints.size());
-  message.layout.dim[0].stride = static_cast<std::uint32_t>(values.size());
-  message.layout.dim[1].label = columns;
-  message.layout.dim[1].size = message.layout.dim[1].stride = static_cast<std::uint32_t>(joints.size());
-  message.data = values;
-  return message;
+/// The entry of that name and size, or null.
+const thunder_entry* entry_of_size(const thunder_signal& signal, const std::string& name, int size) {
+  const thunder_entry* entry = thunder::entry_if_any(signal, name);
+  return entry && thunder::entry_size(*entry) == size ? entry : nullptr;
 }
 
 template <class Message>
@@ -78,18 +69,20 @@ Outputs::Outputs(LifecycleNode& node, const thunder::Configuration& configuratio
       base_frame_(base_frame),
       clock_(node.get_clock()),
       estimate_entry_(thunder::entry_if_any(configuration.law_data().state, thunder::kEstimateEntry)),
-      friction_entry_(thunder::entry_if_any(configuration.law_data().state, "friction_hat")),
-      error_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "pose_error")),
+      friction_entry_(entry_of_size(configuration.law_data().state, "friction_hat",
+                                    static_cast<int>(kFrictionNames.size() * configuration.joints.size()))),
+      error_entry_(entry_of_size(configuration.law_data().telemetry, "pose_error", kTwistSize)),
+      cosine_entry_(entry_of_size(configuration.law_data().telemetry, "orientation_cosine", 1)),
       external_entry_(thunder::entry_if_any(configuration.law_data().telemetry, "external_torque")),
       picked_up_entry_(thunder::entry_if_any(configuration.law_data().telemetry, thunder::kPickedUpEntry)) {
   for (const std::string& topic : thunder::estimate_topics(configuration.links)) {
     estimates_.push_back(publisher<geometry_msgs::msg::InertiaStamped>(node, "~/" + topic));
   }
-  if (friction_entry_) friction_ = publisher<Float64MultiArray>(node, "~/friction_estimates");
+  if (friction_entry_) friction_ = publisher<control_msgs::msg::DynamicJointState>(node, "~/friction_estimates");
   if (!configuration.is_cartesian()) {
     joint_error_ = publisher<sensor_msgs::msg::JointState>(node, "~/joint_error");
-  } else if (error_entry_ && thunder::entry_size(*error_entry_) == kTwistSize) {
-    error_ = publisher<geometry_msgs::msg::TwistStamped>(node, "~/pose_error");
+  } else if (error_entry_) {
+    error_ = publisher<geometry_msgs::msg::PoseStamped>(node, "~/pose_error");
   }
   if (external_entry_) external_ = publisher<sensor_msgs::msg::JointState>(node, "~/external_torque");
   if (!configuration.carrying_link.empty()) {
@@ -108,6 +101,7 @@ void Outputs::publish(const Snapshot& snapshot) {
   header.frame_id = base_frame_;
   header.stamp = snapshot.is_active ? rclcpp::Time(snapshot.stamp) : clock_->now();
   publish_estimates(snapshot, header);
+  publish_friction(snapshot, header);
   if (!snapshot.is_active) return;
   publish_pose(snapshot, header);
   publish_error(snapshot, header);
@@ -121,18 +115,33 @@ void Outputs::publish_estimates(const Snapshot& snapshot, const Header& header) 
     const double* pi = snapshot.state.data() + estimate_entry_->offset + i * thunder::kInertialParameters;
     estimates_[i]->publish(inertia_message(pi, configuration_.links[i], header));
   }
+}
+
+void Outputs::publish_friction(const Snapshot& snapshot, const Header& header) {
   if (!friction_) return;
-  const std::vector<double> values = thunder::read_entry(*friction_entry_, snapshot.state.data());
-  friction_->publish(table(values, "coefficient:viscous,coulomb", configuration_.joints));
+  const std::size_t n = configuration_.joints.size();
+  const double* values = snapshot.state.data() + friction_entry_->offset;
+  control_msgs::msg::DynamicJointState message;
+  message.header = header;
+  message.joint_names = configuration_.joints;
+  message.interface_values.resize(n);
+  for (std::size_t joint = 0; joint < n; ++joint) {
+    message.interface_values[joint].interface_names = kFrictionNames;
+    for (std::size_t k = 0; k < kFrictionNames.size(); ++k) {
+      message.interface_values[joint].values.push_back(values[k * n + joint]);
+    }
+  }
+  friction_->publish(message);
 }
 
 void Outputs::publish_error(const Snapshot& snapshot, const Header& header) {
   if (!error_) return;
   const double* error = snapshot.telemetry.data() + error_entry_->offset;
-  geometry_msgs::msg::TwistStamped message;
+  const double* cosine = cosine_entry_ ? snapshot.telemetry.data() + cosine_entry_->offset : nullptr;
+  geometry_msgs::msg::PoseStamped message;
   message.header = header;
-  assign(message.twist.linear, error);
-  assign(message.twist.angular, error + 3);
+  assign(message.pose.position, error);
+  assign_orientation(message.pose.orientation, turn(error + 3, cosine));
   error_->publish(message);
 }
 
@@ -160,12 +169,10 @@ void Outputs::publish_pose(const Snapshot& snapshot, const Header& header) {
   if (!pose_ || !thunder::all_finite(snapshot.q.data(), n) || !pose_function_->evaluate(snapshot.q.data())) return;
   const double* T = pose_function_->result();  // column by column
   const std::array<double, 9> rotation = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]};
-  const thunder::Quaternion orientation = thunder::from_matrix(rotation.data());
   geometry_msgs::msg::PoseStamped message;
   message.header = header;
   assign(message.pose.position, T + 12);
-  assign(message.pose.orientation, orientation.data());
-  message.pose.orientation.w = orientation[3];
+  assign_orientation(message.pose.orientation, thunder::from_matrix(rotation.data()));
   pose_->publish(message);
 }
 

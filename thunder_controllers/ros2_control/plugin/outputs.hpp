@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <control_msgs/msg/dynamic_joint_state.hpp>
 #include <control_msgs/msg/joint_trajectory_controller_state.hpp>
 #include <diagnostic_msgs/msg/diagnostic_array.hpp>
 #include <functional>
 #include <geometry_msgs/msg/inertia_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
-#include <geometry_msgs/msg/twist_stamped.hpp>
 #include <memory>
 #include <optional>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
-#include <std_msgs/msg/float64_multi_array.hpp>
 #include <string>
 #include <vector>
 
@@ -35,6 +34,7 @@ class Outputs {
   using Header = std_msgs::msg::Header;
 
   void publish_estimates(const thunder::Snapshot& snapshot, const Header& header);
+  void publish_friction(const thunder::Snapshot& snapshot, const Header& header);
   void publish_error(const thunder::Snapshot& snapshot, const Header& header);
   void publish_external_torque(const thunder::Snapshot& snapshot, const Header& header);
   /// Once for each body; before the next one `change` is unknown again, for seconds.
@@ -48,13 +48,14 @@ class Outputs {
   const thunder_entry* estimate_entry_;
   const thunder_entry* friction_entry_;
   const thunder_entry* error_entry_;
+  const thunder_entry* cosine_entry_;
   const thunder_entry* external_entry_;
   const thunder_entry* picked_up_entry_;
   std::optional<thunder::PositionFunction> pose_function_;
 
   std::vector<rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr> estimates_;
-  rclcpp::Publisher<std_msgs::msg::Float64MultiArray>::SharedPtr friction_;
-  rclcpp::Publisher<geometry_msgs::msg::TwistStamped>::SharedPtr error_;
+  rclcpp::Publisher<control_msgs::msg::DynamicJointState>::SharedPtr friction_;
+  rclcpp::Publisher<geometry_msgs::msg::PoseStamped>::SharedPtr error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr joint_error_;
   rclcpp::Publisher<sensor_msgs::msg::JointState>::SharedPtr external_;
   rclcpp::Publisher<geometry_msgs::msg::InertiaStamped>::SharedPtr picked_up_;
