@@ -1,9 +1,10 @@
 """Switches the controller of the simulated hardware on and off at random, and prints what it saw as JSON.
 
-    switch_run.py DOMAIN LOG SWITCHES [SEED]
+    switch_run.py DOMAIN LOG SWITCHES [SEED] [stream]
 
 Each activation is sent to the other of two poses, so that most deactivations meet a moving arm, which the hardware's
-brakes stop.
+brakes stop. With `stream` a reference goes to and fro between them all the time, 100 times a second, while the
+controller is off for up to 1.5 s: it is somewhere else when the controller comes back.
 Run with test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test by itself.
 """
 
@@ -11,19 +12,24 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import random
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from controller_manager_msgs.srv import SwitchController
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Transform, Twist, Vector3
 from launched import LAW, NAME, PATIENCE, Watch, launched, time_of
 from nodes import Inbox, Probe
 from numpy.typing import NDArray
+from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
 
 PAYLOAD = 0.5
 """At the flange, of which nobody tells the controller [kg]."""
@@ -39,6 +45,12 @@ PAUSES = (0.02, 1.5)
 
 STOP = 0.2
 """Time that the brakes have [s]."""
+
+PERIOD = 10.0
+"""Of the stream, to and fro [s]."""
+
+CAUGHT = 4.0
+"""Time in which an arm has caught up with its stream [s]."""
 
 
 def switch(probe: Probe, active: bool) -> bool:
@@ -90,11 +102,81 @@ def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def streaming(probe: Probe, home: PoseStamped) -> Iterator[Callable[[], float]]:
+    """Stream poses to either side of one, and say how far [m] that is now."""
+    publisher, begin = probe.publisher(MultiDOFJointTrajectoryPoint, f"/{NAME}/reference", 10), time.monotonic()
+    at, turn, done = home.pose.position, home.pose.orientation, threading.Event()
+
+    def phase() -> float:
+        return 2.0 * math.pi / PERIOD * (time.monotonic() - begin)
+
+    def place() -> float:
+        return WAY * math.sin(phase())
+
+    def send() -> None:
+        while not done.wait(0.01):
+            pose = Transform(translation=Vector3(x=at.x, y=at.y + place(), z=at.z), rotation=turn)
+            twist = Twist(linear=Vector3(y=WAY * 2.0 * math.pi / PERIOD * math.cos(phase())))
+            publisher.publish(MultiDOFJointTrajectoryPoint(transforms=[pose], velocities=[twist]))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield place
+    finally:
+        done.set()
+        thread.join()
+
+
+def drive_beside_a_stream(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
+    """Off and on beside a stream: how far that was when the controller came back, and is once it has caught up."""
+    refused, away, steps, samples, near, errors = 0, [], 0.0, 0, [], []
+    poses = watch.probe.listen(PoseStamped, f"/{NAME}/pose")
+    home = poses.wait(timeout=PATIENCE)
+
+    def distance() -> float:
+        poses.clear()
+        return abs(poses.wait(timeout=PATIENCE).pose.position.y - home.pose.position.y - place())
+
+    with streaming(watch.probe, home) as place:
+        watch.wait(CAUGHT)
+        for _ in range(switches // 2):
+            refused += not switch(watch.probe, active=False)
+            watch.wait(rng.uniform(*PAUSES))
+            with watch.joints() as joints:
+                joints.wait(timeout=PATIENCE)
+                watch.errors.clear()
+                refused += not switch(watch.probe, active=True)
+                watch.errors.wait(timeout=PATIENCE)
+                begin = watch.now()
+                away.append(distance())
+                watch.wait(CAUGHT)
+                times, values = rows(joints, begin, watch.now())
+            near.append(distance())
+            errors.append(float(watch.error(begin, watch.now()).max()))
+            passed = np.maximum(np.diff(times), 1e-3)
+            steps = max(steps, float((np.abs(np.diff(values[:, 7:], axis=0)).max(axis=1) / passed).max()))
+            samples += len(times)
+    return {
+        "switches": switches,
+        "refused": refused,
+        "samples while it commands": samples,
+        "largest rate of an effort over its limit": steps / RATE,
+        "from the stream at first, median and largest [m]": [float(np.median(away)), max(away)],
+        "4 s later [m]": [float(np.median(near)), max(near)],
+        "largest error of what it follows [m]": max(errors),
+        "health": watch.health(),
+    }
+
+
 if __name__ == "__main__":
     os.environ["ROS_DOMAIN_ID"] = sys.argv[1]
-    chosen = random.Random(int(sys.argv[4]) if sys.argv[4:] else 0)
+    numbers, is_streamed = [word for word in sys.argv[3:] if word != "stream"], "stream" in sys.argv
+    chosen = random.Random(int(numbers[1]) if numbers[1:] else 0)
     words = ["backend:=ros2_control", f"payload:={PAYLOAD}", f"law:={LAW}", "reference:=none"]
     with launched(Path(sys.argv[2]), *words), Probe(int(sys.argv[1]), "switch_run") as switch_probe:
         switched = Watch(switch_probe)
         switched.errors.wait(timeout=PATIENCE)
-        sys.stdout.write(json.dumps(drive(switched, int(sys.argv[3]), chosen), indent=1) + "\n")
+        run = drive_beside_a_stream if is_streamed else drive
+        sys.stdout.write(json.dumps(run(switched, int(numbers[0]), chosen), indent=1) + "\n")

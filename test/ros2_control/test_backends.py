@@ -103,3 +103,12 @@ def test_a_controller_before_it_gives_the_reference(tmp_path: Path) -> None:
     assert found["error at the end [rad]"] < 1e-3
     assert found["moved by a topic [rad]"] < 1e-3 and found["moved by what was written before [rad]"] < 1e-3
     assert found["starts a motion"]
+
+
+def test_a_controller_comes_back_to_a_stream_that_went_on(tmp_path: Path) -> None:
+    """However far the stream has come meanwhile, it is approached: no switch is refused, and the arm catches up."""
+    found = run(tmp_path, "switch_run.py", 98, ("20", "3", "stream"), *MANAGER)
+    assert found["refused"] == 0
+    first, caught = found["from the stream at first, median and largest [m]"], found["4 s later [m]"]
+    assert max(first) > 0.05 > 0.01 > max(caught)
+    assert found["largest rate of an effort over its limit"] < 1.05
