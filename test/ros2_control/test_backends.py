@@ -94,6 +94,20 @@ def test_a_trajectory_of_poses(tmp_path: Path) -> None:
     assert found["way [m]"] == pytest.approx(0.15, abs=0.01)
 
 
+@pytest.mark.parametrize("backend", ["ros2_control", "mujoco"])
+def test_targets_of_a_tool_in_frames_of_tf(tmp_path: Path, backend: str) -> None:
+    found = run(tmp_path, "frames_run.py", 98, (backend,), *MANAGER, "tf2_ros", "tf2_ros_py")
+    refused = {
+        "no tool yet": 'tool_frame: "hand" passed to lookupTransform argument target_frame does not exist; valid:',
+        "unknown frame": "frame_id 'shelf': \"shelf\" passed to lookupTransform argument source_frame does not exist;",
+        "future": "frame_id 'cart': Lookup would require extrapolation into the future",
+    }
+    for name, reason in refused.items():
+        assert reason in found[name]
+    for name in ("camera", "world", "base", "cart between its places", "trajectory"):
+        assert max(found[name]) < 5e-4, name  # [m, rad]
+
+
 def test_a_controller_before_it_gives_the_reference(tmp_path: Path) -> None:
     found = run(tmp_path, "chain_run.py", 97, (), *MANAGER, "forward_command_controller")
     assert found["chained"] and found["is chained"] and found["alone again"] and not found["is still chained"]
