@@ -91,6 +91,7 @@ def expected(node: NodeInterface) -> dict[str, set[str]]:
     if node.name == names.CONTROLLER:
         found["reply"] |= {f"{CONTROLLER}/{name}" for name in OF_A_LIFECYCLE_NODE}
         found["publish"].add(f"{CONTROLLER}/transition_event")
+        found["subscribe"] |= {"/tf", "/tf_static"}
     return found
 
 

@@ -94,6 +94,20 @@ def test_a_trajectory_of_poses(tmp_path: Path) -> None:
     assert found["way [m]"] == pytest.approx(0.15, abs=0.01)
 
 
+@pytest.mark.parametrize("backend", ["ros2_control", "mujoco"])
+def test_targets_of_a_tool_in_frames_of_tf(tmp_path: Path, backend: str) -> None:
+    found = run(tmp_path, "frames_run.py", 98, (backend,), *MANAGER, "tf2_ros", "tf2_ros_py")
+    refused = {
+        "no tool yet": 'tool_frame: "hand" passed to lookupTransform argument target_frame does not exist; valid:',
+        "unknown frame": "frame_id 'shelf': \"shelf\" passed to lookupTransform argument source_frame does not exist;",
+        "future": "frame_id 'cart': Lookup would require extrapolation into the future",
+    }
+    for name, reason in refused.items():
+        assert reason in found[name]
+    for name in ("camera", "world", "base", "cart between its places", "trajectory"):
+        assert max(found[name]) < 5e-4, name  # [m, rad]
+
+
 def test_a_controller_before_it_gives_the_reference(tmp_path: Path) -> None:
     found = run(tmp_path, "chain_run.py", 97, (), *MANAGER, "forward_command_controller")
     assert found["chained"] and found["is chained"] and found["alone again"] and not found["is still chained"]
@@ -107,7 +121,7 @@ def test_a_controller_before_it_gives_the_reference(tmp_path: Path) -> None:
 
 def test_a_controller_comes_back_to_a_stream_that_went_on(tmp_path: Path) -> None:
     """However far the stream has come meanwhile, it is approached: no switch is refused, and the arm catches up."""
-    found = run(tmp_path, "switch_run.py", 98, ("20", "3", "stream"), *MANAGER)
+    found = run(tmp_path, "switch_run.py", 99, ("20", "3", "stream"), *MANAGER)
     assert found["refused"] == 0
     first, caught = found["from the stream at first, median and largest [m]"], found["4 s later [m]"]
     assert max(first) > 0.05 > 0.01 > max(caught)

@@ -31,7 +31,7 @@ def source(name: str) -> str:
 
 
 def sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(PLUGIN.glob("*.[ch]pp")))
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(PLUGIN.rglob("*.[ch]pp")))
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------

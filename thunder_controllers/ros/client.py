@@ -184,6 +184,8 @@ class Arm:
     ) -> None:
         """Move the end effector in a straight line to rest at a target, within the controller's limits, and wait.
 
+        Of a controller without `tool_frame`: otherwise the target would be the tool's, and the pose is not.
+
         Args:
             target: Pose (4, 4), or position (3,) [m] with the orientation that is measured.
             position: How near the arm must come to it [m].

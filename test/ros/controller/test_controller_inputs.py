@@ -20,6 +20,7 @@ from trajectory_msgs.msg import (
 
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, ReferenceReader
 from thunder_controllers.references.trajectories import POSITION, ROTATION
+from thunder_controllers.ros.controller.frames import TargetFrames
 from thunder_controllers.ros.controller.inputs import Input, joint_point, pose_point, stream_input, target_inputs
 from thunder_dynamics.errors import LawError
 
@@ -27,6 +28,13 @@ TURN = Rotation.from_euler("xyz", [0.7, 0.1, -0.3])
 PLACE = np.array([0.5, 0.0, 0.45])
 VELOCITY, ACCELERATION = np.arange(1.0, 7.0), np.arange(-6.0, 0.0)
 START, REST = np.array([0.1, 0.2]), np.zeros(2)
+
+
+def find(base: str, frame: str, stamp: Any) -> Transform:
+    """As tf does: it knows one frame, a shift of the base."""
+    if (base, frame) != ("world", "table"):
+        raise LookupError("unknown to tf")
+    return transform([0.1, 0.0, 0.0], Rotation.identity())
 
 
 class Shell:
@@ -39,7 +47,8 @@ class Shell:
             configuration, Options(rehearses_motions=False, approaches_jumps=False, approach_patience=np.inf)
         )
         self.stream = stream_input(configuration, self.session, self.reader)
-        self.targets = target_inputs(configuration, self.session, self.reader)
+        frames = TargetFrames("world", "ee", "", find) if configuration.is_cartesian else None
+        self.targets = target_inputs(self.session, self.reader, frames)
         self.session.activate(START, REST)
         self.session.update(0, 0.0, START, REST, 1e-3, np.zeros(2))
 
@@ -165,8 +174,14 @@ def test_a_target_pose_is_moved_to(cartesian: Shell) -> None:
     reference, source = cartesian.reference_after(15_000)
     np.testing.assert_allclose(reference[POSITION], PLACE, rtol=0, atol=1e-12)
     assert source == "hold"
-    with pytest.raises(LawError, match="target_pose: frame_id 'camera'; valid: 'world'"):
+    with pytest.raises(LawError, match="target_pose: frame_id 'camera': unknown to tf; valid: 'world'"):
         cartesian.target(PoseStamped).follow(goal("camera"))
+
+
+def test_a_target_pose_in_another_frame_is_moved_to(cartesian: Shell) -> None:
+    cartesian.target(PoseStamped).follow(goal("table"))
+    reference, _ = cartesian.reference_after(15_000)
+    np.testing.assert_allclose(reference[POSITION], PLACE + [0.1, 0.0, 0.0], rtol=0, atol=1e-12)
 
 
 def test_a_trajectory_of_poses_is_followed(cartesian: Shell) -> None:

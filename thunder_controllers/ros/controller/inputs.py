@@ -16,8 +16,17 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
-from thunder_controllers.host import Configuration, ControlSession, Entry, PosePoint, ReferenceReader, TimedJoints
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Entry,
+    PosePoint,
+    ReferenceReader,
+    TimedJoints,
+    TimedPose,
+)
 from thunder_controllers.ros.common.messages import nanoseconds
+from thunder_controllers.ros.controller.frames import TargetFrames
 
 FloatArray = NDArray[np.float64]
 
@@ -52,26 +61,31 @@ def stream_input(configuration: Configuration, session: ControlSession, reader: 
     )
 
 
-def target_inputs(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> tuple[Input, ...]:
-    """Targets that the controller moves to on a way of its own."""
-
-    def move_to_pose(message: PoseStamped) -> None:
-        pose = message.pose
-        session.move_to_pose(*reader.target(message.header.frame_id, _pose(pose.position, pose.orientation)))
-
-    def follow_poses(message: MultiDOFJointTrajectory) -> None:
-        points = [pose_point(point) for point in message.points]
-        session.follow(reader.poses(message.header.frame_id, message.joint_names, points))
+def target_inputs(session: ControlSession, reader: ReferenceReader, frames: TargetFrames | None) -> tuple[Input, ...]:
+    """Targets that the controller moves to on a way of its own; `frames` are those of a Cartesian law."""
+    if frames is not None:
+        return _pose_inputs(session, reader, frames)
 
     def follow_joints(message: JointTrajectory) -> None:
         session.follow(reader.joints(message.joint_names, [joint_point(point) for point in message.points]))
 
-    if configuration.is_cartesian:
-        return (
-            Input(PoseStamped, "~/target_pose", move_to_pose),
-            Input(MultiDOFJointTrajectory, "~/trajectory", follow_poses),
-        )
     return (Input(JointTrajectory, "~/joint_trajectory", follow_joints),)
+
+
+def _pose_inputs(session: ControlSession, reader: ReferenceReader, frames: TargetFrames) -> tuple[Input, ...]:
+    def move_to_pose(message: PoseStamped) -> None:
+        given = reader.target(frames.base, _pose(message.pose.position, message.pose.orientation))
+        (target,) = frames.in_base(message.header, [TimedPose(0.0, *given)], "target_pose")
+        session.move_to_pose(target.position, target.orientation)
+
+    def follow_poses(message: MultiDOFJointTrajectory) -> None:
+        given = reader.poses(frames.base, message.joint_names, [pose_point(point) for point in message.points])
+        session.follow(frames.in_base(message.header, given, "trajectory"))
+
+    return (
+        Input(PoseStamped, "~/target_pose", move_to_pose),
+        Input(MultiDOFJointTrajectory, "~/trajectory", follow_poses),
+    )
 
 
 def wrench_inputs(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> tuple[Input, ...]:

@@ -25,6 +25,7 @@ from thunder_controllers.ros.controller.configuration import (
     make_session,
     motion_limits,
 )
+from thunder_controllers.ros.controller.frames import TargetFrames, Tf
 from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs, wrench_inputs
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
 from thunder_dynamics.errors import LawError, NameNotFoundError, ThunderError
@@ -109,13 +110,19 @@ class Session:
         self._tracking_error_limit: float = parameters["tracking_error_limit"]
         self._outputs = ControllerOutputs(node, configuration, parameters["base_frame"])
         self._closers.append(self._outputs.close)
-        reader = ReferenceReader(configuration, parameters["base_frame"], parameters["ee_frame"])
+        base, ee, tool = (parameters[f"{name}_frame"] for name in ("base", "ee", "tool"))
+        reader = ReferenceReader(configuration, base, tool or ee)  # joint_names name what the poses are of
+        frames = None
+        if configuration.is_cartesian:
+            tf = Tf(node)
+            self._closers.append(tf.close)
+            frames = TargetFrames(base, ee, tool, tf.find)
         self._stream = stream_input(configuration, self.control, reader)
         self._references = HotSubscription(node, self._stream.kind, self._stream.topic, STREAM)
         self._closers.append(self._references.close)
-        for make in (target_inputs, wrench_inputs):
-            for target in make(configuration, self.control, reader):
-                self._subscribe(target)
+        targets = target_inputs(self.control, reader, frames)
+        for target in (*targets, *wrench_inputs(configuration, self.control, reader)):
+            self._subscribe(target)
         timer = node.create_timer(1.0 / parameters["publish_rate"], self._publish, clock=STEADY)
         self._closers.append(lambda: node.destroy_timer(timer))
 

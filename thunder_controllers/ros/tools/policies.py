@@ -29,6 +29,9 @@ MANAGER = "controller_manager"
 PLUGIN_ACTIONS = ("follow_joint_trajectory",)
 """What the plugin offers beyond the node of its name."""
 
+TF = ("/tf", "/tf_static")
+"""What controllers listen to where tf2_ros is, for targets in other frames."""
+
 PARAMETER_SERVICES = (
     "describe_parameters",
     "get_parameter_types",
@@ -135,6 +138,7 @@ def _profile(node: NodeInterface, resolver: _Resolver) -> Profile:
     profile.request |= resolver.all(node, (service.name for service in node.calls), owner)
     profile.reply |= resolver.own(owner, (*PARAMETER_SERVICES, TYPE_SERVICE))
     if owner == names.CONTROLLER:
+        profile.subscribe |= set(TF)
         profile.reply |= resolver.own(owner, LIFECYCLE_SERVICES)
         profile.publish |= resolver.own(owner, ("transition_event",))
     return profile

@@ -78,17 +78,17 @@ void follow_joints(Subscriber& node, const SessionPtr& session, const thunder::R
   });
 }
 
-void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
+void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader,
+                  const std::shared_ptr<const PoseReader>& poses) {
   node.subscribe<MultiDOFJointTrajectoryPoint>("~/reference", kStream, [=](const MultiDOFJointTrajectoryPoint& message) {
     session->stream(reader.sample(pose_point(message)), stamp(message));
   });
   node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
-    const auto& [position, orientation] = message.pose;
-    const thunder::PoseTarget target = reader.target(message.header.frame_id, pose(position, orientation));
+    const thunder::PoseTarget target = poses->target(message);
     session->move_to_pose(target.position.data(), target.orientation.data());
   });
   node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {
-    session->follow(reader.poses(message.header.frame_id, message.joint_names, each(message.points, pose_point)));
+    session->follow(poses->poses(message));
   });
 }
 
@@ -157,13 +157,13 @@ Handles offer_services(LifecycleNode& node, const SessionPtr& session, const Lis
 }  // namespace
 
 Handles open_inputs(LifecycleNode& node, const SessionPtr& session, const Listener& listener,
-                    const std::shared_ptr<Faults>& faults) {
+                    const std::shared_ptr<Faults>& faults, const std::shared_ptr<const PoseReader>& poses) {
   const Parameters parameters = listener->get_params();
   const thunder::Configuration& configuration = session->configuration();
   const thunder::ReferenceReader reader(configuration, {parameters.base_frame, parameters.ee_frame});
   Subscriber subscriber(node, faults);
   if (configuration.is_cartesian()) {
-    follow_poses(subscriber, session, reader);
+    follow_poses(subscriber, session, reader, poses);
   } else {
     follow_joints(subscriber, session, reader);
   }

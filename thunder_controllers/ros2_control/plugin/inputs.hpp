@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/pose_reader.hpp"
 #include "parameters.hpp"
 #include "thunder/host/session.hpp"
 
@@ -34,9 +35,11 @@ struct Faults {
 /// ~/measured_wrench of laws that ask for them; ~/freeze_adaptation, ~/reset_estimates, ~/save_estimates, ~/start, ~/stop.
 ///
 /// A reference that is refused leaves the motion as it is, and is counted and logged, at most once a second. Callbacks
-/// hold what they use themselves, as one may still run in an executor's thread after these have been given up.
+/// hold what they use themselves, as one may still run in an executor's thread after these have been given up. `poses` is
+/// of a Cartesian law.
 std::vector<std::shared_ptr<void>> open_inputs(rclcpp_lifecycle::LifecycleNode& node,
                                                const std::shared_ptr<thunder::ControlSession>& session,
-                                               const Listener& listener, const std::shared_ptr<Faults>& faults);
+                                               const Listener& listener, const std::shared_ptr<Faults>& faults,
+                                               const std::shared_ptr<const PoseReader>& poses);
 
 }  // namespace thunder_controllers

@@ -5,7 +5,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 generate_parameter_library(thunder_adaptive_controller_parameters
   ${ros2_control_path}/plugin/parameters.yaml ${ros2_control_path}/plugin/parameter_validators.hpp)
 
-set(adaptive_controller_sources adaptive_controller inputs outputs parameters wiring exchange/chain exchange/trajectory_action)
+set(adaptive_controller_sources adaptive_controller inputs outputs parameters wiring exchange/chain exchange/pose_reader
+  exchange/trajectory_action)
 list(TRANSFORM adaptive_controller_sources PREPEND ${ros2_control_folder}/plugin/)
 list(TRANSFORM adaptive_controller_sources APPEND .cpp)
 
@@ -18,9 +19,9 @@ target_link_libraries(thunder_adaptive_controller PRIVATE
   thunder_host thunder_adaptive_controller_parameters
   ament_index_cpp::ament_index_cpp controller_interface::controller_interface
   hardware_interface::hardware_interface pluginlib::pluginlib rclcpp::rclcpp rclcpp_action::rclcpp_action
-  rclcpp_lifecycle::rclcpp_lifecycle
+  rclcpp_lifecycle::rclcpp_lifecycle tf2::tf2 tf2_ros::tf2_ros
   ${control_msgs_TARGETS} ${diagnostic_msgs_TARGETS} ${geometry_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${std_srvs_TARGETS}
-  ${trajectory_msgs_TARGETS})
+  ${tf2_msgs_TARGETS} ${trajectory_msgs_TARGETS})
 
 pluginlib_export_plugin_description_file(controller_interface ${ros2_control_path}/plugin/plugin.xml)
 install(TARGETS thunder_adaptive_controller LIBRARY DESTINATION lib)

@@ -5,6 +5,7 @@
 #include <exception>
 #include <rclcpp/logging.hpp>
 
+#include "exchange/pose_reader.hpp"
 #include "exchange/trajectory_action.hpp"
 #include "thunder/host/report/excitation.hpp"
 #include "thunder/host/report/tracking_error.hpp"
@@ -50,8 +51,10 @@ Wiring::Wiring(const Node& node, const Listener& listener, unsigned int update_r
   parameters_ = std::make_unique<LiveParameters>(node->get_node_parameters_interface(), configuration.law_data());
   session_ = std::make_shared<thunder::ControlSession>(configuration, options, parameters_->gains(), estimates);
   parameters_->connect(session_, listener);
-  inputs_ = open_inputs(*node, session_, listener, faults_);
-  const auto action = std::make_shared<TrajectoryAction>(session_, listener, faults_);
+  std::shared_ptr<const PoseReader> poses;
+  if (configuration.is_cartesian()) poses = std::make_shared<PoseReader>(*node, configuration, parameters);
+  inputs_ = open_inputs(*node, session_, listener, faults_, poses);
+  const auto action = std::make_shared<TrajectoryAction>(session_, listener, faults_, poses);
   inputs_.push_back(TrajectoryAction::offer(*node, action));
   // Of timers of the node, which exclude each other:
   const auto excitation = std::make_shared<thunder::Excitation>(configuration);

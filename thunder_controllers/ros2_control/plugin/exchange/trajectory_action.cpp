@@ -82,9 +82,11 @@ void write(geometry_msgs::msg::Transform& message, const double* translation, co
 }  // namespace
 
 TrajectoryAction::TrajectoryAction(const std::shared_ptr<thunder::ControlSession>& session, const Listener& listener,
-                                   const std::shared_ptr<Faults>& faults)
+                                   const std::shared_ptr<Faults>& faults,
+                                   const std::shared_ptr<const PoseReader>& poses)
     : session_(session),
       reader_(session->configuration(), {listener->get_params().base_frame, listener->get_params().ee_frame}),
+      poses_(poses),
       faults_(faults),
       distance_(session->configuration().library, session->configuration().law),
       names_(error_names(session->configuration())),
@@ -139,10 +141,7 @@ TrajectoryAction::Tolerances TrajectoryAction::tolerances(const Action::Goal& go
 }
 
 std::uint64_t TrajectoryAction::follow(const Action::Goal& goal) {
-  if (is_cartesian_) {
-    const auto& [header, names, points] = goal.multi_dof_trajectory;
-    return session_->follow(reader_.poses(header.frame_id, names, each(points, pose_point)));
-  }
+  if (is_cartesian_) return session_->follow(poses_->poses(goal.multi_dof_trajectory));
   return session_->follow(reader_.joints(goal.trajectory.joint_names, each(goal.trajectory.points, joint_point)));
 }
 

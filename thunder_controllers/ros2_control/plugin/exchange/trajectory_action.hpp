@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/pose_reader.hpp"
 #include "inputs.hpp"
 #include "parameters.hpp"
 #include "thunder/host/reference/place.hpp"
@@ -29,7 +30,7 @@ class TrajectoryAction {
   using Action = control_msgs::action::FollowJointTrajectory;
 
   TrajectoryAction(const std::shared_ptr<thunder::ControlSession>& session, const Listener& listener,
-                   const std::shared_ptr<Faults>& faults);
+                   const std::shared_ptr<Faults>& faults, const std::shared_ptr<const PoseReader>& poses);
 
   /// Offer the action, for as long as what is returned is held.
   static std::shared_ptr<void> offer(rclcpp_lifecycle::LifecycleNode& node,
@@ -61,6 +62,7 @@ class TrajectoryAction {
 
   std::shared_ptr<thunder::ControlSession> session_;
   thunder::ReferenceReader reader_;
+  std::shared_ptr<const PoseReader> poses_;  ///< of a Cartesian law
   std::shared_ptr<Faults> faults_;
   thunder::ReferenceDistance distance_;
   std::vector<std::string> names_;  ///< of the errors
