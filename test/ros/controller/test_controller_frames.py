@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,20 @@ from std_msgs.msg import Header
 
 from thunder_controllers.host import TimedPose
 from thunder_controllers.ros.common.messages import write_rotation, write_vector
-from thunder_controllers.ros.controller.frames import Rigid, TargetFrames, Tf, end_effector_of, placed
+from thunder_controllers.ros.controller.frames import TargetFrames, Tf
 from thunder_dynamics.errors import LawError
 
 STEP = 1e-3
 """Of the differences that rates are compared with [s]."""
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """Where a frame is in another one: translation [m] and rotation."""
+
+    translation: np.ndarray
+    rotation: Rotation
+
 
 TOOL = Rigid(np.array([0.02, -0.03, 0.12]), Rotation.from_euler("xyz", [0.1, 0.2, 0.7]))
 CAMERA = Rigid(np.array([1.2, 0.1, 1.6]), Rotation.from_euler("xyz", [2.2, 0.3, -1.0]))
@@ -61,11 +71,13 @@ def assert_same(found: TimedPose, wanted: TimedPose) -> None:
 
 
 def test_rates_of_a_tool_are_those_of_the_end_effector_that_moves_it() -> None:
-    assert_same(end_effector_of(TOOL, point(lambda t: after(hand(t), TOOL), 0.7)), point(hand, 0.7))
+    tool = point(lambda t: after(hand(t), TOOL), 0.7)
+    assert_same(tool.end_effector_of(TOOL.translation, TOOL.rotation.as_quat(), "tool"), point(hand, 0.7))
 
 
 def test_rates_in_a_frame_are_turned_into_the_base() -> None:
-    assert_same(placed(CAMERA, point(hand, 0.7)), point(lambda t: after(CAMERA, hand(t)), 0.7))
+    found = point(hand, 0.7).placed(CAMERA.translation, CAMERA.rotation.as_quat())
+    assert_same(found, point(lambda t: after(CAMERA, hand(t)), 0.7))
 
 
 def message(rigid: Rigid) -> Transform:

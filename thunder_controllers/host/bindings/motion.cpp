@@ -11,6 +11,7 @@
 #include "thunder/host/library/signals.hpp"
 #include "thunder/host/motion/figure.hpp"
 #include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/rigid.hpp"
 #include "thunder/host/motion/time_laws.hpp"
 
 namespace thunder::python {
@@ -28,6 +29,10 @@ std::vector<double> optional_numbers(const OptionalArray& object, const char* wh
 std::optional<py::array_t<double>> array_or_none(const std::optional<std::array<double, 6>>& values) {
   if (!values) return std::nullopt;
   return vector_of(values->data(), 6);
+}
+
+Rigid rigid(const ArrayLike& translation, const ArrayLike& rotation) {
+  return {array_from<3>(translation, "translation"), normalized(array_from<4>(rotation, "rotation"))};
 }
 
 MotionLimits make_limits(double linear_velocity, double linear_acceleration, double linear_jerk,
@@ -85,7 +90,18 @@ void bind_points(py::module_& module) {
       .def_property_readonly("twist", [](const TimedPose& p) { return array_or_none(p.twist); },
                              "[m/s, rad/s] Linear part first, shape (6,); None: as the motion needs it.")
       .def_property_readonly("acceleration", [](const TimedPose& p) { return array_or_none(p.acceleration); },
-                             "[m/s², rad/s²] Derivative of the twist, shape (6,); None: as the motion needs it.");
+                             "[m/s², rad/s²] Derivative of the twist, shape (6,); None: as the motion needs it.")
+      .def("placed", [](const TimedPose& p, const ArrayLike& at, const ArrayLike& by) { return placed(rigid(at, by), p); },
+           py::arg("translation"), py::arg("rotation"),
+           "This point, given in a frame that stands still at translation [m], turned by the quaternion x, y, z, w, in\n"
+           "the frame that these are in.")
+      .def("end_effector_of",
+           [](const TimedPose& p, const ArrayLike& at, const ArrayLike& by, const std::string& where) {
+             return end_effector_of(rigid(at, by), p, where);
+           },
+           py::arg("translation"), py::arg("rotation"), py::arg("where"),
+           "The end effector of this point of a tool, which is at translation [m], turned by rotation, in its frame.\n\n"
+           "Twist and acceleration are those of the tool's origin. Raises LawError for the latter without the former.");
   py::class_<TimedJoints>(module, "TimedJoints", "Positions of all joints, and when they are passed.")
       .def(py::init([](double time, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& qdd) {
              return TimedJoints{time, numbers_from(q, "TimedJoints.q"), optional_numbers(qd, "TimedJoints.qd"),

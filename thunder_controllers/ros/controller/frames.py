@@ -6,19 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from builtin_interfaces.msg import Time as Stamp
 from geometry_msgs.msg import Transform
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.time import Time
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
 from thunder_controllers.host import TimedPose
 from thunder_dynamics.errors import LawError
-
-FloatArray = NDArray[np.float64]
 
 Find = Callable[[str, str, Stamp], Transform]
 """The second frame in the first one at a stamp; zero: the newest there is. Raises LookupError with the reason."""
@@ -47,51 +42,9 @@ class Tf:
             raise LookupError(str(error).rstrip(". ")) from None
 
 
-@dataclass(frozen=True)
-class Rigid:
-    """Where a frame is in another one: p = translation + rotation p_of_the_frame."""
-
-    translation: FloatArray
-    rotation: Rotation
-
-    @classmethod
-    def of(cls, transform: Transform) -> Rigid:
-        """Take the numbers of a message."""
-        p, q = transform.translation, transform.rotation
-        return cls(np.array([p.x, p.y, p.z]), Rotation.from_quat([q.x, q.y, q.z, q.w]))
-
-
-def placed(frame: Rigid, point: TimedPose) -> TimedPose:
-    """Give a point of `frame` in the frame that this is in; `frame` stands still."""
-    turn = frame.rotation.as_matrix()  # `apply` takes no arrays that are read-only, as those of the host are
-
-    def rotated(rates: FloatArray | None) -> FloatArray | None:
-        return None if rates is None else (rates.reshape(2, 3) @ turn.T).ravel()
-
-    return TimedPose(
-        point.time,
-        frame.translation + turn @ point.position,
-        (frame.rotation * Rotation.from_quat(point.orientation)).as_quat(),
-        rotated(point.twist),
-        rotated(point.acceleration),
-    )
-
-
-def end_effector_of(tool: Rigid, point: TimedPose) -> TimedPose:
-    """Give the end effector of a point of the tool, which is at `tool` in its frame.
-
-    An acceleration needs the twist beside it.
-    """
-    rotation = Rotation.from_quat(point.orientation) * tool.rotation.inv()
-    d = -rotation.apply(tool.translation)
-    twist, acceleration = point.twist, point.acceleration
-    if twist is not None:
-        turning = np.cross(twist[3:], d)
-        if acceleration is not None:
-            more = np.cross(acceleration[3:], d) + np.cross(twist[3:], turning)
-            acceleration = np.concatenate((acceleration[:3] + more, acceleration[3:]))
-        twist = np.concatenate((twist[:3] + turning, twist[3:]))
-    return TimedPose(point.time, point.position + d, rotation.as_quat(), twist, acceleration)
+def _numbers(transform: Transform) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    p, q = transform.translation, transform.rotation
+    return (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
 
 
 @dataclass(frozen=True)
@@ -119,19 +72,16 @@ class TargetFrames:
         found = list(points)
         if header.frame_id != self.base:
             try:
-                frame = Rigid.of(self.find(self.base, header.frame_id, header.stamp))
+                frame = _numbers(self.find(self.base, header.frame_id, header.stamp))
             except LookupError as error:
                 valid = f"'{self.base}', parameter base_frame, or a frame that tf knows then"
                 raise LawError(f"frame_id '{header.frame_id}': {error}", where=topic, valid=valid) from None
-            found = [placed(frame, point) for point in found]
+            found = [point.placed(*frame) for point in found]
         if not self.tool:
             return found
         try:
-            tool = Rigid.of(self.find(self.ee, self.tool, Stamp()))
+            tool = _numbers(self.find(self.ee, self.tool, Stamp()))
         except LookupError as error:
             valid = f"a tool_frame that tf knows in '{self.ee}', parameter ee_frame"
             raise LawError(f"parameter tool_frame: {error}", where=topic, valid=valid) from None
-        if any(point.acceleration is not None and point.twist is None for point in found):
-            what, valid = "accelerations of a tool without velocities", "both, or velocities alone"
-            raise LawError(what, where=topic, valid=valid)
-        return [end_effector_of(tool, point) for point in found]
+        return [point.end_effector_of(*tool, topic) for point in found]

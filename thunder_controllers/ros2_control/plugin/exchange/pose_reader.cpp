@@ -65,8 +65,8 @@ std::vector<thunder::TimedPose> PoseReader::in_base(const std_msgs::msg::Header&
   using thunder::HostError;
   if (header.frame_id != base_) {
     try {
-      const Rigid frame = find(base_, header.frame_id, rclcpp::Time(header.stamp).nanoseconds());
-      for (thunder::TimedPose& point : points) point = placed(frame, point);
+      const thunder::Rigid frame = find(base_, header.frame_id, rclcpp::Time(header.stamp).nanoseconds());
+      for (thunder::TimedPose& point : points) point = thunder::placed(frame, point);
     } catch (const std::exception& error) {
       throw HostError(ErrorKind::law, "frame_id '" + header.frame_id + "': " + reason(error), topic,
                       "'" + base_ + "', parameter base_frame, or a frame that tf knows then");
@@ -74,13 +74,8 @@ std::vector<thunder::TimedPose> PoseReader::in_base(const std_msgs::msg::Header&
   }
   if (tool_.empty()) return points;
   try {
-    const Rigid tool = find(ee_, tool_, 0);
-    for (thunder::TimedPose& point : points) {
-      if (point.acceleration && !point.twist) {
-        throw HostError(ErrorKind::law, "accelerations of a tool without velocities", topic, "both, or velocities alone");
-      }
-      point = end_effector_of(tool, point);
-    }
+    const thunder::Rigid tool = find(ee_, tool_, 0);
+    for (thunder::TimedPose& point : points) point = thunder::end_effector_of(tool, point, topic);
   } catch (const tf2::TransformException& error) {
     throw HostError(ErrorKind::law, "parameter tool_frame: " + reason(error), topic,
                     "a tool_frame that tf knows in '" + ee_ + "', parameter ee_frame");
@@ -89,7 +84,7 @@ std::vector<thunder::TimedPose> PoseReader::in_base(const std_msgs::msg::Header&
 }
 
 /// `frame` in the frame `in` at a time [ns]; zero: the newest there is. Throws tf2::TransformException.
-Rigid PoseReader::find(const std::string& in, const std::string& frame, std::int64_t stamp) const {
+thunder::Rigid PoseReader::find(const std::string& in, const std::string& frame, std::int64_t stamp) const {
   const tf2::TimePoint time{std::chrono::nanoseconds(stamp)};
   const thunder::PoseNumbers found = transform(buffer_->lookupTransform(in, frame, time).transform);
   return {{found[0], found[1], found[2]}, thunder::normalized({found[3], found[4], found[5], found[6]})};

@@ -10,7 +10,7 @@
 #include <trajectory_msgs/msg/multi_dof_joint_trajectory.hpp>
 #include <vector>
 
-#include "exchange/rigid.hpp"
+#include "thunder/host/motion/rigid.hpp"
 #include "parameters.hpp"
 #include "thunder/host/reference/reading.hpp"
 
@@ -33,7 +33,7 @@ class PoseReader {
  private:
   std::vector<thunder::TimedPose> in_base(const std_msgs::msg::Header& header, std::vector<thunder::TimedPose> points,
                                           const char* topic) const;
-  Rigid find(const std::string& in, const std::string& frame, std::int64_t stamp) const;
+  thunder::Rigid find(const std::string& in, const std::string& frame, std::int64_t stamp) const;
 
   std::string base_, ee_, tool_;
   thunder::ReferenceReader reader_;
