@@ -547,6 +547,17 @@ class TimedPose:
         
         Raises LawError where they are not numeric, DimensionError for another number of values.
         """
+    def end_effector_of(self, translation: numpy.typing.ArrayLike, rotation: numpy.typing.ArrayLike, where: str) -> TimedPose:
+        """
+        The end effector of this point of a tool, which is at translation [m], turned by rotation, in its frame.
+        
+        Twist and acceleration are those of the tool's origin. Raises LawError for the latter without the former.
+        """
+    def placed(self, translation: numpy.typing.ArrayLike, rotation: numpy.typing.ArrayLike) -> TimedPose:
+        """
+        This point, given in a frame that stands still at translation [m], turned by the quaternion x, y, z, w, in
+        the frame that these are in.
+        """
     @property
     def acceleration(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
