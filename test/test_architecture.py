@@ -59,11 +59,10 @@ CONTROLLERS: dict[str, set[str]] = {
         "identification",
         "analysis",
         "host",
-        "load",
         "resources",
     },
     "doctor": {"commands", "analysis", "fields", "host", "load", "ros"},
-    "franka": {"fields", "simulation", "resources"},
+    "franka": {"commands", "fields", "host", "identification", "load", "simulation", "resources"},
     "gym": {"simulation", "references", "fields", "host"},
     "ros": {"references", "fields", "host", "load", "simulation", "package_uri", "resources"},
 }
