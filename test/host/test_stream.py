@@ -340,6 +340,30 @@ def test_many_jumps_one_way_stay_below_the_velocity_limit(loop: Loop) -> None:
     assert loop.references[-1][0] == pytest.approx(2.08)
 
 
+@pytest.mark.parametrize("offset", [0.05, 0.15, 0.4])
+@pytest.mark.parametrize("gaps", [(1, 19), (1, 39), (1, 1, 78), (10, 10, 10, 80), (2, 3, 95), (200,)], ids=str)
+def test_a_stream_of_bursts_and_gaps_is_approached_and_never_left(
+    panda: Library, gaps: tuple[int, ...], offset: float
+) -> None:
+    """Samples that go away from the arm come when the network lets them, [ms] apart, and the reference starts far from
+    them. Between them it is braked, as it is when the stream ends; that must not add up.
+    """
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False)
+    sample, speed = loop.update()[:24].copy(), np.array([0.0, 0.1, 0.0])
+    begin, due, distances, kinds = sample[:3] + np.array([0.0, offset, 0.0]), 0, [], 0
+    sample[12:15] = speed
+    for k in range(4500):
+        if k == due:
+            sample[:3] = begin + speed * STEP * k
+            loop.stream(sample)
+            due, kinds = due + gaps[kinds % len(gaps)], kinds + 1
+        distances.append(np.linalg.norm(loop.update()[:3] - begin - speed * STEP * k))
+    lag, duration = speed[1] * STEP * max(gaps), 2.0 * offset / MotionLimits().linear_velocity
+    # From rest, and braked once before it is known how far apart samples are: a tenth of the way is lost each time.
+    assert max(distances) < offset + 2.0 * 0.1 * speed[1] * duration + lag
+    assert max(distances[round(1.1 * duration / STEP) + 2 * max(gaps) :]) < lag + 1e-3
+
+
 # --- a place that is held ---------------------------------------------------------------------------------------------
 
 

@@ -43,8 +43,10 @@ Stream::Stream(const thunder_law& law, const SampleLayout& layout, const Options
       sample_(layout.is_cartesian ? 7 : speed_.size()),
       carried_(sample_),
       away_(sample_),
+      jolt_(sample_),
       news_(sample_),
-      next_(sample_) {}
+      next_(sample_),
+      kept_(sample_.size()) {}
 
 void Stream::begin() noexcept {
   due_.reset();
@@ -85,7 +87,8 @@ void Stream::write(const Columns& columns, double* reference) const noexcept {
 void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
                   const double* reference, double settle) noexcept {
   const double gap = due_ ? due - *due_ : 0.0, end = begun_ + duration_;
-  if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : gap;
+  for (std::size_t i = 0; i < away_.size(); ++i) kept_[i] = approach(i, now - dt - begun_).acceleration;
+  if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : std::max(gap, period_ * (1.0 - gap / kMemory));
   begun_ = now - dt;
   read(reference, away_);
   news_ = due_ ? carried_ : away_;
@@ -104,11 +107,13 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   for (std::size_t i = 0; i < away_.size(); ++i) {
     news_[i] = sum(news_[i], -1.0, carried_[i]);
     away_[i] = sum(away_[i], -1.0, carried_[i]);
+    jolt_[i] = {0.0, 0.0, away_[i].acceleration - kept_[i]};
+    away_[i].acceleration = kept_[i];
   }
-  const double soonest = std::max({dt, settle, period_, due - begun_});
+  soonest_ = std::max({dt, settle, period_, due - begun_});
   duration_ = 0.0;
-  if (approaches_jumps_) plan_approach(limits, std::max(soonest, end - begun_));
-  is_far_ = duration_ > std::max(soonest, kLongestPeriod);
+  if (approaches_jumps_) plan_approach(limits, std::max(0.0, end - begun_));
+  is_far_ = duration_ > std::max(soonest_, kLongestPeriod);
 }
 
 /// How long it takes to bring the sample to rest, should it be the last one.
@@ -121,16 +126,21 @@ void Stream::plan_stop(const MotionLimits& limits) noexcept {
   });
 }
 
-void Stream::plan_approach(const MotionLimits& limits, double least) noexcept {
-  duration_ = least;
-  visit_groups(limits, [this](std::size_t first, std::size_t last, double velocity, double acceleration) {
-    double way = 0.0, news = 0.0;
-    for (std::size_t i = first; i < last; ++i) {
-      way = std::hypot(way, away_[i].value);
-      news = std::hypot(news, news_[i].value);
-    }
-    duration_ = std::max({duration_, 2.0 * way / velocity, 2.0 * std::sqrt(news / acceleration)});
+/// What is on its way arrives when it was to arrive, later by what the news takes. Were it planned anew by how far it is
+/// away, a stream that is late again and again, which brakes the reference each time, could drive it away for ever.
+void Stream::plan_approach(const MotionLimits& limits, double left) noexcept {
+  duration_ = soonest_;
+  visit_groups(limits, [this, left](std::size_t first, std::size_t last, double velocity, double acceleration) {
+    double news = 0.0;
+    for (std::size_t i = first; i < last; ++i) news = std::hypot(news, news_[i].value);
+    duration_ = std::max({duration_, left + 2.0 * news / velocity, 2.0 * std::sqrt(news / acceleration)});
   });
+}
+
+/// The part of Δ that takes all of its duration, where that is not over.
+ScalarSample Stream::approach(std::size_t i, double elapsed) const noexcept {
+  if (elapsed > duration_ - kInstant) return {0.0, 0.0, 0.0};
+  return evaluate_quintic(away_[i], {0.0, 0.0, 0.0}, duration_, elapsed / duration_);
 }
 
 void Stream::carry(double age) noexcept {
@@ -168,7 +178,10 @@ void Stream::advance(double now, double* reference) noexcept {
   }
   next_ = carried_;
   for (std::size_t i = 0; i < next_.size() && !is_over_; ++i) {
-    next_[i] = sum(next_[i], 1.0, evaluate_quintic(away_[i], {0.0, 0.0, 0.0}, duration_, elapsed / duration_));
+    next_[i] = sum(next_[i], 1.0, approach(i, elapsed));
+    if (elapsed < soonest_) {
+      next_[i] = sum(next_[i], 1.0, evaluate_quintic(jolt_[i], {0.0, 0.0, 0.0}, soonest_, elapsed / soonest_));
+    }
   }
   if (std::all_of(next_.begin(), next_.end(), is_finite)) write(next_, reference);
 }

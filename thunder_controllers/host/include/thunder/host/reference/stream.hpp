@@ -17,16 +17,18 @@ namespace thunder {
 ///     r(t) = c(t) + Δ(t)
 ///
 /// c is the newest sample, carried on (or back, before it is due) by its own velocity and acceleration; once it is late
-/// by kPeriods periods of the stream, it comes to rest. Δ is what the reference before was away from c when the sample
-/// came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It takes one period,
-/// or until the sample is due; and so long that the mean of its velocity is at most half of the limit of motions, and
-/// the change of c no more than their acceleration makes. So what comes with every update is followed exactly, and what
-/// jumps is approached. Of a stream that gives no rates, see StreamRates, they are estimates, and Δ takes longer.
+/// by kPeriods periods of the stream, the longest of late, it comes to rest. Δ is what the reference before was away from
+/// c when the sample came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It
+/// takes one period, or until the sample is due, or as long as what is left of the one before and a change of c at half
+/// of the velocity of motions take one after the other; and so long that their acceleration makes the change. So what
+/// comes with every update is followed exactly, and what jumps is approached. Of a stream that gives no rates, see
+/// StreamRates, they are estimates, and Δ takes longer.
 class Stream {
  public:
   static constexpr double kLongestPeriod = 0.2;  ///< [s] samples that are further apart are steps
   static constexpr double kSpeedShare = 0.5;     ///< of a joint's velocity limit: the law needs room to catch up
   static constexpr double kPeriods = 4.0;        ///< of the stream that a sample is carried on
+  static constexpr double kMemory = 1.0;         ///< [s] for which a long way between two samples is remembered
   static constexpr double kInstant = 1e-9;       ///< [s] far below a period, far above its rounding
   static constexpr double kAtRest = 1e-9;        ///< [m/s, rad/s] rounding of what a stream computes
 
@@ -54,7 +56,8 @@ class Stream {
   void read(const double* reference, Columns& columns) const noexcept;
   void write(const Columns& columns, double* reference) const noexcept;
   void plan_stop(const MotionLimits& limits) noexcept;
-  void plan_approach(const MotionLimits& limits, double least) noexcept;
+  void plan_approach(const MotionLimits& limits, double left) noexcept;
+  ScalarSample approach(std::size_t i, double elapsed) const noexcept;
   void carry(double age) noexcept;
 
   SampleLayout layout_;
@@ -65,14 +68,17 @@ class Stream {
   PoseSample pose_{};          ///< the same
   Columns sample_;             ///< the same
   Columns carried_;            ///< c
-  Columns away_;               ///< Δ when the sample came
+  Columns away_;               ///< Δ when the sample came, but for
+  Columns jolt_;               ///< what the sample changes of the acceleration, which a long Δ would go on with for long
   Columns news_;               ///< c before, less c, then
   Columns next_;               ///< r
+  std::vector<double> kept_;   ///< acceleration of Δ before
   StopShape shape_;
   std::optional<double> due_;  ///< [s]
   double period_ = 0.0;        ///< [s] of the stream; 0 while it is not known
   double begun_ = 0.0;         ///< [s] when Δ was away_
   double duration_ = 0.0;      ///< [s] of Δ
+  double soonest_ = 0.0;       ///< [s] of jolt_
   bool moves_ = false;         ///< the sample
   bool is_far_ = false, is_late_ = false, is_over_ = true;
 };
