@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -362,6 +363,40 @@ def test_a_stream_of_bursts_and_gaps_is_approached_and_never_left(
     # From rest, and braked once before it is known how far apart samples are: a tenth of the way is lost each time.
     assert max(distances) < offset + 2.0 * 0.1 * speed[1] * duration + lag
     assert max(distances[round(1.1 * duration / STEP) + 2 * max(gaps) :]) < lag + 1e-3
+
+
+@pytest.mark.parametrize("offset", [0.15, 0.4])
+@pytest.mark.parametrize("latency", [0.0, 0.005, 0.02, 0.06])
+def test_a_stream_that_comes_late_by_chance_is_approached_in_its_time(
+    panda: Library, latency: float, offset: float
+) -> None:
+    """Samples are a hundredth of a second apart and come later, in order, by a random time of that mean [s]: each is
+    somewhere else than the one before said, which is no jump.
+    """
+    random = np.random.default_rng(1)
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False)
+    rest, width, rate = loop.update()[:24].copy(), 0.15, 0.6
+    waiting: deque[tuple[float, float]] = deque()
+    distances, arrives = [], 0.0
+
+    def sample(time: float) -> FloatArray:
+        found = rest.copy()
+        found[1] += offset + width * np.sin(rate * time)
+        found[13] = width * rate * np.cos(rate * time)
+        return found
+
+    for k in range(4500):
+        if k % 10 == 0:
+            arrives = max(arrives, k * STEP + random.exponential(latency))
+            waiting.append((arrives, k * STEP))
+        while waiting and waiting[0][0] <= k * STEP:
+            loop.stream(sample(waiting.popleft()[1]))
+        distances.append(abs(loop.update()[1] - sample(k * STEP)[1]))
+    duration = 2.0 * offset / MotionLimits().linear_velocity
+    lag = width * rate * 3.0 * latency
+    # From rest, and braked up to three times before it is known how late samples are.
+    assert max(distances) < offset + 4.0 * 0.1 * width * rate * duration + lag
+    assert max(distances[round(1.1 * duration / STEP) + 500 :]) < lag + 1e-3
 
 
 # --- a place that is held ---------------------------------------------------------------------------------------------

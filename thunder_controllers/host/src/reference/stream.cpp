@@ -126,14 +126,19 @@ void Stream::plan_stop(const MotionLimits& limits) noexcept {
   });
 }
 
-/// What is on its way arrives when it was to arrive, later by what the news takes. Were it planned anew by how far it is
-/// away, a stream that is late again and again, which brakes the reference each time, could drive it away for ever.
+/// What is on its way arrives when it was to arrive, and later by what jumps take, which are more than samples that come
+/// early or late make of their own velocity. Were it planned anew by how far it is away, a stream that is late again and
+/// again, which brakes the reference each time, could drive it away for ever.
 void Stream::plan_approach(const MotionLimits& limits, double left) noexcept {
   duration_ = soonest_;
   visit_groups(limits, [this, left](std::size_t first, std::size_t last, double velocity, double acceleration) {
-    double news = 0.0;
-    for (std::size_t i = first; i < last; ++i) news = std::hypot(news, news_[i].value);
-    duration_ = std::max({duration_, left + 2.0 * news / velocity, 2.0 * std::sqrt(news / acceleration)});
+    double news = 0.0, speed = 0.0;
+    for (std::size_t i = first; i < last; ++i) {
+      news = std::hypot(news, news_[i].value);
+      speed = std::hypot(speed, sample_[i].velocity);
+    }
+    const double jump = std::max(0.0, news - speed * period_);
+    duration_ = std::max({duration_, left + 2.0 * jump / velocity, 2.0 * std::sqrt(news / acceleration)});
   });
 }
 
