@@ -399,6 +399,29 @@ def test_a_stream_that_comes_late_by_chance_is_approached_in_its_time(
     assert max(distances[round(1.1 * duration / STEP) + 500 :]) < lag + 1e-3
 
 
+@pytest.mark.parametrize("restarts", [False, True], ids=["clock goes on", "clock starts anew"])
+@pytest.mark.parametrize("away", [0.05, 0.3])
+def test_a_stream_that_goes_on_through_an_activation_is_approached_anew(
+    panda: Library, restarts: bool, away: float
+) -> None:
+    """Whatever the way to it was before, and when; also where it is near enough to be kept at the activation."""
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False)
+    sample = loop.update()[:24].copy()
+    sample[1] += 0.4
+    for _ in range(3000):
+        loop.stream(sample)
+        loop.update()
+    loop.session.deactivate(HOME)
+    loop.steps = 0 if restarts else loop.steps + 500
+    sample[1] += away - 0.4
+    loop.stream(sample)
+    loop.session.activate(HOME, loop.rest, max_error=0.1)
+    for _ in range(round(1.1 * 2.0 * away / MotionLimits().linear_velocity / STEP) + 100):
+        loop.stream(sample)
+        loop.update()
+    np.testing.assert_allclose(loop.references[-1][:3], sample[:3], atol=1e-6)
+
+
 # --- a place that is held ---------------------------------------------------------------------------------------------
 
 

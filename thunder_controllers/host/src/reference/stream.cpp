@@ -86,8 +86,9 @@ void Stream::write(const Columns& columns, double* reference) const noexcept {
 
 void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
                   const double* reference, double settle) noexcept {
-  const double gap = due_ ? due - *due_ : 0.0, end = begun_ + duration_;
-  for (std::size_t i = 0; i < away_.size(); ++i) kept_[i] = approach(i, now - dt - begun_).acceleration;
+  const double gap = due_ ? due - *due_ : 0.0, elapsed = std::max(0.0, now - dt - begun_);
+  const double left = std::max(0.0, duration_ - elapsed);
+  for (std::size_t i = 0; i < away_.size(); ++i) kept_[i] = approach(i, elapsed).acceleration;
   if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : std::max(gap, period_ * (1.0 - gap / kMemory));
   begun_ = now - dt;
   read(reference, away_);
@@ -112,7 +113,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   }
   soonest_ = std::max({dt, settle, period_, due - begun_});
   duration_ = 0.0;
-  if (approaches_jumps_) plan_approach(limits, std::max(0.0, end - begun_));
+  if (approaches_jumps_) plan_approach(limits, left);
   is_far_ = duration_ > std::max(soonest_, kLongestPeriod);
 }
 
