@@ -411,7 +411,7 @@ def test_a_stream_that_goes_on_through_an_activation_is_approached_anew(
     for _ in range(3000):
         loop.stream(sample)
         loop.update()
-    loop.session.deactivate(HOME)
+    loop.session.deactivate()
     loop.steps = 0 if restarts else loop.steps + 500
     sample[1] += away - 0.4
     loop.stream(sample)
