@@ -52,6 +52,9 @@ PERIOD = 10.0
 CAUGHT = 4.0
 """Time in which an arm has caught up with its stream [s]."""
 
+SHOWN = 0.05
+"""After an activation the hardware still shows the effort of its brakes for so long at most [s]."""
+
 
 def switch(probe: Probe, active: bool) -> bool:
     """Whether the manager has done it."""
@@ -149,7 +152,7 @@ def drive_beside_a_stream(watch: Watch, switches: int, rng: random.Random) -> di
                 watch.errors.clear()
                 refused += not switch(watch.probe, active=True)
                 watch.errors.wait(timeout=PATIENCE)
-                begin = watch.now()
+                begin = watch.now() + SHOWN
                 away.append(distance())
                 watch.wait(CAUGHT)
                 times, values = rows(joints, begin, watch.now())
