@@ -19,10 +19,10 @@ namespace thunder {
 /// c is the newest sample, carried on (or back, before it is due) by its own velocity and acceleration; once it is late
 /// by kPeriods periods of the stream, the longest of late, it comes to rest. Δ is what the reference before was away from
 /// c when the sample came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It
-/// takes one period, or until the sample is due, or as long as what is left of the one before and a change of c at half
-/// of the velocity of motions take one after the other; and so long that their acceleration makes the change. So what
-/// comes with every update is followed exactly, and what jumps is approached. Of a stream that gives no rates, see
-/// StreamRates, they are estimates, and Δ takes longer.
+/// takes one period, or until the sample is due, or what is left of the one before and then as long as a jump takes at
+/// half of the velocity of motions; and so long that their acceleration makes the change of c. A jump is what changes
+/// more than the sample's velocity makes in a period. So what comes with every update is followed exactly, and what jumps
+/// is approached. Of a stream that gives no rates, see StreamRates, they are estimates, and Δ takes longer.
 class Stream {
  public:
   static constexpr double kLongestPeriod = 0.2;  ///< [s] samples that are further apart are steps
