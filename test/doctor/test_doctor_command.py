@@ -99,8 +99,8 @@ def test_nothing_loads_the_machine_beside_a_controller(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--load", "1+2"], "--load: 2 numbers; valid: MASS+X+Y+Z"),
-        (["--load", "a+0+0+0"], "'a' is no number"),
+        (["--load", "1+2"], "--load: no load; valid: 4 or 10 numbers, the first positive: MASS+X+Y+Z"),
+        (["--load", "a+0+0+0"], "--load: no load; valid: MASS+X+Y+Z"),
         (["--law", "slotine_li"], "laws are compiled with ROBOT; valid: ROBOT, and no --library"),
         (["--parameters", share("config/ros/panda.yaml"), "--controller", "other"], "nothing for other"),
         (["--address", "no.such.host.invalid"], "--address"),
