@@ -69,6 +69,12 @@ def rows(joints: Inbox, begin: float, end: float) -> tuple[NDArray[np.float64], 
     return np.array([time_of(m) for m in found]), np.array([[*m.velocity, *m.effort] for m in found])
 
 
+def largest_rate(times: NDArray[np.float64], efforts: NDArray[np.float64]) -> float:
+    """Of any joint between two samples [N·m/s], which are a millisecond apart at least, whatever their stamps."""
+    passed = np.maximum(np.diff(times), 1e-3)
+    return float((np.abs(np.diff(efforts, axis=0)).max(axis=1) / passed).max())
+
+
 def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
     """Off and on, so many times; what the efforts did while it was on, and the arm when it went off."""
     refused, steps, samples, speeds, moved = 0, 0.0, 0, [], []
@@ -88,8 +94,7 @@ def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
             braked = joints.wait(lambda m, then=stopped: time_of(m) > then, timeout=PATIENCE)
             times, values = rows(joints, begin, off)
             if len(times) > 1:
-                passed = np.maximum(np.diff(times), 1e-3)
-                steps = max(steps, float((np.abs(np.diff(values[:, 7:], axis=0)).max(axis=1) / passed).max()))
+                steps = max(steps, largest_rate(times, values[:, 7:]))
                 samples += len(times)
                 speeds.append(float(np.abs(values[-1, :7]).max()))
             moved.append(max(map(abs, braked.velocity)))
@@ -158,8 +163,7 @@ def drive_beside_a_stream(watch: Watch, switches: int, rng: random.Random) -> di
                 times, values = rows(joints, begin, watch.now())
             near.append(distance())
             errors.append(float(watch.error(begin, watch.now()).max()))
-            passed = np.maximum(np.diff(times), 1e-3)
-            steps = max(steps, float((np.abs(np.diff(values[:, 7:], axis=0)).max(axis=1) / passed).max()))
+            steps = max(steps, largest_rate(times, values[:, 7:]))
             samples += len(times)
     return {
         "switches": switches,

@@ -33,8 +33,6 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   stamp_.reset();
   source_ = ReferenceSource::hold;
   is_given_up_ = is_limited_ = is_restless_ = false;
-  stream_.begin();
-  rates_.begin();
   if (!hold(q)) return false;
   holds_taken_ = message().holds;
   if (!take(q)) return false;
