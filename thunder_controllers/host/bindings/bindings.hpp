@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -68,6 +69,8 @@ using Notes = Described<NotesText>;
 using Vector = py::array_t<double, py::array::c_style>;
 /// The same from anything numeric.
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+/// The same, column-major.
+using Matrix = py::array_t<double, py::array::f_style | py::array::forcecast>;
 using Names = py::typing::Tuple<py::str, py::ellipsis>;
 using Counts = py::typing::Dict<py::str, py::int_>;
 /// A dict of arrays; dict[str, ArrayLike] would take no dict[str, float] from a type checker.
@@ -89,9 +92,13 @@ py::array_t<double> constant_of(const thunder_entry& entry, const double* values
 /// The shape that array_of gives.
 py::typing::Tuple<int, py::ellipsis> shape_of(const thunder_entry& entry);
 
-/// Numbers from Python, flattened column-major. Takes scalars, flat sequences, and arrays of the entry's shape.
+/// Numbers from Python, column-major, without a copy where they are so. Takes scalars, flat sequences, and arrays of the
+/// entry's shape.
 ///
 /// Throws HostError(dimension) for a matrix of another shape, HostError(law) for what is not numeric.
+Matrix matrix_from(const py::handle& object, const thunder_entry& entry, std::string_view where);
+
+/// A copy of the same.
 std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where);
 
 /// The same for each item of a mapping, by entry name. Throws as find_entry does.

@@ -28,7 +28,7 @@ Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_
 
 /// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
 void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs,
-                std::vector<std::vector<double>>& storage) {
+                std::vector<Matrix>& storage) {
   const thunder_function& function = evaluator.function();
   if (args.size() > static_cast<std::size_t>(function.n_in)) {
     throw HostError(ErrorKind::dimension, "got " + std::to_string(args.size()) + " arguments", function.name,
@@ -39,7 +39,7 @@ void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   for (int i = 0; i < function.n_in; ++i) {
     const thunder_entry& entry = function.in[i];
     const auto index = static_cast<std::size_t>(i);
-    const bool by_name = kwargs.contains(entry.name);
+    const bool by_name = !kwargs.empty() && kwargs.contains(entry.name);
     if (index >= args.size() && !by_name) {
       if (std::string(entry.name).rfind("par_", 0) != 0) {
         throw HostError(ErrorKind::dimension, std::string("the argument ") + entry.name + " is missing", function.name);
@@ -48,8 +48,8 @@ void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
       continue;
     }
     const py::object value = by_name ? py::object(kwargs[entry.name]) : py::object(args[index]);
-    storage[index] = values_from(value, entry, function.name);
-    if (storage[index].size() != static_cast<std::size_t>(entry_size(entry))) {
+    storage[index] = matrix_from(value, entry, function.name);
+    if (storage[index].size() != entry_size(entry)) {
       throw HostError(ErrorKind::dimension, "got " + std::to_string(storage[index].size()) + " values",
                       std::string(function.name) + "." + entry.name, std::to_string(entry_size(entry)));
     }
@@ -58,7 +58,7 @@ void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
 }
 
 py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs) {
-  std::vector<std::vector<double>> storage;
+  std::vector<Matrix> storage;
   set_inputs(evaluator, args, kwargs, storage);
   const thunder_function& function = evaluator.function();
   if (!evaluator.evaluate()) throw HostError(ErrorKind::law, "the function failed", function.name);

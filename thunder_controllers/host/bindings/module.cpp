@@ -76,20 +76,24 @@ py::typing::Tuple<int, py::ellipsis> shape_of(const thunder_entry& entry) {
   return py::make_tuple(entry.rows, entry.cols);
 }
 
-std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where) {
-  using Matrix = py::array_t<double, py::array::f_style | py::array::forcecast>;
-  const Matrix array = Matrix::ensure(object);  // clears the Python error itself
-  const std::string here = where + "." + entry.name;
+Matrix matrix_from(const py::handle& object, const thunder_entry& entry, std::string_view where) {
+  Matrix array = Matrix::ensure(object);  // clears the Python error itself
+  const auto here = [&] { return std::string(where) + "." + entry.name; };
   if (!array || py::isinstance<py::str>(object)) {
-    throw HostError(ErrorKind::law, "is not numeric", here, "a number or an array of numbers");
+    throw HostError(ErrorKind::law, "is not numeric", here(), "a number or an array of numbers");
   }
   const bool fits =
       array.ndim() < 2 || (array.ndim() == 2 && array.shape(0) == entry.rows && array.shape(1) == entry.cols);
   if (!fits) {
     const std::string shape = py::str(py::object(array.attr("shape")));
-    throw HostError(ErrorKind::dimension, "has the shape " + shape, here,
+    throw HostError(ErrorKind::dimension, "has the shape " + shape, here(),
                     std::string(py::str(shape_of(entry))) + ", or flat and column-major");
   }
+  return array;
+}
+
+std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where) {
+  const Matrix array = matrix_from(object, entry, where);
   return {array.data(), array.data() + array.size()};
 }
 

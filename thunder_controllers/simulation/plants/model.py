@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,10 @@ LARGEST_STEP = 2.0
 class ModelPlant(Plant):
     """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f − o), by Runge–Kutta of order four.
 
-    M, C, G and τ_f come from the model's compiled library. A body may be a point without rotational inertia, as long as
-    M is regular, which MuJoCo refuses. Nothing collides and joints have no stops; effort limits saturate the motors. o
-    are the effort offsets. See `Plant`.
+    The dynamics are those of the model's compiled library, articulated bodies, with inertial parameters and rotors as
+    arguments: a library serves all robots that differ in these and in friction. A body may be a point without
+    rotational inertia, as long as M is regular, which MuJoCo refuses. Nothing collides and joints have no stops; effort
+    limits saturate the motors. o are the effort offsets. See `Plant`.
 
     Args:
         model: The true robot: rigid joints in the controller's order; gravity is that of the options, not of the model.
@@ -62,7 +64,7 @@ class ModelPlant(Plant):
         self._described = np.array(model.parameters("par_DYN"))
         self._dyn = self._described.copy()
         self._set_bodies({link: body.to_inertia() for link, body in self.options.inertia.items()})
-        self._rotors = np.diag(self._rotor_inertias(model.rotor_inertias))
+        self._rotors = self._rotor_inertias(model.rotor_inertias)
         self.offsets = self._effort_offsets(model.effort_offsets)
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
@@ -82,28 +84,28 @@ class ModelPlant(Plant):
                 raise ScenarioError(f"a plant of engine model with {what}", where=self.where, valid=valid)
 
     def _compile(self) -> None:
-        """Bind the functions of the model's library, its inertial parameters as arguments where they act."""
+        """Bind the functions of the library of the bodies and rotors, and friction."""
         # only here: running a library needs no code generator
         from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
         from thunder_dynamics.build import build
 
-        self._library = Library(build(self.robot, python=False) / f"lib{self.robot.name}.so")
-        self._M, self._C, self._G = (self._function(name) for name in ("M", "C", "G"))
-        has_friction = "dl" in self._library.functions
-        self._friction: Callable[[FloatArray], FloatArray] | None = (
-            partial(self._library.evaluate, "dl") if has_friction else None
-        )
+        bodies = _bodies(self.robot)
+        folder = build(bodies, python=False, functions=("forward_dynamics", "M_inv"))
+        self._library = Library(folder / f"lib{bodies.name}.so")
+        names = ("forward_dynamics", "M_inv", "M", "G")
+        self._forward, self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in names)
+        self._described_G = self._function("G", self._described)
         viscous, coulomb = joint_friction(self.robot)
         self._damping = viscous + coulomb / SMOOTHING_VELOCITY
+        self._friction = _friction_of(self.robot)
         frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
         self._ee = partial(self._library.evaluate, frame)
 
-    def _function(self, name: str) -> Callable[..., FloatArray]:
-        """The function of (q, …, DYN parameters of all links); one that does not depend on these takes none."""
-        evaluate = partial(self._library.evaluate, name)
-        if any(entry.name == "par_DYN" for entry in self._library.function(name).inputs):
-            return evaluate
-        return lambda *arguments: np.asarray(evaluate(*arguments[:-1]))
+    def _function(self, name: str, dyn: FloatArray) -> Callable[..., FloatArray]:
+        """The function of that name with the parameters of bodies and rotors on which it depends."""
+        given = {"par_DYN": dyn, "par_Ia": self._rotors}
+        taken = {entry.name for entry in self._library.function(name).inputs}
+        return partial(self._library.evaluate, name, **{key: value for key, value in given.items() if key in taken})
 
     def _dyn_of(self, link: str) -> FloatArray:
         index = self.robot.index_of(link)
@@ -146,22 +148,31 @@ class ModelPlant(Plant):
         Raises:
             ScenarioError: if M is singular: a joint moves no mass there.
         """
-        torque = effort - self._C(q, qd, self._dyn) @ qd - self._G(q, self._dyn) - self.offsets
+        torque = effort - self.offsets
         if self._friction is not None:
             torque -= self._friction(qd)
-        return self._accelerated(q, torque)
+        qdd = self._forward(q, qd, torque)
+        if not math.isfinite(qdd.sum()):
+            self._check_regular(q)
+        return qdd
 
-    def _accelerated(self, q: FloatArray, torque: FloatArray) -> FloatArray:
-        """M⁻¹ times a vector or a matrix."""
+    def _inverse_inertia(self, q: FloatArray) -> FloatArray:
+        inverse = self._M_inv(q)
+        if not math.isfinite(inverse.sum()):
+            self._check_regular(q)
+        return inverse
+
+    def _check_regular(self, q: FloatArray) -> None:
+        """Raise if what is not finite is so because of M, and not of the state."""
         try:
-            return np.asarray(np.linalg.solve(self.mass_matrix(q), torque))
+            np.linalg.inv(self.mass_matrix(q))
         except np.linalg.LinAlgError as error:
             what = f"the mass matrix is singular at q = {np.round(q, 4).tolist()}"
             raise ScenarioError(what, where=self.where, valid="mass that every joint moves") from error
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """M with rotors, shape (n, n), at any position."""
-        return np.asarray(self._M(q, self._dyn) + self._rotors)
+        return self._M(q)
 
     def jacobian(self, link: str, q: FloatArray) -> FloatArray:
         """J of the origin of a link's frame, linear part first, world axes, shape (6, n), at any position."""
@@ -187,8 +198,11 @@ class ModelPlant(Plant):
         """
         if self._friction is None:
             return 1
-        rates = np.linalg.eigvals(self._accelerated(q, np.diag(self._damping)))
-        return max(1, math.ceil(self.timestep * float(np.abs(rates).max()) / LARGEST_STEP))
+        inverse, damping = self._inverse_inertia(q), np.sqrt(self._damping)
+        rate = float(self._damping @ np.diag(inverse))  # the sum of all eigenvalues, of which none is negative
+        if self.timestep * rate > LARGEST_STEP:
+            rate = float(np.linalg.eigvalsh(damping[:, None] * inverse * damping)[-1])
+        return max(1, math.ceil(self.timestep * rate / LARGEST_STEP))
 
     def _step(self, time: float, h: float, effort: FloatArray) -> None:
         state = self._state_vector
@@ -198,15 +212,15 @@ class ModelPlant(Plant):
             torque = effort
             if self.faults.loads_joints:
                 torque = effort + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, effort))
-            rate = np.stack((qd, self.acceleration(q, qd, torque)))
+            rate[0], rate[1] = qd, self.acceleration(q, qd, torque)
             change += weight * rate
         state += h / 6.0 * change
 
     def _gravity(self) -> FloatArray:
-        return np.array(self._G(self._state_vector[0], self._dyn))
+        return self._G(self._state_vector[0])
 
     def _described_gravity(self) -> FloatArray:
-        return np.array(self._G(self._state_vector[0], self._described))
+        return self._described_G(self._state_vector[0])
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
@@ -228,7 +242,7 @@ class _Mechanics:
         return self.plant.acceleration(self.q, self.qd, self.effort + load)
 
     def inverse_inertia(self) -> FloatArray:
-        return np.asarray(np.linalg.inv(self.plant.mass_matrix(self.q)))
+        return self.plant._inverse_inertia(self.q)
 
     def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
         return np.asarray(self.plant.jacobian(link, self.q).T @ wrench)
@@ -240,12 +254,38 @@ def joint_friction(model: RobotModel) -> FloatArray:
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
-    """The bodies, with gravity and friction of the options, inertia given at run time; without rotors and offsets."""
+    """The robot with gravity and friction of the options."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
-    links = tuple(replace(link, effort_offset=0.0) for link in links)
-    symbolic = {"par_DYN": (True,) * (N_PARAMETERS * model.n)}
-    bodies = replace(model, links=links, gravity=options.gravity, symbolic=symbolic)
-    return bodies.with_rotor_inertias(dict.fromkeys(model.joint_names))
+    return replace(model, links=links, gravity=options.gravity)
+
+
+def _bodies(robot: RobotModel) -> RobotModel:
+    """The robot without friction and offsets, inertial parameters and rotors of all links given at run time."""
+    links = tuple(replace(link, friction=(), coulomb=0.0, effort_offset=0.0) for link in robot.links)
+    bodies = replace(robot, links=links, symbolic={"par_DYN": (True,) * (N_PARAMETERS * robot.n)})
+    return bodies.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.0)).with_symbolic("par_Ia", True)
+
+
+def _friction_of(robot: RobotModel) -> Callable[[FloatArray], FloatArray] | None:
+    """Friction at velocities (n,), None if nothing rubs: interpreted, so that other friction needs no compiler."""
+    from thunder_dynamics.expressions import RobotExpressions
+
+    links = tuple(replace(link, effort_offset=0.0) for link in robot.links)
+    expressions = RobotExpressions(replace(robot, links=links, symbolic={}))
+    if "dl" not in expressions.functions:
+        return None
+    function: Any = expressions.function("dl")  # whose buffers take two arguments, not the three of CasADi's stubs
+    buffer, evaluate = function.buffer()
+    velocity, torque = np.zeros(robot.n), np.zeros(robot.n)
+    buffer.set_arg(0, memoryview(velocity))
+    buffer.set_res(0, memoryview(torque))
+
+    def friction(qd: FloatArray, _kept: object = buffer) -> FloatArray:  # `evaluate` alone does not keep it
+        velocity[:] = qd
+        evaluate()
+        return torque
+
+    return friction
 
 
 def _rubbed(model: RobotModel, friction: Friction, where: str) -> tuple[Link, ...]:
