@@ -277,8 +277,8 @@ def _friction_of(robot: RobotModel) -> Callable[[FloatArray], FloatArray] | None
     function: Any = expressions.function("dl")  # whose buffers take two arguments, not the three of CasADi's stubs
     buffer, evaluate = function.buffer()
     velocity, torque = np.zeros(robot.n), np.zeros(robot.n)
-    buffer.set_arg(0, memoryview(velocity))
-    buffer.set_res(0, memoryview(torque))
+    buffer.set_arg(0, velocity.data)
+    buffer.set_res(0, torque.data)
 
     def friction(qd: FloatArray, _kept: object = buffer) -> FloatArray:  # `evaluate` alone does not keep it
         velocity[:] = qd
