@@ -28,17 +28,12 @@ TARGETS = {
     "Cortex-M4, single": (
         "-mcpu=cortex-m4",
         "-mfpu=fpv4-sp-d16",
-        "-Dcasadi_real=float",
+        "-DTHUNDER_SINGLE",
         "-fsingle-precision-constant",
-        "-include",
-        "single.h",
         "-Wdouble-promotion",
     ),
 }
 """Compiler flags by target."""
-
-SINGLE = "#include <math.h>\n" + "".join(f"#define {f} {f}f\n" for f in ("cos", "fabs", "sin", "sqrt", "tanh"))
-"""single.h: functions of libm for floats instead of doubles."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +65,10 @@ def write_sources(folder: Path, joints: int) -> str:
     calls = "".join(f"  {name}_{function}(arg, &res, 0, work, 0);\n" for function in FUNCTIONS)
     (folder / "main.c").write_text(
         f'#include "{name}_gen.h"\n\n'
-        f"static casadi_real signals[4][{joints}], result[{10 * joints * joints}], work[{work}];\n\n"
+        f"static thunder_real signals[4][{joints}], result[{10 * joints * joints}], work[{work}];\n\n"
         "int main(void) {\n"
-        "  const casadi_real* arg[] = {signals[0], signals[1], signals[2], signals[3]};\n"
-        f"  casadi_real* res = result;\n{calls}"
+        "  const thunder_real* arg[] = {signals[0], signals[1], signals[2], signals[3]};\n"
+        f"  thunder_real* res = result;\n{calls}"
         "  return (int)result[0];\n}\n",
         encoding="utf-8",
     )
@@ -88,11 +83,8 @@ def measure(folder: Path, name: str, target: str) -> Footprint:
     """
     flags = [*COMMON, *TARGETS[target]]
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-fstack-usage"]
-    real = ["-include", "casadi_real.h"]
-    (folder / "single.h").write_text(SINGLE, encoding="utf-8")
-    (folder / "casadi_real.h").write_text("#ifndef casadi_real\n#define casadi_real double\n#endif\n", encoding="utf-8")
     toolchain.run([f"{PREFIX}gcc", *flags, *warnings, "-c", f"{name}_gen.c"], folder)
-    toolchain.run([f"{PREFIX}gcc", *flags, *real, "-c", "main.c"], folder)
+    toolchain.run([f"{PREFIX}gcc", *flags, "-c", "main.c"], folder)
     link = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", "--specs=nosys.specs"]
     toolchain.run([f"{PREFIX}gcc", *flags, *link, f"{name}_gen.o", "main.o", "-lm", "-o", "program.elf"], folder)
     undefined = toolchain.run([f"{PREFIX}nm", "-u", f"{name}_gen.o"], folder).split()

@@ -1,4 +1,4 @@
-"""The generated package: compiled = symbolic, setters and files of parameters, stub, README, CMake, split functions."""
+"""The generated package: compiled = symbolic, setters and files of parameters, stub, README, CMake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -22,7 +21,7 @@ from robots import general_robot, pinocchio_model, random_inertia, random_robot,
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_dynamics.codegen import c_core, loops
+from thunder_dynamics.codegen import loops
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import Joint, JointKind, Link, Pose, RobotModel
 
@@ -416,44 +415,3 @@ def test_names_that_c_or_cmake_use_themselves_are_fine_for_robots(tmp_path: Path
     command = ["cmake", "-S", str(folder), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-
-
-# --- the C core ------------------------------------------------------------------------------------------------------
-
-
-def test_a_long_function_is_split_into_pieces_that_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_robot("planar3r")
-    robot = RobotExpressions(model)
-    whole = Library(td.build(model, folder=tmp_path / "whole", python=False) / "libplanar3r.so")
-    monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
-    monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
-    folder = td.build(model, folder=tmp_path / "split", python=False)
-    assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
-    split = Library(folder / "libplanar3r.so")
-    state = random_state(model, 9)
-    for name in robot.functions:
-        arguments = {a: state[a] for a in robot.signature(name)}
-        assert_close(split.evaluate(name, **arguments), whole.evaluate(name, **arguments), RELATIVE)
-
-
-def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
-    file = tmp_path / "clamp.py"
-    file.write_text(
-        "import casadi as ca\n"
-        "def add_functions(robot):\n"
-        "    q = robot.symbol('q')\n"
-        "    robot.add_function('clamped', ca.fmin(ca.fmax(q, -0.5), 0.5), ['q'], 'Clamped position.')\n"
-    )
-    model = load_robot("planar3r")
-    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
-    result = library.evaluate("clamped", [np.nan, 2.0, -2.0])
-    assert np.isnan(result[0]) and result[1:].tolist() == [0.5, -0.5]
-    assert library.function("clamped").description == "Clamped position."
-
-
-def test_only_expanded_functions_compile() -> None:
-    x = ca.MX.sym("x")
-    with pytest.raises(td.ThunderError, match="arm_f: only scalar-expanded functions without free variables compile"):
-        c_core.generate_c_core("arm", {"arm_f": ca.Function("f", [x], [x])})

@@ -1,58 +1,69 @@
-"""The C core: CasADi's own C for every function and law, made branch-free and cut into pieces a compiler can digest.
+"""The C core: C99 of every function and law, from CasADi's instructions, in pieces that a compiler can digest.
 
-CasADi guards every result and argument against NULL. The library's interface forbids NULL (thunder_abi.h), so the
-guards are dropped: thousands of basic blocks become one. Functions of more than `PIECE_LIMIT` statements are split into
-pieces that hand their live values on through the work vector, because register allocation is superlinear in the size of
-a function.
+A function is straight-line code: one constant for each instruction, no branch, no call but of libm. Its results do not
+overlap its arguments (thunder_abi.h), which `restrict` tells the compiler. Functions of more than `PIECE_LIMIT`
+statements are split into pieces that hand their live values on through the work vector, because register allocation is
+superlinear in the size of a function.
 """
 
 from __future__ import annotations
 
-import re
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 
 import casadi as ca
 
+from thunder_dynamics.codegen.text import c_double, template
 from thunder_dynamics.errors import BuildError
 
 PIECE_LIMIT = 8000
-"""Statements in one C function before it is split."""
+"""Instructions of CasADi in one C function before it is split."""
 
 PIECE_SIZE = 2000
 """Statements in each piece of a split function."""
 
-C_END = '#ifdef __cplusplus\n} /* extern "C" */\n#endif\n'
-"""End of CasADi's source and of its header."""
+LANES = 4
+"""Angles of which `thunder_sincos` takes a multiple."""
 
-_RESULT_GUARD = re.compile(r"if \(res\[(\d+)\]!=0\) res\[\1\]")
-_ARGUMENT_GUARD = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
-_FUNCTION = re.compile(
-    r"^(?P<comment>/\*[^\n]*\*/\n)?(?P<head>static int (?P<symbol>casadi_f\d+)\([^\n]*\) \{\n)(?P<body>.*?)^\}\n",
-    re.M | re.S,
-)
-_LOCAL = re.compile(r"\ba\d+\b")
-_ASSIGNMENT = re.compile(r"\s*(a\d+)=(.*);")
-_DECLARATION = re.compile(r"\s*casadi_real a\d+")
+SIGNATURE = "(const thunder_real** arg, thunder_real** res, long long* iw, thunder_real* w, int mem)"
+"""Of every function: `thunder_eval` of thunder_abi.h."""
 
-_NOINLINE = """
-/* The pieces of a split function must stay pieces: a compiler would join static functions that are called once. */
-#if defined(__GNUC__)
-  #define THUNDER_NOINLINE __attribute__((noinline))
-#else
-  #define THUNDER_NOINLINE
-#endif
-"""
+_LIBM = "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf floor ceil fabs"
 
-# fmin and fmax of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in x through.
-_MINIMUM = re.compile(
-    r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x<y \? x : y;\n#else\n  return fmin\(x, y\);\n#endif\n?"
-)
-_MAXIMUM = re.compile(
-    r"/\* Pre-c99 compatibility \*/\n#if[^\n]*\n  return x>y \? x : y;\n#else\n  return fmax\(x, y\);\n#endif\n?"
-)
+_OPERATIONS = {
+    ca.OP_ASSIGN: "{0}",
+    ca.OP_ADD: "{0} + {1}",
+    ca.OP_SUB: "{0} - {1}",
+    ca.OP_MUL: "{0} * {1}",
+    ca.OP_DIV: "{0} / {1}",
+    ca.OP_NEG: "-{0}",
+    ca.OP_SQ: "{0} * {0}",
+    ca.OP_TWICE: "{0} + {0}",
+    ca.OP_INV: "1.0 / {0}",
+    ca.OP_LT: "{0} < {1}",
+    ca.OP_LE: "{0} <= {1}",
+    ca.OP_EQ: "{0} == {1}",
+    ca.OP_NE: "{0} != {1}",
+    ca.OP_NOT: "!{0}",
+    ca.OP_AND: "{0} && {1}",
+    ca.OP_OR: "{0} || {1}",
+    ca.OP_IF_ELSE_ZERO: "{0} ? {1} : 0.0",
+    # those of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in {0} through
+    ca.OP_FMIN: "{0} > {1} ? {1} : {0}",
+    ca.OP_FMAX: "{0} < {1} ? {1} : {0}",
+    ca.OP_SIGN: "thunder_sign({0})",
+    ca.OP_POW: "THUNDER_LIBM(pow)({0}, {1})",
+    ca.OP_CONSTPOW: "THUNDER_LIBM(pow)({0}, {1})",
+    **{getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}})" for name in _LIBM.split()},
+    **{
+        getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}}, {{1}})"
+        for name in ("fmod", "copysign", "atan2", "hypot", "remainder")
+    },
+}
+"""C of an operation by CasADi's code, of the operands."""
+
+_CIRCLES = {ca.OP_SIN: "sine", ca.OP_COS: "cosine"}
 
 
 @dataclass(frozen=True)
@@ -64,94 +75,145 @@ class CCore:
     work_sizes: Mapping[str, int]
 
 
-def generate_c_core(robot: str, functions: Mapping[str, ca.Function]) -> CCore:
-    """Generate the C core; `functions` maps C symbols to CasADi functions, which are renamed to them.
+@dataclass(frozen=True)
+class _Statement:
+    """A value of that number, or a result, of the values that are read."""
+
+    text: str
+    reads: tuple[int, ...]
+    value: int | None = None
+
+    def __str__(self) -> str:
+        made = "" if self.value is None else f"const thunder_real {_name(self.value)} = "
+        return f"  {made}{self.text};\n"
+
+
+def _name(value: int) -> str:
+    return f"a{value}"
+
+
+def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str, int]]:
+    """C definitions and the sizes of their work vectors; `functions` maps C symbols to CasADi functions.
 
     Raises:
-        BuildError: if a function is not expanded to scalars or has free variables.
+        BuildError: if a function is not expanded to scalars, has free variables, or an operation that C lacks.
     """
-    generator = ca.CodeGenerator(f"{robot}_gen.c", {"with_header": True})
-    for symbol, function in functions.items():
+    written = {symbol: _Function(symbol, function) for symbol, function in functions.items()}
+    return {symbol: (one.text, one.work_size) for symbol, one in written.items()}
+
+
+def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:
+    """Make the C core of a robot from definitions of its functions, whose symbols `work_sizes` has."""
+    declarations = "".join(f"int {symbol}{SIGNATURE};\n" for symbol in work_sizes)
+    return CCore(
+        template("core.c").substitute(robot=robot, definitions=definitions),
+        template("core.h").substitute(guard=robot.upper(), robot=robot, declarations=declarations),
+        work_sizes,
+    )
+
+
+class _Function:
+    """One function in C."""
+
+    def __init__(self, symbol: str, function: ca.Function) -> None:
         if not function.is_a("SXFunction") or function.has_free():
             raise BuildError("only scalar-expanded functions without free variables compile", where=symbol)
-        names = (function.name_in(), function.name_out())
-        generator.add(ca.Function(symbol, function.sx_in(), function.call(function.sx_in(), True, False), *names))
-    return CCore(*_finish(robot, generator, functions))
+        self._symbol = symbol
+        self._pointers = "".join(
+            [f"  const thunder_real* restrict x{k} = arg[{k}];\n" for k in range(function.n_in())]
+            + [f"  thunder_real* restrict r{k} = res[{k}];\n" for k in range(function.n_out())]
+        )
+        unused = [f"x{k}" for k in range(function.n_in())] + [f"r{k}" for k in range(function.n_out())]
+        self._unused = "".join(f"  (void){name};\n" for name in (*unused, "arg", "res", "w"))
+        self._angles: list[str] = []
+        statements = list(self._statements(function))
+        size = max(len(statements), 1) if function.n_instructions() <= PIECE_LIMIT else PIECE_SIZE
+        self._pieces = [statements[k : k + size] for k in range(0, len(statements), size)]
 
+    @cached_property
+    def _handed(self) -> list[tuple[list[int], list[int]]]:
+        """Values that each piece takes from those before it, and that it leaves for those after it."""
+        reads = [{value for one in piece for value in one.reads} for piece in self._pieces]
+        made = [{one.value for one in piece if one.value is not None} for piece in self._pieces]
+        later: set[int] = set()
+        handed = []
+        for own, new in zip(reversed(reads), reversed(made), strict=True):
+            handed.append((sorted(own - new), sorted(new & later)))
+            later |= own
+        return handed[::-1]
 
-def _whole_text(file: Path) -> str:
-    """Read what CasADi has written, which does not say where the file system refused the rest."""
-    text = file.read_text()
-    if not text.endswith("#endif\n"):
-        with file.open("a") as rest:
-            rest.write("\n" * 65536)  # raises the reason
-    return text
+    @cached_property
+    def _slots(self) -> dict[int, int]:
+        """Places in the work vector of the values that are handed on."""
+        return {value: k for k, value in enumerate(value for _, left in self._handed for value in left)}
 
+    @property
+    def work_size(self) -> int:
+        """Size of its work vector."""
+        return len(self._slots)
 
-def _finish(
-    robot: str, generator: ca.CodeGenerator, functions: Mapping[str, ca.Function]
-) -> tuple[str, str, dict[str, int]]:
-    with tempfile.TemporaryDirectory() as folder:
-        generator.generate(folder + "/")
-        source, header = (_whole_text(Path(folder) / f"{robot}_gen{suffix}") for suffix in (".c", ".h"))
-    source = _ARGUMENT_GUARD.sub(r"arg[\1][\2]", _RESULT_GUARD.sub(r"res[\1]", source))
-    source = source.replace("#include <math.h>\n", "#include <math.h>\n" + _NOINLINE, 1)
-    source = _MAXIMUM.sub("  return x<y ? y : x;\n", _MINIMUM.sub("  return x>y ? y : x;\n", source))
-    sizes: dict[str, int] = {}
-    symbols = iter(functions)
+    @property
+    def text(self) -> str:
+        """The definition, after those of its pieces."""
+        head, end = f"int {self._symbol}{SIGNATURE} {{\n", "  (void)iw;\n  (void)mem;\n  return 0;\n}\n"
+        if len(self._pieces) < 2:
+            body = "".join(str(one) for piece in self._pieces for one in piece)
+            return head + self._pointers + self._circles + body + self._unused + end
+        calls = "".join(f"  {self._symbol}_{k}(arg, res, w);\n" for k in range(len(self._pieces)))
+        return "".join(map(self._piece_text, range(len(self._pieces)))) + head + calls + end
 
-    def finish(match: re.Match[str]) -> str:
-        text, size = _split(match)
-        sizes[next(symbols)] = size
-        return text
+    @property
+    def _circles(self) -> str:
+        """Sines and cosines of all angles that are arguments, at once; none of a function in pieces."""
+        if not self._angles:
+            return ""
+        size = -(-len(self._angles) // LANES) * LANES
+        angles = ", ".join(self._angles + ["0.0"] * (size - len(self._angles)))
+        return (
+            f"  const thunder_real angle[{size}] = {{{angles}}};\n"
+            f"  thunder_real sine[{size}], cosine[{size}];\n"
+            f"  thunder_sincos(angle, sine, cosine, {size});\n"
+        )
 
-    source = _FUNCTION.sub(finish, source)
-    if len(sizes) != len(functions):
-        raise BuildError(f"{len(sizes)} of {len(functions)} functions recognised in CasADi's code", where=robot)
-    return source, header, sizes
+    def _piece_text(self, k: int) -> str:
+        taken, left = self._handed[k]
+        head = f"THUNDER_NOINLINE static void {self._symbol}_{k}"
+        loads = "".join(f"  const thunder_real {_name(value)} = w[{self._slots[value]}];\n" for value in taken)
+        stores = "".join(f"  w[{self._slots[value]}] = {_name(value)};\n" for value in left)
+        body = "".join(map(str, self._pieces[k]))
+        signature = "(const thunder_real** arg, thunder_real** res, thunder_real* restrict w)"
+        return f"{head}{signature} {{\n{self._pointers}{loads}{body}{stores}{self._unused}}}\n\n"
 
+    def _on_circle(self, function: str, angle: str) -> str:
+        """The sine or cosine of an argument, computed before all else."""
+        if angle not in self._angles:
+            self._angles.append(angle)
+        return f"{function}[{self._angles.index(angle)}]"
 
-def _split(match: re.Match[str]) -> tuple[str, int]:
-    """Split one function if it is long; returns its text and the size of the work vector it needs."""
-    lines = match["body"].splitlines()
-    statements = [line for line in lines if not _DECLARATION.match(line) and line.strip() not in ("", "return 0;")]
-    if len(statements) <= PIECE_LIMIT:
-        return match[0], 0
-    statements = [line for line in statements if not re.fullmatch(r"\s*(a\d+(, )?)+[,;]", line)]
-    pieces = [statements[k : k + PIECE_SIZE] for k in range(0, len(statements), PIECE_SIZE)]
-    reads, writes = zip(*(_uses(piece) for piece in pieces), strict=True)
-    needed_later: list[set[str]] = [set()] * len(pieces)
-    live: set[str] = set()
-    for k in reversed(range(len(pieces))):
-        needed_later[k] = set(live)
-        live = (live - writes[k]) | reads[k]
-    slots = {name: k for k, name in enumerate(sorted(set().union(*reads)))}
-    text = []
-    for k, piece in enumerate(pieces):
-        text.append(_piece_text(match["symbol"], k, piece, reads[k], writes[k] & needed_later[k], slots))
-    calls = "".join(f"  {match['symbol']}_{k}(arg, res, w);\n" for k in range(len(pieces)))
-    return "".join(text) + (match["comment"] or "") + match["head"] + calls + "  return 0;\n}\n", len(slots)
-
-
-def _uses(piece: list[str]) -> tuple[set[str], set[str]]:
-    """Locals a piece reads before it writes them, and those it writes."""
-    reads: set[str] = set()
-    writes: set[str] = set()
-    for line in piece:
-        assignment = _ASSIGNMENT.fullmatch(line)
-        expression = assignment[2] if assignment else line
-        reads |= set(_LOCAL.findall(expression)) - writes
-        if assignment:
-            writes.add(assignment[1])
-    return reads, writes
-
-
-def _piece_text(
-    symbol: str, k: int, piece: list[str], reads: set[str], results: set[str], slots: Mapping[str, int]
-) -> str:
-    names = sorted(set(_LOCAL.findall("\n".join(piece))))
-    head = f"THUNDER_NOINLINE static void {symbol}_{k}(const casadi_real** arg, casadi_real** res, casadi_real* w) {{\n"
-    declarations = f"  casadi_real {', '.join(names)};\n"
-    loads = "".join(f"  {name}=w[{slots[name]}];\n" for name in sorted(reads))
-    stores = "".join(f"  w[{slots[name]}]={name};\n" for name in sorted(results))
-    return head + declarations + loads + "\n".join(piece) + "\n" + stores + "  (void)arg; (void)res; (void)w;\n}\n\n"
+    def _statements(self, function: ca.Function) -> Iterator[_Statement]:
+        """CasADi's instructions, whose places are written again and again; constants and arguments are operands."""
+        holds: dict[int, int | str] = {}
+        count, is_whole = 0, function.n_instructions() <= PIECE_LIMIT
+        for k in range(function.n_instructions()):
+            code = function.instruction_id(k)
+            inputs, outputs = function.instruction_input(k), function.instruction_output(k)
+            if code == ca.OP_CONST:
+                literal = c_double(function.instruction_constant(k))
+                holds[outputs[0]] = f"({literal})" if literal.startswith("-") else literal
+            elif code == ca.OP_INPUT:
+                holds[outputs[0]] = "x{}[{}]".format(*inputs)
+            else:
+                operands = [holds[place] for place in inputs]
+                names = [_name(one) if isinstance(one, int) else one for one in operands]
+                reads = tuple(one for one in operands if isinstance(one, int))
+                if code == ca.OP_OUTPUT:
+                    yield _Statement("r{}[{}] = ".format(*outputs) + names[0], reads)
+                    continue
+                if code in _CIRCLES and is_whole and names[0].startswith("x"):
+                    holds[outputs[0]] = self._on_circle(_CIRCLES[code], names[0])
+                    continue
+                if code not in _OPERATIONS:
+                    raise BuildError(f"CasADi's operation {code} has no C", where=self._symbol, valid="arithmetic")
+                yield _Statement(_OPERATIONS[code].format(*names), reads, count)
+                holds[outputs[0]] = count
+                count += 1

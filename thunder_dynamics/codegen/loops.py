@@ -18,6 +18,7 @@ from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, propagate
 from thunder_dynamics.algorithms.joint_motion import Screw
 from thunder_dynamics.algorithms.kinematics import Kinematics
 from thunder_dynamics.algorithms.regressors import rotational_columns
+from thunder_dynamics.codegen.c_core import SIGNATURE
 from thunder_dynamics.codegen.text import template
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -121,26 +122,19 @@ class Loops:
     def _screws_size(self) -> int:
         return len(self._base.rows) * self._model.nv
 
-    def source(self, work_sizes: Mapping[str, int]) -> tuple[str, str, dict[str, int]]:
-        """C source and declarations of the looped functions, and the sizes of their work vectors.
+    def source(self, work_sizes: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+        """C source of the looped functions, and the sizes of their work vectors.
 
         Args:
             work_sizes: Of the tables, by C symbol.
         """
         if not self.functions:
-            return "", "", {}
-        definitions, declarations, sizes = [], [], {}
+            return "", {}
+        definitions, sizes = [], {}
         for name, looped in self.functions.items():
             symbol, table = f"{self._model.name}_{name}", self.tables[looped.table]
-            head = (
-                f"CASADI_SYMBOL_EXPORT int {symbol}"
-                "(const casadi_real** arg, casadi_real** res, casadi_int* iw, casadi_real* w, int mem)"
-            )
             own = table.size + looped.scratch
-            definitions.append(self._definition(head, looped, own))
-            declarations.append(
-                f"int {symbol}(const casadi_real** arg, casadi_real** res, casadi_int* iw, casadi_real* w, int mem);\n"
-            )
+            definitions.append(self._definition(f"int {symbol}{SIGNATURE}", looped, own))
             sizes[symbol] = own + work_sizes[self.symbol(looped.table)]
         rows, moments = len(self._base.rows), range(self._base.first_angular, len(self._base.rows))
         kernels = (("power", 1, range(rows)), ("first_powers", 4, range(rows)), ("inertia_powers", 6, moments))
@@ -153,7 +147,7 @@ class Loops:
             kernels="".join(_kernel_text(*kernel) for kernel in kernels),
             constants=_constants_text(self._model),
         )
-        return text + "\n".join(definitions), "".join(declarations), sizes
+        return text + "\n".join(definitions), sizes
 
     def symbol(self, table: str) -> str:
         """C symbol of a table."""
@@ -197,8 +191,8 @@ class Loops:
         results = ", ".join(f"w + {start}" for start in starts[:-1])
         return (
             f"{head} {{\n"
-            f"  const casadi_real* in[] = {{{', '.join(inputs)}}};\n"
-            f"  casadi_real* out[] = {{{results}}};\n"
+            f"  const thunder_real* in[] = {{{', '.join(inputs)}}};\n"
+            f"  thunder_real* out[] = {{{results}}};\n"
             f"  {self.symbol(looped.table)}(in, out, iw, w + {own}, mem);\n"
             f"  {looped.body}\n  return 0;\n}}\n"
         )
@@ -291,11 +285,11 @@ def _kernel_text(name: str, columns: int, rows: Sequence[int]) -> str:
     entries = [" + ".join(f"s{r} * f{count * c + k}" for k, r in enumerate(rows)) or "0" for c in range(columns)]
     lines = "".join(f"    out[j + {c} * THUNDER_VELOCITIES] = {entry};\n" for c, entry in enumerate(entries))
     return (
-        f"static void thunder_{name}(const casadi_real* restrict s, const casadi_real* restrict f, int begin,\n"
-        f"{' ' * (len(name) + 21)}int end, casadi_real* restrict out) {{\n"
-        + (f"  const casadi_real {values};\n" if size else "")
+        f"static void thunder_{name}(const thunder_real* restrict s, const thunder_real* restrict f, int begin,\n"
+        f"{' ' * (len(name) + 21)}int end, thunder_real* restrict out) {{\n"
+        + (f"  const thunder_real {values};\n" if size else "")
         + "  int j;\n  for (j = begin; j < end; ++j) {\n"
-        + (f"    const casadi_real {screw};\n" if count else "")
+        + (f"    const thunder_real {screw};\n" if count else "")
         + lines
         + "  }\n}\n\n"
     )

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
-from thunder_dynamics.codegen.c_core import C_END, CCore, generate_c_core
+from thunder_dynamics.codegen.c_core import CCore, make_c_core, write_functions
 from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.expressions import RobotExpressions
@@ -86,13 +86,10 @@ class Package:
             table |= {self.loops.symbol(name): looped.function for name, looped in self.loops.tables.items()}
         for law in self.laws:
             table |= self.law_functions(law)
-        core = generate_c_core(self.name, table)
-        source, declarations, sizes = self.loops.source(core.work_sizes)
-        return CCore(
-            source=core.source.replace(C_END, source + C_END),
-            header=core.header.replace(C_END, declarations + C_END),
-            work_sizes={**core.work_sizes, **sizes},
-        )
+        written = write_functions(table)
+        sizes = {symbol: size for symbol, (_, size) in written.items()}
+        loops, more = self.loops.source(sizes)
+        return make_c_core(self.name, "\n".join(text for text, _ in written.values()) + loops, {**sizes, **more})
 
     @cached_property
     def loops(self) -> Loops:

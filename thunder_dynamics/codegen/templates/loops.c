@@ -6,17 +6,17 @@
 
 /* Velocities that move link i, in runs of consecutive ones: those from thunder_first_run[i] on, before that of i + 1. */
 $constants
-static const casadi_real thunder_zero[THUNDER_VELOCITIES];
+static const thunder_real thunder_zero[THUNDER_VELOCITIES];
 
 $kernels
-static void thunder_clear(casadi_real* out, int size) {
+static void thunder_clear(thunder_real* out, int size) {
   int k;
   for (k = 0; k < size; ++k) out[k] = 0;
 }
 
 /* Columns of every link, from first[link] on: the powers of its path's screws and a wrench each, zero elsewhere. */
-static void thunder_project(const casadi_real* restrict s, const casadi_real* restrict f, const int* first,
-                            casadi_real* restrict out) {
+static void thunder_project(const thunder_real* restrict s, const thunder_real* restrict f, const int* first,
+                            thunder_real* restrict out) {
   int i, k, run;
   for (i = 0; i < THUNDER_LINKS; ++i)
     for (k = first[i]; k < first[i + 1]; ++k, f += $rows, out += THUNDER_VELOCITIES) {
@@ -27,7 +27,7 @@ static void thunder_project(const casadi_real* restrict s, const casadi_real* re
 }
 
 /* Columns of the parameters of every link: of wrenches for mass and first moment, of moments for the inertia. */
-static void thunder_regressor(const casadi_real* restrict s, const casadi_real* restrict f, casadi_real* restrict out) {
+static void thunder_regressor(const thunder_real* restrict s, const thunder_real* restrict f, thunder_real* restrict out) {
   int i, run;
   for (i = 0; i < THUNDER_LINKS; ++i, f += $first + $inertia, out += 10 * THUNDER_VELOCITIES) {
     thunder_clear(out, 10 * THUNDER_VELOCITIES);
@@ -39,7 +39,7 @@ static void thunder_regressor(const casadi_real* restrict s, const casadi_real* 
   }
 }
 
-static void thunder_mass(const casadi_real* s, const casadi_real* f, const casadi_real* rotors, casadi_real* out) {
+static void thunder_mass(const thunder_real* s, const thunder_real* f, const thunder_real* rotors, thunder_real* out) {
   int i, j;
   thunder_project(s, f, thunder_first_velocity, out);
   for (i = 0; i < THUNDER_VELOCITIES; ++i) {
@@ -49,8 +49,8 @@ static void thunder_mass(const casadi_real* s, const casadi_real* f, const casad
 }
 
 /* On the diagonal's blocks and above S_j of `forward`, below them the rate of S_j of `own` and S_j of `backward`; `other` is scratch. */
-static void thunder_coriolis(const casadi_real* s, const casadi_real* rates, const casadi_real* own, const casadi_real* forward,
-                             const casadi_real* backward, casadi_real* other, casadi_real* out) {
+static void thunder_coriolis(const thunder_real* s, const thunder_real* rates, const thunder_real* own, const thunder_real* forward,
+                             const thunder_real* backward, thunder_real* other, thunder_real* out) {
   int i, j, k;
   thunder_project(s, backward, thunder_first_velocity, out);
   thunder_project(rates, own, thunder_first_velocity, other);
@@ -61,9 +61,9 @@ static void thunder_coriolis(const casadi_real* s, const casadi_real* rates, con
       for (j = 0; j < thunder_first_velocity[k]; ++j) out[i + THUNDER_VELOCITIES * j] = other[j + THUNDER_VELOCITIES * i];
 }
 
-static void thunder_mass_rate(const casadi_real* s, const casadi_real* rates, const casadi_real* own, const casadi_real* forward,
-                              const casadi_real* backward, casadi_real* other, casadi_real* out) {
-  casadi_real* C = other + THUNDER_VELOCITIES * THUNDER_VELOCITIES;
+static void thunder_mass_rate(const thunder_real* s, const thunder_real* rates, const thunder_real* own, const thunder_real* forward,
+                              const thunder_real* backward, thunder_real* other, thunder_real* out) {
+  thunder_real* C = other + THUNDER_VELOCITIES * THUNDER_VELOCITIES;
   int i, j;
   thunder_coriolis(s, rates, own, forward, backward, other, C);
   for (i = 0; i < THUNDER_VELOCITIES; ++i)
@@ -71,7 +71,7 @@ static void thunder_mass_rate(const casadi_real* s, const casadi_real* rates, co
 }
 
 /* Poses are 12 values each, R by columns and p; number 0 is L0, where the screws are. */
-static void thunder_pose(const casadi_real* poses, int number, casadi_real* out) {
+static void thunder_pose(const thunder_real* poses, int number, thunder_real* out) {
   int j, k;
   for (j = 0; j < 4; ++j) {
     for (k = 0; k < 3; ++k) out[4 * j + k] = poses[12 * number + 3 * j + k];
@@ -79,15 +79,15 @@ static void thunder_pose(const casadi_real* poses, int number, casadi_real* out)
   }
 }
 
-static void thunder_jacobian(const casadi_real* s, const casadi_real* poses, int number, casadi_real* out) {
-  const casadi_real* p = poses + 12 * number + 9;
-  const casadi_real x = p[0] - poses[9], y = p[1] - poses[10], z = p[2] - poses[11];
+static void thunder_jacobian(const thunder_real* s, const thunder_real* poses, int number, thunder_real* out) {
+  const thunder_real* p = poses + 12 * number + 9;
+  const thunder_real x = p[0] - poses[9], y = p[1] - poses[10], z = p[2] - poses[11];
   int j, run;
   for (j = 0; j < 6 * THUNDER_VELOCITIES; ++j) out[j] = 0;
   for (run = thunder_first_run[number - 1]; run < thunder_first_run[number]; ++run)
     for (j = thunder_runs[run][0]; j < thunder_runs[run][1]; ++j) {
-      const casadi_real a = s[j + 3 * THUNDER_VELOCITIES], b = s[j + 4 * THUNDER_VELOCITIES], c = s[j + 5 * THUNDER_VELOCITIES];
-      casadi_real* column = out + 6 * j;
+      const thunder_real a = s[j + 3 * THUNDER_VELOCITIES], b = s[j + 4 * THUNDER_VELOCITIES], c = s[j + 5 * THUNDER_VELOCITIES];
+      thunder_real* column = out + 6 * j;
       column[0] = s[j] + b * z - c * y;
       column[1] = s[j + THUNDER_VELOCITIES] + c * x - a * z;
       column[2] = s[j + 2 * THUNDER_VELOCITIES] + a * y - b * x;

@@ -1,0 +1,144 @@
+"""The C core: every operation that CasADi has, sines of arguments, functions in pieces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from evaluation import assert_close, load_robot
+from robots import random_state
+
+import thunder_dynamics as td
+from thunder_controllers.host import Library
+from thunder_dynamics.codegen import c_core
+from thunder_dynamics.expressions import RobotExpressions
+
+RELATIVE = 1e-12  # the acceptance limit: one expression graph, compiled with other roundings
+
+OPERATIONS = """
+import casadi as ca
+
+def add_functions(robot):
+    q = robot.symbol("q")
+    x, y, u = q[0], q[1], ca.tanh(q[2])
+    unary = (ca.sqrt, ca.sin, ca.cos, ca.tan, ca.atan, ca.sinh, ca.cosh, ca.tanh, ca.asinh, ca.exp, ca.log, ca.log1p,
+             ca.expm1, ca.erf, ca.floor, ca.ceil, ca.fabs, ca.sign, ca.logic_not)
+    binary = (ca.fmod, ca.copysign, ca.atan2, ca.hypot, ca.remainder, ca.fmin, ca.fmax, ca.power, ca.lt, ca.le, ca.eq,
+              ca.ne, ca.logic_and, ca.logic_or, ca.plus, ca.minus, ca.times, ca.rdivide)
+    binary += (lambda a, b: ca.if_else(a < b, a, b),)
+    outputs = [f(v) for f in unary for v in (x, x + y)] + [f(*v) for f in binary for v in ((x, y), (x, x), (x, -0.5))]
+    outputs += [ca.asin(u), ca.acos(u), ca.atanh(u), ca.acosh(1 + x * x), x**3, x**2.5, x * x, x + x, 1 / x, -x]
+    outputs += [ca.sin(ca.cos(x))]
+    robot.add_function("everything", ca.vertcat(*outputs), ["q"], "Every operation.")
+"""
+
+
+def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path) -> None:
+    """Those that an expression can have: NaN where CasADi has it, and the same choices."""
+    file, model = tmp_path / "everything.py", load_robot("planar3r")
+    file.write_text(OPERATIONS)
+    robot = RobotExpressions(model)
+    scope: dict[str, object] = {}
+    exec(OPERATIONS, scope)  # noqa: S102 - the text above
+    scope["add_functions"](robot)  # type: ignore[operator]
+    expected = robot.function("everything")
+    codes = {expected.instruction_id(k) for k in range(expected.n_instructions())}
+    assert set(c_core._OPERATIONS) - codes <= {ca.OP_ASSIGN, ca.OP_CONSTPOW, ca.OP_POW}
+    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    rng = np.random.default_rng(2)
+    special = [[0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [-0.5, -0.5, 0.1], [2.0, 2.0, -1.0]]
+    for q in [*special, *rng.uniform(-3.0, 3.0, (200, 3))]:
+        np.testing.assert_allclose(
+            library.evaluate("everything", q), expected(q).full().ravel(), rtol=1e-14, atol=1e-15
+        )
+
+
+CIRCLE = """
+import casadi as ca
+
+def add_functions(robot):
+    q = robot.symbol("q")
+    robot.add_function("circle", ca.horzcat(ca.sin(q), ca.cos(q)), ["q"], "Sines and cosines.")
+"""
+
+
+@pytest.fixture(scope="module")
+def circle(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("circle")
+    (folder / "circle.py").write_text(CIRCLE)
+    built = td.build(load_robot("planar3r"), folder=folder, python=False, user_functions=folder / "circle.py")
+    assert "thunder_sincos(angle, sine, cosine, 4)" in (built / "planar3r_gen.c").read_text()
+    return Library(built / "libplanar3r.so")
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="no wider type to compare with")
+def test_sines_of_arguments_are_within_one_unit_in_the_last_place(circle: Library) -> None:
+    """Of all sizes, and next to multiples of a quarter turn, where one of the two is next to zero."""
+    rng = np.random.default_rng(4)
+    sizes = rng.choice([-1.0, 1.0], 60000) * 10.0 ** rng.uniform(-300.0, 5.0, 60000)
+    near = np.pi / 2 * rng.integers(-60000, 60000, 30000)
+    angles = np.concatenate([sizes, near, rng.uniform(-10.0, 10.0, 90000), [0.0, 1e5, -1e5]]).reshape(-1, 3)
+    found = np.array([circle.evaluate("circle", q) for q in angles])
+    wide = angles.astype(np.longdouble)
+    for ours, exact in ((found[:, :, 0], np.sin(wide)), (found[:, :, 1], np.cos(wide))):
+        unit = np.spacing(np.abs(exact.astype(float)))
+        assert np.max(np.abs(ours - exact) / unit) < 1.0
+
+
+def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Library) -> None:
+    """One far angle sends all four to libm; of what is no angle it makes NaN, and of no other."""
+    for q in ([1e5 + 1.0, 0.1, -2.0], [1e300, 1e22, 3.0], [np.inf, 0.5, np.nan], [-1e6, 1e-320, -0.0]):
+        with np.errstate(invalid="ignore"):
+            expected = np.column_stack([np.sin(q), np.cos(q)])
+        np.testing.assert_allclose(circle.evaluate("circle", q), expected, rtol=1e-15, atol=0.0)
+
+
+def test_the_core_is_strict_c99(tmp_path: Path) -> None:
+    folder = td.build(load_robot("panda"), folder=tmp_path, python=False)
+    command = ["cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "panda_gen.c"]
+    result = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"}
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_long_function_is_split_into_pieces_that_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_robot("planar3r")
+    robot = RobotExpressions(model)
+    whole = Library(td.build(model, folder=tmp_path / "whole", python=False) / "libplanar3r.so")
+    monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
+    monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
+    folder = td.build(model, folder=tmp_path / "split", python=False)
+    assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
+    split = Library(folder / "libplanar3r.so")
+    state = random_state(model, 9)
+    for name in robot.functions:
+        arguments = {a: state[a] for a in robot.signature(name)}
+        assert_close(split.evaluate(name, **arguments), whole.evaluate(name, **arguments), RELATIVE)
+
+
+def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
+    file = tmp_path / "clamp.py"
+    file.write_text(
+        "import casadi as ca\n"
+        "def add_functions(robot):\n"
+        "    q = robot.symbol('q')\n"
+        "    robot.add_function('clamped', ca.fmin(ca.fmax(q, -0.5), 0.5), ['q'], 'Clamped position.')\n"
+    )
+    model = load_robot("planar3r")
+    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    result = library.evaluate("clamped", [np.nan, 2.0, -2.0])
+    assert np.isnan(result[0]) and result[1:].tolist() == [0.5, -0.5]
+    assert library.function("clamped").description == "Clamped position."
+
+
+def test_only_expanded_functions_compile() -> None:
+    x = ca.MX.sym("x")
+    with pytest.raises(td.ThunderError, match="arm_f: only scalar-expanded functions without free variables compile"):
+        c_core.write_functions({"arm_f": ca.Function("f", [x], [x])})
