@@ -11,10 +11,9 @@ from lxml import etree
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.resources import share
-from thunder_controllers.simulation.robot import described_rotors
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import parse_xml
+from thunder_dynamics.readers.urdf_elements import described_rotors, parse_xml
 
 DESCRIPTION = "urdf/panda.urdf.xacro"
 """Both arms have its kinematics. Its inertial parameters are those identified on a Panda; here an FR3 has them too."""

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from thunder_controllers.identification.information import (
     LEAST_VARIANCE,
@@ -231,7 +231,7 @@ def find_stribeck(W: FloatArray, columns: FloatArray, motion: Motion, coulomb: F
     sizes, stds = (np.array(one) for one in zip(*found, strict=True))
     best, every = np.argmax(np.where(sizes > 0.0, sizes / stds, 0.0), axis=0), np.arange(n)
     size, std = sizes[best, every], stds[best, every]
-    limit = np.sqrt(chi2.isf(CHANCE / len(columns), 1))
+    limit = np.sqrt(chdtri(1, CHANCE / len(columns)))
     told = (size > limit * std) & (size > STRIBECK * coulomb) & (best > 0) & (best < last)
     return Stribeck(np.where(told, size, 0.0), std, np.asarray(STRIBECK_SPEEDS)[best])
 
@@ -253,7 +253,7 @@ def _fewest(
         residual = (y - z @ _told(z, y, motion)[0]).reshape(motion.used.shape) * np.sqrt(variance) * motion.used
         freedom = np.fmax(motion.used.sum(axis=0) - (rank + count) / n, 1.0)
         variance = np.fmax((residual**2).sum(axis=0) / freedom, LEAST_VARIANCE) * correlation_time(residual)
-    (limit, gross_limit), chosen = np.sqrt(chi2.isf(np.array([CHANCE, GROSS_CHANCE]) / count, 1)), list[int]()
+    (limit, gross_limit), chosen = np.sqrt(chdtri(1, np.array([CHANCE, GROSS_CHANCE]) / count)), list[int]()
     size, std = np.zeros(count), np.ones(count)
     while len(chosen) < count:
         for k in set(range(count)) - set(chosen):

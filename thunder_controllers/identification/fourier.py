@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
 from thunder_controllers.host import Library
 from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
-from thunder_dynamics.errors import MissingLibraryError
-
-try:
-    from scipy.linalg import null_space
-except ModuleNotFoundError as error:
-    raise MissingLibraryError("scipy") from error
 
 FloatArray = NDArray[np.float64]
 

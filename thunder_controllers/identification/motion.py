@@ -9,12 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.identification.information import SIGN_SPEED
-from thunder_dynamics.errors import MissingLibraryError
-
-try:
-    from scipy.signal import butter, sosfiltfilt
-except ModuleNotFoundError as error:
-    raise MissingLibraryError("scipy") from error
 
 FloatArray = NDArray[np.float64]
 
@@ -157,5 +151,7 @@ def smoothed_states(record: Record) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _smoothed(values: FloatArray, rate: float) -> FloatArray:
+    from scipy.signal import butter, sosfiltfilt  # here: it takes half a second, which no other command should wait
+
     smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
     return np.asarray(sosfiltfilt(smooth, values, axis=0))

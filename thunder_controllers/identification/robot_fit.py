@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2 as chi_squared
+from scipy.special import chdtri
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
@@ -162,7 +162,7 @@ class RobotFit:
     def largest_surprise(self) -> FloatArray:
         """What the residual of each joint that was held out may be over what is claimed of it, (n,)."""
         independent = np.fmax(self.held_out.used.sum(axis=0) / self.correlation, 1.0)
-        return np.asarray(np.fmax(LARGEST_SURPRISE, np.sqrt(chi_squared.ppf(LEVEL, independent) / independent)))
+        return np.asarray(np.fmax(LARGEST_SURPRISE, np.sqrt(chdtri(independent, 1.0 - LEVEL) / independent)))
 
     def check_sound(self, joint_names: Sequence[str]) -> None:
         """Raise unless the motion told enough and the fit predicts what was held out.

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from thunder_controllers.host import Library
 from thunder_controllers.identification.fourier import JointFourier, rest_basis
@@ -17,12 +18,7 @@ from thunder_controllers.identification.information import (
     regressor,
 )
 from thunder_controllers.identification.limits import WHERE, Limits, MotionBounds
-from thunder_dynamics.errors import MissingLibraryError, ScenarioError
-
-try:
-    from scipy.optimize import minimize
-except ModuleNotFoundError as error:
-    raise MissingLibraryError("scipy") from error
+from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 

@@ -20,13 +20,13 @@ from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.untold import find_untold
-from thunder_controllers.simulation.robot import described_rotors
 from thunder_controllers.simulation.scenario import PERIODS, LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers.urdf import urdf_text
+from thunder_dynamics.readers.urdf_elements import described_rotors
 
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""

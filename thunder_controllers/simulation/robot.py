@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import read_spec
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import parse_urdf
+from thunder_dynamics.readers.urdf_elements import described_rotors
 
 POSTURES, NEAR_SINGULAR = 100, 0.1
 """Random ones among which a start is sought, and the smallest singular value of J over the best's that needs none."""
@@ -188,15 +187,3 @@ class SimulatedRobot:
         """Hold with the effort that the changed arm needs."""
         if self.is_held:
             self.plant.brake()
-
-
-def described_rotors(urdf: str, where: str) -> dict[str, float]:
-    """Reflected rotor inertias that a URDF text states, by joint [kg·m² or kg].
-
-    Raises:
-        RobotFileError: for a rotor, or another element, that cannot be.
-    """
-    if not re.search(r"<rotor\b|:rotor_inertia\b", urdf):  # MuJoCo reads more texts than the model's reader takes
-        return {}
-    joints = parse_urdf(urdf, where).joints.values()
-    return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}

@@ -8,6 +8,7 @@ Our own records, because the URDF parsers on PyPI keep no lines and pass over wh
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -394,3 +395,15 @@ def _set_rotor(element: _Element, joints: dict[str, UrdfJoint], name: str, inert
     if joint.rotor_inertia is not None:
         element.fail(f"a second rotor of joint '{name}'", "at most one per joint")
     joints[name] = replace(joint, rotor_inertia=reflected_inertia(inertia, gear_ratio))
+
+
+def described_rotors(urdf: str, where: str) -> dict[str, float]:
+    """Reflected rotor inertias that a URDF text states, by joint [kg·m² or kg].
+
+    Raises:
+        RobotFileError: for a rotor, or another element, that cannot be.
+    """
+    if not re.search(r"<rotor\b|:rotor_inertia\b", urdf):  # MuJoCo reads more texts than the model's reader takes
+        return {}
+    joints = parse_urdf(urdf, where).joints.values()
+    return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}
