@@ -38,7 +38,7 @@ def host_extension() -> Pybind11Extension:
         include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
         libraries=["crypto"],
         cxx_std=17,
-        extra_compile_args=["-O2", "-Wall", "-Wextra", "-isystem", eigen_include()],
+        extra_compile_args=["-O2", "-pthread", "-Wall", "-Wextra", "-isystem", eigen_include()],
     )
 
 

@@ -89,7 +89,7 @@ def _drawn(settings: Settings, row: str, motion: Motion) -> Iterator[Keys]:
 
 def _arm(seed: int, row: str, file: Path, motion: Motion) -> Keys:
     arm = ARMS.get(row, Arm(file.name))
-    keys = merged(described(arm, file, LAW), {"law": {"options": OPTIONS}, "check_reference": True, "duration": 40.0})
+    keys = merged(described(arm, file, LAW), {"law": {"options": OPTIONS}, "check_reference": True, "duration": 120.0})
     if row in PLANTS:
         keys = merged(keys, {"plant": {"engine": "mujoco", "urdf": str(share(PLANTS[row]))}})
     library = _library(keys)
@@ -157,8 +157,8 @@ def measure_poor(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure what is said of a motion that excites too little."""
     library, rng = load_robot(case.config).library, np.random.default_rng([case.config.seed, *b"record"])
     found = fit_robot(library, _recorded(trace, rng), range(library.n_joints), rotors=True)
-    error = _right(case, trace, found, library)["error"]
-    return Measured({**_judged("poor", _said(found, library), (), library), "error": error})
+    right = _right(case, trace, found, library)
+    return Measured({**_judged("poor", _said(found, library), (), library), **right})
 
 
 def _recorded(trace: Trace, rng: draws.Generator) -> Record:
@@ -217,6 +217,7 @@ def _right(case: Case, trace: Trace, found: RobotFit, library: Library) -> dict[
         "refused": not said.accepted,
         "noted": said.accepted and bool(said.text),
         "error": float(np.linalg.norm(error[bodies_]) / np.linalg.norm(true[bodies_])),
+        "condition": found.condition,
         "doubt": found.doubt,
         "offset": float(np.abs(error[~bodies_ & offset]).max()),
         "surest": max(float((np.abs(one.size) / one.std).max()) for one in (diagnosis.gains, diagnosis.zeros)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,6 +56,53 @@ def test_entries_carry_unit_shape_bounds_and_flags(library: Library) -> None:
     assert rotation.shape == (3, 3)
     assert np.array_equal(rotation.defaults, np.eye(3))
     assert library.law("joint_adaptive").telemetry[1].guards_activation
+
+
+def test_a_batch_is_what_every_state_gives_by_itself(library: Library) -> None:
+    """Rows and what is the same for all, by position and name; as many threads as there are, or more."""
+    q, qd = np.random.default_rng(3).uniform(-2.0, 2.0, (2, 2500, 2))
+    for name, given in (("M", {"q": q}), ("G", {"q": q}), ("T_0_ee", {"q": q})):
+        expected = [library.evaluate(name, *row) for row in zip(*given.values(), strict=True)]
+        for threads in (None, 1, 4):
+            np.testing.assert_array_equal(library.batch(name, *given.values(), threads=threads), expected)
+        np.testing.assert_array_equal(
+            library.batch(name, **{key: rows[::2] for key, rows in given.items()}), expected[::2]
+        )
+    _, still = library.batch("state_rate", q, [0.5, -0.5])
+    np.testing.assert_array_equal(still, library.batch("state_rate", q, np.tile([0.5, -0.5], (len(q), 1)))[1])
+    masses = np.linspace(1.0, 2.0, len(q))[:, None] * MASSES
+    heavier = library.batch("M", q, par_DYN=masses)
+    np.testing.assert_array_equal(heavier[7], library.evaluate("M", q[7], par_DYN=masses[7]))
+    first, second = library.batch("state_rate", q, qd)
+    np.testing.assert_array_equal((first[5], second[5]), library.evaluate("state_rate", q[5], qd[5]))
+    assert library.batch("G", np.zeros((0, 2))).shape == (0, 2) and library.batch("M", q[:0]).shape == (0, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "threads", "message"),
+    [
+        ((np.zeros((3, 2)), np.zeros((4, 2))), None, "state_rate.qd: has 4 rows; valid: 3, as those before"),
+        ((np.zeros((3, 2)),), None, "state_rate: the argument qd is missing"),
+        (
+            (np.zeros(2), np.zeros(2)),
+            None,
+            "state_rate: no argument has a row for each state; valid: (N, size), or `evaluate`",
+        ),
+        (
+            (np.zeros((3, 2)), np.zeros(3)),
+            None,
+            "state_rate.qd: got 3 values; valid: 2, or rows of as many for each state",
+        ),
+        ((np.zeros((3, 2)), np.zeros((3, 5))), None, "state_rate.qd: has the shape (3, 5)"),
+        ((np.zeros((3, 2)), np.zeros((3, 2)), 1.0, 2.0), None, "state_rate: got 4 arguments"),
+        ((np.zeros((3, 2)), np.zeros((3, 2))), 0, "state_rate: 0 threads; valid: 1 or more"),
+    ],
+)
+def test_batches_that_do_not_fit_are_refused(
+    library: Library, arguments: Any, threads: int | None, message: str
+) -> None:
+    with pytest.raises(DimensionError, match=re.escape(message)):
+        library.batch("state_rate", *arguments, threads=threads)
 
 
 def test_entries_outlive_their_library(pendulum2_file: Path) -> None:

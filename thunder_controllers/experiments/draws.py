@@ -40,7 +40,7 @@ def within(library: Library, q: FloatArray) -> NDArray[np.bool_]:
 
 def poses(library: Library, q: FloatArray) -> FloatArray:
     """T_0_ee of postures (N, n), shape (N, 4, 4)."""
-    return np.array([library.evaluate("T_0_ee", one) for one in q])
+    return np.asarray(library.batch("T_0_ee", q))
 
 
 def stated(T: FloatArray) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def pairs(
 def singular(rng: Generator, library: Library, count: int) -> FloatArray:
     """Draw postures and keep those where the smallest singular value of the Jacobian is least, shape (count, n)."""
     q = postures(rng, library, max(SINGULAR_POOL, count))
-    smallest = np.linalg.svd(np.array([library.evaluate("J_ee", one) for one in q]), compute_uv=False)[:, -1]
+    smallest = np.linalg.svd(library.batch("J_ee", q), compute_uv=False)[:, -1]
     return np.asarray(q[np.argsort(smallest)[:count]])
 
 

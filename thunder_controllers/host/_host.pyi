@@ -353,6 +353,16 @@ class Library:
         others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version
         or content hash, or contradicts itself.
         """
+    def batch(self, name: str, *args: numpy.typing.ArrayLike, threads: typing.SupportsInt | typing.SupportsIndex | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
+        """
+        Evaluate a function at many states, without Python between them.
+        
+        Arguments are those of `evaluate`: with a row for each state, (N, size), or the same for all. Returns
+        (N, rows) or (N, rows, cols), or a tuple of them. `threads` are as many as there are cores if None; the
+        interpreter is free meanwhile, and the arrays must not be written to.
+        
+        Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.
+        """
     def evaluate(self, name: str, *args: numpy.typing.ArrayLike, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
         """
         Evaluate a function; arguments by position or name, flat column-major or in their shape.

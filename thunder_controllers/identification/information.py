@@ -35,10 +35,7 @@ UNKNOWN = 1e4
 
 def regressor(library: Library, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
     """Y(q, q̇, q̈) of the compiled dynamics at samples (N, n): τ = Y π without friction and rotors, (N, n, 10 n)."""
-    Y = np.empty((*q.shape, N_PARAMETERS * q.shape[1]))
-    for out, *sample in zip(Y, q, qd, qd, qdd, strict=True):
-        out[...] = library.evaluate("Yr", *sample)
-    return Y
+    return np.asarray(library.batch("Yr", q, qd, qd, qdd))
 
 
 def rotor_effort(library: Library, qdd: FloatArray) -> FloatArray:

@@ -133,7 +133,7 @@ class Limits:
         """Position of the end effector and nearness to singularities, at positions (N, n), (N, 4)."""
         place = np.zeros((len(q), 4))
         if self._bounded_place:
-            place[:, :3] = [self._library.evaluate("T_0_ee", one)[:3, 3] for one in q]
+            place[:, :3] = self._library.batch("T_0_ee", q)[:, :3, 3]
         if self._nearness:
             place[:, 3] = self._nearness / _clearance(self._library, q)
         return place
@@ -164,6 +164,6 @@ def _carrying(library: Library, mass: float) -> FloatArray:
 
 def _clearance(library: Library, q: FloatArray) -> FloatArray:
     """1/tr((JJᵀ)⁻¹) at positions (N, n), (N,): the squared smallest singular value of J, or up to six times less."""
-    J = np.array([library.evaluate("J_ee", one) for one in q])
+    J = np.asarray(library.batch("J_ee", q))
     inverse = np.linalg.inv(J @ J.transpose(0, 2, 1) + TINY * np.eye(J.shape[1]))
     return np.asarray(1.0 / np.trace(inverse, axis1=1, axis2=2))

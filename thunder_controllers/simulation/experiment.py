@@ -276,8 +276,8 @@ def find_frames(model: RobotModel, library: Library, trace: Trace) -> Frames:
     names = [f"T_0_{k + 1}" for k in range(model.n)] + ["T_0_ee"]
     poses = np.empty((len(steps), len(names) + 1, 4, 4))
     poses[:, 0] = homogeneous(rotation_from_ypr(*model.base.ypr), np.array(model.base.tr))
-    for rows, q in zip(poses, trace.q[steps], strict=True):
-        rows[1:] = [library.evaluate(name, q) for name in names]
+    for k, name in enumerate(names, 1):
+        poses[:, k] = library.batch(name, trace.q[steps])
     return Frames(
         t=trace.t[steps],
         names=np.array(["base", *model.link_names, "ee"]),

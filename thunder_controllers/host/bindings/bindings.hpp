@@ -152,6 +152,8 @@ class PyLibrary {
   const std::shared_ptr<const Library>& get() const { return library_; }
   const thunder_library& data() const { return library_->data(); }
   py::object evaluate(const std::string& name, const py::Args<ArrayLike>& args, const py::KWArgs<ArrayLike>& kwargs);
+  py::object batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
+                   const py::KWArgs<ArrayLike>& kwargs) const;
 
  private:
   std::shared_ptr<const Library> library_;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/measurement_port.hpp"
@@ -26,28 +30,40 @@ Entries entries_of(const std::shared_ptr<const Library>& library, const thunder_
   return tuple;
 }
 
-/// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
-void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs,
-                std::vector<Matrix>& storage) {
-  const thunder_function& function = evaluator.function();
+/// Refuse more arguments than there are, and names that are none.
+void check_arguments(const thunder_function& function, const py::args& args, const py::kwargs& kwargs) {
   if (args.size() > static_cast<std::size_t>(function.n_in)) {
     throw HostError(ErrorKind::dimension, "got " + std::to_string(args.size()) + " arguments", function.name,
                     "at most " + std::to_string(function.n_in));
   }
-  for (const auto& item : kwargs) evaluator.input(py::cast<std::string>(item.first));
+  for (const auto& item : kwargs) {
+    find_named(function.in, function.n_in, py::cast<std::string>(item.first), "input", function.name);
+  }
+}
+
+/// The value that was given for an input, or null where it is a parameter group that keeps its default.
+py::object given(const thunder_function& function, int index, const py::args& args, const py::kwargs& kwargs) {
+  const char* name = function.in[index].name;
+  if (!kwargs.empty() && kwargs.contains(name)) return kwargs[name];
+  if (static_cast<std::size_t>(index) < args.size()) return args[static_cast<std::size_t>(index)];
+  if (std::string(name).rfind("par_", 0) == 0) return {};
+  throw HostError(ErrorKind::dimension, std::string("the argument ") + name + " is missing", function.name);
+}
+
+/// Point each input at the caller's values, which `storage` keeps, or at its default if it is a parameter group.
+void set_inputs(Evaluator& evaluator, const py::args& args, const py::kwargs& kwargs,
+                std::vector<Matrix>& storage) {
+  const thunder_function& function = evaluator.function();
+  check_arguments(function, args, kwargs);
   storage.resize(static_cast<std::size_t>(function.n_in));
   for (int i = 0; i < function.n_in; ++i) {
     const thunder_entry& entry = function.in[i];
     const auto index = static_cast<std::size_t>(i);
-    const bool by_name = !kwargs.empty() && kwargs.contains(entry.name);
-    if (index >= args.size() && !by_name) {
-      if (std::string(entry.name).rfind("par_", 0) != 0) {
-        throw HostError(ErrorKind::dimension, std::string("the argument ") + entry.name + " is missing", function.name);
-      }
+    const py::object value = given(function, i, args, kwargs);
+    if (!value) {
       evaluator.set_default(i);
       continue;
     }
-    const py::object value = by_name ? py::object(kwargs[entry.name]) : py::object(args[index]);
     storage[index] = matrix_from(value, entry, function.name);
     if (storage[index].size() != entry_size(entry)) {
       throw HostError(ErrorKind::dimension, "got " + std::to_string(storage[index].size()) + " values",
@@ -68,6 +84,73 @@ py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
     results[static_cast<std::size_t>(i)] = array_of(function.out[i], evaluator.result(i));
   }
   return results;
+}
+
+/// The values of an input at many states: those of state i begin at data + i * stride; stride 0: the same at all.
+struct Rows {
+  const double* data;
+  std::size_t stride;
+};
+
+/// Evaluate at the states from `first` to before `last`, with scratch of its own. False where the function fails.
+bool evaluate_range(const thunder_function& function, const std::vector<Rows>& in, const std::vector<double*>& out,
+                    std::size_t first, std::size_t last) {
+  std::vector<const double*> arg(in.size());
+  std::vector<double*> res(out.size());
+  std::vector<long long> iw(static_cast<std::size_t>(function.size_iw));
+  std::vector<double> w(static_cast<std::size_t>(function.size_w));
+  for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t k = 0; k < in.size(); ++k) arg[k] = in[k].data + i * in[k].stride;
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      res[k] = out[k] + i * static_cast<std::size_t>(entry_size(function.out[k]));
+    }
+    if (function.eval(arg.data(), res.data(), iw.data(), w.data(), 0) != 0) return false;
+  }
+  return true;
+}
+
+constexpr std::size_t kStatesPerThread = 512;
+
+/// The same for all states, shared among threads of which each has enough to do to be worth starting.
+bool evaluate_all(const thunder_function& function, const std::vector<Rows>& in, const std::vector<double*>& out,
+                  std::size_t count, std::size_t threads) {
+  threads = std::max<std::size_t>(1, std::min(threads, count / kStatesPerThread));
+  std::atomic<bool> succeeded = true;
+  std::vector<std::thread> others;
+  for (std::size_t k = 1; k < threads; ++k) {
+    others.emplace_back([&, k] {
+      if (!evaluate_range(function, in, out, count * k / threads, count * (k + 1) / threads)) succeeded = false;
+    });
+  }
+  if (!evaluate_range(function, in, out, 0, count / threads)) succeeded = false;
+  for (auto& other : others) other.join();
+  return succeeded;
+}
+
+using RowMajor = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+/// An input at `count` states, −1 while no input had rows; `kept` are the arrays that are pointed into.
+Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_function& function, py::ssize_t& count,
+             std::vector<py::object>& kept) {
+  const RowMajor array = RowMajor::ensure(value);
+  const py::ssize_t size = entry_size(entry);
+  if (!array || py::isinstance<py::str>(value) || array.ndim() != 2 || array.shape(1) != size) {
+    const Matrix same = matrix_from(value, entry, function.name);
+    if (same.size() != size) {
+      throw HostError(ErrorKind::dimension, "got " + std::to_string(same.size()) + " values",
+                      std::string(function.name) + "." + entry.name,
+                      std::to_string(size) + ", or rows of as many for each state");
+    }
+    kept.push_back(same);
+    return {same.data(), 0};
+  }
+  if (count >= 0 && array.shape(0) != count) {
+    throw HostError(ErrorKind::dimension, "has " + std::to_string(array.shape(0)) + " rows",
+                    std::string(function.name) + "." + entry.name, std::to_string(count) + ", as those before");
+  }
+  count = array.shape(0);
+  kept.push_back(array);
+  return {array.data(), static_cast<std::size_t>(size)};
 }
 
 Names names_from(const char* const* names, int count) {
@@ -183,6 +266,41 @@ py::object PyLibrary::evaluate(const std::string& name, const py::Args<ArrayLike
   return call(found->second, args, kwargs);
 }
 
+py::object PyLibrary::batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
+                            const py::KWArgs<ArrayLike>& kwargs) const {
+  const thunder_function& function = library_->function(name);
+  check_arguments(function, args, kwargs);
+  std::vector<py::object> kept;
+  std::vector<Rows> in;
+  py::ssize_t count = -1;
+  for (int i = 0; i < function.n_in; ++i) {
+    const py::object value = given(function, i, args, kwargs);
+    in.push_back(value ? rows_of(value, function.in[i], function, count, kept) : Rows{function.in[i].defaults, 0});
+  }
+  if (count < 0) {
+    throw HostError(ErrorKind::dimension, "no argument has a row for each state", name, "(N, size), or `evaluate`");
+  }
+  std::vector<double*> out;
+  py::tuple results(static_cast<std::size_t>(function.n_out));
+  for (int i = 0; i < function.n_out; ++i) {
+    const thunder_entry& entry = function.out[i];
+    const bool is_vector = entry.cols == 1;
+    py::array_t<double> flat(is_vector ? std::vector<py::ssize_t>{count, entry.rows}
+                                       : std::vector<py::ssize_t>{count, entry.cols, entry.rows});
+    out.push_back(flat.mutable_data());
+    results[static_cast<std::size_t>(i)] = is_vector ? py::object(flat) : flat.attr("swapaxes")(1, 2);
+  }
+  if (threads && *threads < 1) throw HostError(ErrorKind::dimension, std::to_string(*threads) + " threads", name, "1 or more");
+  const std::size_t available = threads ? static_cast<std::size_t>(*threads) : std::thread::hardware_concurrency();
+  bool succeeded = false;
+  {
+    py::gil_scoped_release release;
+    succeeded = evaluate_all(function, in, out, static_cast<std::size_t>(count), available);
+  }
+  if (!succeeded) throw HostError(ErrorKind::law, "the function failed", function.name);
+  return function.n_out == 1 ? py::object(results[0]) : py::object(results);
+}
+
 void bind_library(py::module_& module) {
   bind_entry(module);
   bind_metadata(module);
@@ -228,7 +346,14 @@ void bind_library(py::module_& module) {
            "Arguments named par_… may be left out and are then the robot file's values. Returns an array of the\n"
            "output's shape (`Entry.shape`), or a tuple of them if there are several outputs.\n\n"
            "Raises NameNotFoundError if there is no such function or argument, DimensionError for an argument that is\n"
-           "missing or has the wrong size, and LawError for one that is not numeric or where the function fails.");
+           "missing or has the wrong size, and LawError for one that is not numeric or where the function fails.")
+      .def("batch", &PyLibrary::batch, py::arg("name"), py::pos_only(), py::kw_only(),
+           py::arg("threads") = py::none(),
+           "Evaluate a function at many states, without Python between them.\n\n"
+           "Arguments are those of `evaluate`: with a row for each state, (N, size), or the same for all. Returns\n"
+           "(N, rows) or (N, rows, cols), or a tuple of them. `threads` are as many as there are cores if None; the\n"
+           "interpreter is free meanwhile, and the arrays must not be written to.\n\n"
+           "Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.");
   bind_limits(library);
 }
 

@@ -99,7 +99,7 @@ class ModelPlant(Plant):
         self._damping = viscous + coulomb / SMOOTHING_VELOCITY
         self._friction = _friction_of(self.robot)
         frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
-        self._ee = partial(self._library.evaluate, frame)
+        self._ee = partial(self._library.batch, frame)
 
     def _function(self, name: str, dyn: FloatArray) -> Callable[..., FloatArray]:
         """The function of that name with the parameters of bodies and rotors on which it depends."""
@@ -224,7 +224,7 @@ class ModelPlant(Plant):
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
-        T = np.array([self._ee(row) for row in q])
+        T = self._ee(q)
         return T[:, :3, 3], T[:, :3, :3]
 
 
