@@ -80,9 +80,7 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     robot = folder / "robot.txt"
     robot.write_text(robot_text(model), encoding="utf-8")
     generated = built[ALL]
-    sources = [
-        generated / file for file in (f"{model.name}_gen.c", f"{model.name}_library.c", f"thunder_{model.name}.cpp")
-    ]
+    sources = [generated / file for file in (f"{model.name}_gen.c", f"{model.name}_library.c")]
     sources += [HERE / f"{stem}.cpp" for stem in ("robot", "compiled", "timing", "dynamics")]
     sources += sorted((HOST / "src").rglob("*.cpp"))
     binary = _with_peer(sources, generated, folder, toolchain.compile_flags(portable))

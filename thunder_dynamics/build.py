@@ -307,26 +307,23 @@ def _generate(
 def _compile(request: _Request, folder: Path) -> str | None:
     """Compile everything in the folder; returns the file name of the Python module, if it is wanted."""
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
-    light = ["-O1", *toolchain.processor_flags(request.flags), "-fPIC", "-I.", "-std=c++17"]
-    include = toolchain.eigen_include()
-    eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
     cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")
     commands = [
         [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
         [*cc, "-O1", "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
-        [*cxx, *flags, "-std=c++17", *eigen, "-c", f"thunder_{name}.cpp"],
     ]
     module = None
     if request.python:
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
         module = f"thunder_{name}{suffix}"
-        hidden = ["-fvisibility=hidden", *toolchain.python_includes()]
-        commands.append([*cxx, *light, *eigen, *hidden, "-c", f"thunder_{name}_py.cpp"])
+        include = toolchain.eigen_include()
+        eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
+        light = ["-O1", *toolchain.processor_flags(request.flags), "-fPIC", "-I.", "-std=c++17", "-fvisibility=hidden"]
+        commands.append([*cxx, *light, *eigen, *toolchain.python_includes(), "-c", f"thunder_{name}_py.cpp"])
     toolchain.run_all(commands, folder)
-    core = [f"{name}_gen.o", f"thunder_{name}.o"]
-    links = [[*cxx, "-shared", "-o", f"lib{name}.so", *core, f"{name}_library.o", "-lm"]]
+    links = [[*cc, "-shared", "-o", f"lib{name}.so", f"{name}_gen.o", f"{name}_library.o", "-lm"]]
     if module is not None:
-        links.append([*cxx, "-shared", "-o", module, f"thunder_{name}_py.o", *core, "-lm"])
+        links.append([*cxx, "-shared", "-o", module, f"thunder_{name}_py.o", f"{name}_gen.o", "-lm"])
     toolchain.run_all(links, folder)
     for path in folder.glob("*.o"):
         path.unlink()

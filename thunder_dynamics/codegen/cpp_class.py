@@ -1,4 +1,4 @@
-"""thunder_<robot>.h and .cpp: an Eigen class over the C core, and the package's own test."""
+"""thunder_<robot>.h: an Eigen class over the C core, of which the library knows nothing; and the package's own test."""
 
 from __future__ import annotations
 
@@ -129,22 +129,21 @@ def header(package: Package) -> str:
     return template("class.h").substitute(
         robot=package.name,
         constants="".join(_constant(name, value) for name, value in constants(package).items()),
-        par_REG_type=_par_REG_type(package),
         work=max([1, *package.core.work_sizes.values()]),
         setters="".join(setters),
         getters="".join(getters),
         members="".join(members),
+        **_definitions(package),
     )
 
 
-def source(package: Package) -> str:
-    """Text of thunder_<robot>.cpp."""
-    return template("class.cpp").substitute(
-        robot=package.name,
+def _definitions(package: Package) -> dict[str, str]:
+    """Pieces of the template class.h that define its functions."""
+    return dict(
         initial="\n".join(_initial(package, name) for name in stored_arguments(package)),
-        setters="\n".join(_setter(package, name) for name in stored_arguments(package)),
+        setter_definitions="\n".join(_setter(package, name) for name in stored_arguments(package)),
         conversions=_conversions(package) if has_conversions(package) else "",
-        getters="\n".join(_getter(package, f) for f in visible_functions(package)),
+        getter_definitions="\n".join(_getter(package, f) for f in visible_functions(package)),
         save="".join(f'  write_group(text, "{g}", {g}_);\n' for g in package.groups),
         load="".join(
             f'  if (const auto* values = find(groups, "{g}")) loaded.set_{g}(map(*values));\n' for g in package.groups
@@ -157,7 +156,7 @@ def source(package: Package) -> str:
 
 
 def _inertial_files(package: Package) -> dict[str, str]:
-    """Pieces of the template class.cpp that read and write inertial parameters of all links."""
+    """Pieces of the template class.h that read and write inertial parameters of all links."""
     model = package.model
     symbolic = [k for k, marked in enumerate(model.symbolic.get("par_DYN", ())) if marked]
     file_DYN = ", ".join(c_double(value) for value in model.parameters("par_DYN"))
@@ -165,7 +164,7 @@ def _inertial_files(package: Package) -> dict[str, str]:
         "link_names": ", ".join(c_string(name) for name in model.link_names),
         "n_symbolic": str(len(symbolic)),
         "symbolic": f"{{{', '.join(map(str, symbolic))}}}",
-        "inertial_files": template("inertial_files.cpp").substitute(
+        "inertial_files": template("inertial_files.h").substitute(
             file_DYN=file_DYN, REG_keys=", ".join(map(c_string, REG_KEYS))
         ),
         "par_DYN": "par_DYN_" if symbolic else "Eigen::VectorXd()",
@@ -176,7 +175,7 @@ def _inertial_files(package: Package) -> dict[str, str]:
 
 
 def _saved_estimates(package: Package) -> dict[str, str]:
-    """Pieces of the template class.cpp that read a controller's saved estimates: defined, declared, read and set.
+    """Pieces of the template class.h that read a controller's saved estimates: defined, declared, read and set.
 
     The symbolic entries of par_DYN are set so that the parameters in REG form at these places are the estimates;
     numeric entries keep their values.
@@ -184,7 +183,7 @@ def _saved_estimates(package: Package) -> dict[str, str]:
     if "par_DYN" not in package.groups:
         return dict.fromkeys(("estimates_parts", "estimates_declared", "estimates_read", "estimates_set"), "")
     return {
-        "estimates_parts": template("saved_estimates.cpp").substitute(),
+        "estimates_parts": template("saved_estimates.h").substitute(),
         "estimates_declared": _ESTIMATES_DECLARED,
         "estimates_read": _ESTIMATES_READ,
         "estimates_set": _ESTIMATES_SET,
@@ -246,7 +245,7 @@ def _initial(package: Package, name: str) -> str:
 
 def _setter(package: Package, name: str) -> str:
     return (
-        f"void thunder_{package.name}::set_{name}(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
+        f"inline void thunder_{package.name}::set_{name}(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
         f'  assign({name}_, value, "set_{name}");\n}}\n'
     )
 
@@ -264,7 +263,8 @@ def _call(package: Package, f: GeneratedFunction, arguments: list[str]) -> str:
 
 def _getter(package: Package, f: GeneratedFunction) -> str:
     body = _call(package, f, [f"{a}_" for a in f.arguments])
-    return f"{eigen_type(f.rows, f.cols)} thunder_{package.name}::get_{f.name}() const {{\n{body}  return out;\n}}\n"
+    head = f"inline {eigen_type(f.rows, f.cols)} thunder_{package.name}::get_{f.name}() const"
+    return f"{head} {{\n{body}  return out;\n}}\n"
 
 
 def _conversions(package: Package) -> str:
@@ -272,10 +272,10 @@ def _conversions(package: Package) -> str:
     there, back = table["par_REG_from_DYN"], table["par_DYN_from_REG"]
     size = eigen_type(there.rows, 1)
     return (
-        f"{size} thunder_{package.name}::get_par_REG() const {{\n"
+        f"inline {size} thunder_{package.name}::get_par_REG() const {{\n"
         + _call(package, there, [f"{a}_" for a in there.arguments])
         + "  return out;\n}\n\n"
-        + f"void thunder_{package.name}::set_par_REG(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
+        + f"inline void thunder_{package.name}::set_par_REG(const Eigen::Ref<const Eigen::VectorXd>& value) {{\n"
         + f'  {size} par_REG;\n  assign(par_REG, value, "set_par_REG");\n'
         + _call(package, back, ["par_REG" if a == "par_REG" else f"{a}_" for a in back.arguments])
         + "  if (!out.allFinite())\n"

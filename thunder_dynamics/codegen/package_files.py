@@ -24,7 +24,6 @@ def package_files(package: Package) -> dict[str, str]:
         f"{name}_library.c": library_metadata.library_source(package),
         "thunder/thunder_abi.h": header,
         f"thunder_{name}.h": cpp_class.header(package),
-        f"thunder_{name}.cpp": cpp_class.source(package),
         f"test_{name}.cpp": cpp_class.self_test(package),
         f"{name}_conf.yaml": conf_text(package),
         f"thunder_{name}_py.cpp": python_module.source(package),

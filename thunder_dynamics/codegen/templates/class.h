@@ -1,13 +1,114 @@
-/* Robot $robot, generated: kinematics, dynamics and regressors as an Eigen class over the C core. */
+/* Robot $robot, generated: kinematics, dynamics and regressors as an Eigen class over the C core of lib$robot.so. */
 #ifndef THUNDER_${robot}_H
 #define THUNDER_${robot}_H
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <Eigen/Core>
 
-/** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
+#include "${robot}_gen.h"
+
+namespace thunder_${robot}_parts {
+
+using Groups = std::map<std::string, std::vector<double>>;
+
+template <typename Target>
+void assign(Target& target, const Eigen::Ref<const Eigen::VectorXd>& value, const char* where) {
+  if (value.size() != target.size())
+    throw std::invalid_argument(std::string(where) + ": " + std::to_string(value.size()) + " values; valid: " +
+                                std::to_string(target.size()));
+  for (Eigen::Index i = 0; i < value.size(); ++i)
+    if (!std::isfinite(value[i])) throw std::invalid_argument(std::string(where) + ": value " + std::to_string(i) + " is not finite; valid: finite numbers");
+  target = value;
+}
+
+/* With 17 digits, from which the number comes back bit for bit; with a point, whatever the locale. */
+inline std::string number_text(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 17).ptr);
+}
+
+inline void write_group(std::string& text, const char* name, const Eigen::Ref<const Eigen::VectorXd>& values) {
+  text += std::string(name) + ": [";
+  for (Eigen::Index i = 0; i < values.size(); ++i) text += (i ? ", " : "") + number_text(values[i]);
+  text += "]\n";
+}
+
+inline const std::vector<double>* find(const Groups& groups, const char* name) {
+  const auto found = groups.find(name);
+  return found == groups.end() ? nullptr : &found->second;
+}
+
+inline Eigen::Map<const Eigen::VectorXd> map(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+[[noreturn]] inline void fail(const std::string& file, int line, const std::string& what) {
+  throw std::runtime_error(file + ":" + std::to_string(line) + ": " + what);
+}
+
+inline std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+inline std::vector<std::string> items(const std::string& list, const std::string& file, int line) {
+  if (list.size() < 2 || list.front() != '[' || list.back() != ']')
+    fail(file, line, "'" + list + "' is no list; valid: [number, number, ...] on one line");
+  std::vector<std::string> parts;
+  const std::string inside = list.substr(1, list.size() - 2);
+  for (std::size_t start = 0; start <= inside.size();) {
+    const std::size_t comma = std::min(inside.find(',', start), inside.size());
+    parts.push_back(trimmed(inside.substr(start, comma - start)));
+    start = comma + 1;
+  }
+  return parts;
+}
+
+inline std::vector<double> numbers(const std::string& list, const std::string& file, int line) {
+  std::vector<double> values;
+  for (const std::string& item : items(list, file, line)) {
+    const bool has_plus = item.size() > 1 && item[0] == '+' && item[1] != '-';
+    const char* const end = item.data() + item.size();
+    double value = 0.0;
+    const auto [rest, error] = std::from_chars(item.data() + has_plus, end, value);
+    if (error != std::errc() || rest != end || !std::isfinite(value))
+      fail(file, line, "'" + item + "' is no finite number");
+    values.push_back(value);
+  }
+  return values;
+}
+
+inline void write_file(const std::string& file, const std::string& text) {
+  const std::string partial = file + ".part";
+  {
+    std::ofstream stream(partial, std::ios::trunc);
+    stream << text;
+    stream.flush();
+    if (!stream) throw std::runtime_error(file + ": cannot be written");
+  }
+  if (std::rename(partial.c_str(), file.c_str()) != 0) {
+    std::remove(partial.c_str());
+    throw std::runtime_error(file + ": cannot be written");
+  }
+}
+
+inline constexpr const char* from_robot_file = $from_robot_file;
+inline constexpr const char* link_names[] = {$link_names};
+inline const std::array<std::size_t, $n_symbolic> symbolic_entries = {$symbolic};
+
+$inertial_files$estimates_parts/** Kinematics, dynamics and regressors of $robot. SI units, world frame, linear parts first.
  *
  * Set the arguments, then get what is needed of them. Results up to 128 KB are fixed-size; nothing else allocates after
  * construction, except what reads and writes files. Setters throw std::invalid_argument for a wrong size or a non-finite value, and then
@@ -56,5 +157,84 @@ $getters
 $members
   mutable std::array<double, $work> work_;
 };
+
+inline thunder_$robot::thunder_$robot() {
+$initial
+}
+
+$setter_definitions
+$conversions
+inline void thunder_$robot::setArguments(const Eigen::Ref<const Eigen::VectorXd>& q, const Eigen::Ref<const Eigen::VectorXd>& dq,
+                                  const Eigen::Ref<const Eigen::VectorXd>& dq_r, const Eigen::Ref<const Eigen::VectorXd>& ddq_r) {
+  set_q(q);
+  set_dq(dq);
+  set_dq_r(dq_r);
+  set_ddq_r(ddq_r);
+}
+
+inline void thunder_$robot::load_conf(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_conf wrote");
+  std::vector<std::pair<std::string, std::size_t>> known;
+$check
+  Groups groups;
+  std::string text;
+  bool has_law = false;  // a controller's saved estimates: what is no group is the state of its law
+$estimates_declared  for (int line = 1; std::getline(stream, text); ++line) {
+    text = trimmed(text.substr(0, text.find('#')));
+    if (text.empty()) continue;
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) fail(file, line, "'" + text + "' is no 'group: [values]'");
+    const std::string key = trimmed(text.substr(0, colon)), value = trimmed(text.substr(colon + 1));
+    if (key == "robot") {
+      if (value != "$robot") fail(file, line, "parameters of robot '" + value + "'; valid: $robot");
+      continue;
+    }
+    if (key == "law") {
+      has_law = true;
+      continue;
+    }
+    std::string valid;
+    const std::pair<std::string, std::size_t>* group = nullptr;
+    for (const auto& candidate : known) {
+      valid += (valid.empty() ? "" : ", ") + candidate.first;
+      if (candidate.first == key) group = &candidate;
+    }
+$estimates_read    if (!group && has_law) continue;
+    if (!group) fail(file, line, "no group '" + key + "'; valid: robot" + (valid.empty() ? "" : ", " + valid) + from_robot_file);
+    if (groups.count(key)) fail(file, line, "group '" + key + "' stands twice");
+    groups[key] = numbers(value, file, line);
+    if (groups[key].size() != group->second)
+      fail(file, line, std::to_string(groups[key].size()) + " values in '" + key + "'; valid: " + std::to_string(group->second));
+  }
+  thunder_$robot loaded = *this;
+$load$estimates_set  *this = loaded;
+}
+
+inline void thunder_$robot::save_conf(const std::string& file) const {
+  std::string text = "robot: $robot\n";
+$save  write_file(file, text);
+}
+
+inline $par_REG_type thunder_$robot::load_par_REG(const std::string& file) {
+$load_par_REG}
+
+inline void thunder_$robot::save_par_REG(const std::string& file) const {
+$all_REG  write_file(file, inertial_text(out, 0));
+}
+
+inline void thunder_$robot::save_par_DYN(const std::string& file) const {
+  write_file(file, inertial_text(map(all_DYN($par_DYN)), 2));
+}
+
+inline int thunder_$robot::save_par(const std::string& file) const {
+  save_conf(file);
+  return 1;
+}
+
+$getter_definitions
+}  // namespace thunder_${robot}_parts
+
+using thunder_${robot}_parts::thunder_$robot;
 
 #endif

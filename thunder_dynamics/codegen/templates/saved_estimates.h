@@ -5,7 +5,7 @@ struct Estimates {
   int line = 0;
 };
 
-std::size_t link_index(std::string name, const std::string& file, int line) {
+inline std::size_t link_index(std::string name, const std::string& file, int line) {
   if (name.size() > 1 && name.front() == name.back() && (name.front() == '\'' || name.front() == '"'))
     name = name.substr(1, name.size() - 2);
   std::string valid;
@@ -18,7 +18,7 @@ std::size_t link_index(std::string name, const std::string& file, int line) {
 }
 
 /* Whether the line is one of the estimates; reads it then. */
-bool read_estimates(Estimates& estimates, const std::string& key, const std::string& value, const std::string& file, int line) {
+inline bool read_estimates(Estimates& estimates, const std::string& key, const std::string& value, const std::string& file, int line) {
   if (key == "links") {
     if (value != "[]")
       for (const std::string& name : items(value, file, line)) estimates.links.push_back(link_index(name, file, line));

@@ -1,17 +1,17 @@
 /* Files of inertial parameters as the established interface has them: `dynamics: {link: {inertial: {mass: ...}}}`. */
-constexpr double file_DYN[] = {$file_DYN};
+inline constexpr double file_DYN[] = {$file_DYN};
 
 /* par_DYN of all links: the robot file's, with the symbolic entries as they are now. */
-std::vector<double> all_DYN([[maybe_unused]] const Eigen::Ref<const Eigen::VectorXd>& symbolic) {
+inline std::vector<double> all_DYN([[maybe_unused]] const Eigen::Ref<const Eigen::VectorXd>& symbolic) {
   std::vector<double> values(std::begin(file_DYN), std::end(file_DYN));
   Eigen::Index k = 0;
   for (const std::size_t entry : symbolic_entries) values[entry] = symbolic[k++];
   return values;
 }
 
-constexpr const char* REG_keys[] = {$REG_keys};
+inline constexpr const char* REG_keys[] = {$REG_keys};
 
-std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t prefix) {
+inline std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t prefix) {
   std::string text = "dynamics:\n";
   for (Eigen::Index i = 0; i < values.size(); ++i) {
     if (i % 10 == 0) text += "  " + std::string(link_names[i / 10]) + ":\n    inertial:\n";
@@ -22,7 +22,7 @@ std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values, std::
 }
 
 /* Read ten values for each link, in the order of the file; block and flow style, what else links have is passed over. */
-[[maybe_unused]] std::vector<double> read_inertial(const std::string& file) {
+inline std::vector<double> read_inertial(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_par_REG wrote");
   std::vector<double> values;
