@@ -32,7 +32,8 @@ def add_functions(robot):
     binary += (lambda a, b: ca.if_else(a < b, a, b),)
     outputs = [f(v) for f in unary for v in (x, x + y)] + [f(*v) for f in binary for v in ((x, y), (x, x), (x, -0.5))]
     outputs += [ca.asin(u), ca.acos(u), ca.atanh(u), ca.acosh(1 + x * x), x**3, x**2.5, x * x, x + x, 1 / x, -x]
-    outputs += [ca.sin(ca.cos(x))]
+    outputs += [ca.sin(ca.cos(x)), ca.if_else(x > 0, x, float("nan"))]
+    outputs += [ca.fmin(x, ca.inf), ca.fmax(x, -ca.inf)]
     robot.add_function("everything", ca.vertcat(*outputs), ["q"], "Every operation.")
 """
 

@@ -2,12 +2,13 @@
 
 A function is straight-line code: one constant for each instruction, no branch, no call but of libm. Its results do not
 overlap its arguments (thunder_abi.h), which `restrict` tells the compiler. Functions of more than `PIECE_LIMIT`
-statements are split into pieces that hand their live values on through the work vector, because register allocation is
-superlinear in the size of a function.
+instructions are split into pieces that hand their live values on through the work vector, because register allocation
+is superlinear in the size of a function.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,7 +108,7 @@ def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> 
     declarations = "".join(f"int {symbol}{SIGNATURE};\n" for symbol in work_sizes)
     return CCore(
         template("core.c").substitute(robot=robot, definitions=definitions),
-        template("core.h").substitute(guard=robot.upper(), robot=robot, declarations=declarations),
+        template("core.h").substitute(robot=robot, declarations=declarations),
         work_sizes,
     )
 
@@ -198,7 +199,8 @@ class _Function:
             code = function.instruction_id(k)
             inputs, outputs = function.instruction_input(k), function.instruction_output(k)
             if code == ca.OP_CONST:
-                literal = c_double(function.instruction_constant(k))
+                value = function.instruction_constant(k)
+                literal = "NAN" if math.isnan(value) else c_double(value)
                 holds[outputs[0]] = f"({literal})" if literal.startswith("-") else literal
             elif code == ca.OP_INPUT:
                 holds[outputs[0]] = "x{}[{}]".format(*inputs)

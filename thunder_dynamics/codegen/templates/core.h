@@ -1,6 +1,6 @@
 /* Functions and laws of robot $robot, generated: thunder_eval of thunder/thunder_abi.h each. */
-#ifndef THUNDER_${guard}_GEN_H
-#define THUNDER_${guard}_GEN_H
+#ifndef THUNDER_${robot}_GEN_H
+#define THUNDER_${robot}_GEN_H
 
 #ifdef THUNDER_SINGLE
 #define thunder_real float
