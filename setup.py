@@ -39,6 +39,7 @@ def host_extension() -> Pybind11Extension:
         libraries=["crypto"],
         cxx_std=17,
         extra_compile_args=["-O2", "-pthread", "-Wall", "-Wextra", "-isystem", eigen_include()],
+        extra_link_args=["-pthread"],
     )
 
 
