@@ -20,7 +20,7 @@ from thunder_dynamics.checksums import SUMS, write_checksums
 from thunder_dynamics.errors import BuildError
 
 NAME = "libpanda.so"
-PAGE = 4096
+PAGE = 2048
 OTHER_USER = 12345
 
 CHANGED = "is not the file that was generated: its SHA-256 is [0-9a-f]{64}, SHA256SUMS has [0-9a-f]{64}; valid: "
