@@ -38,6 +38,7 @@ def add_functions(robot):
 """
 
 
+@pytest.mark.slow
 def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path) -> None:
     """Those that an expression can have: NaN where CasADi has it, and the same choices."""
     file, model = tmp_path / "everything.py", load_robot("planar3r")
@@ -76,6 +77,7 @@ def circle(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(built / "libplanar3r.so")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="no wider type to compare with")
 def test_sines_of_arguments_are_within_one_unit_in_the_last_place(circle: Library) -> None:
     """Of all sizes, and next to multiples of a quarter turn, where one of the two is next to zero."""
@@ -90,6 +92,7 @@ def test_sines_of_arguments_are_within_one_unit_in_the_last_place(circle: Librar
         assert np.max(np.abs(ours - exact) / unit) < 1.0
 
 
+@pytest.mark.slow
 def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Library) -> None:
     """One far angle sends all four to libm; of what is no angle it makes NaN, and of no other."""
     for q in ([1e5 + 1.0, 0.1, -2.0], [1e300, 1e22, 3.0], [np.inf, 0.5, np.nan], [-1e6, 1e-320, -0.0]):
@@ -98,6 +101,7 @@ def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Librar
         np.testing.assert_allclose(circle.evaluate("circle", q), expected, rtol=1e-15, atol=0.0)
 
 
+@pytest.mark.slow
 def test_the_core_is_strict_c99(tmp_path: Path) -> None:
     folder = td.build(load_robot("panda"), folder=tmp_path, python=False)
     command = ["cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "panda_gen.c"]
@@ -107,6 +111,7 @@ def test_the_core_is_strict_c99(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_a_long_function_is_split_into_pieces_that_give_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,13 +237,17 @@ def test_impossible_inertias_are_one_line_whether_refused_or_allowed(
     assert "2 more inertias that no rigid body has: rod, wrist" in err
 
 
+@pytest.mark.slow
+def test_help_waits_for_no_library_that_it_does_not_need() -> None:
+    program = "import sys; from thunder_dynamics.cli import main; main(['--help']); print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert not {f"'{name}'" for name in ("casadi", "mujoco", "scipy", "matplotlib")} & set(loaded.split(", "))
+
+
 def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--help")
     assert status == 0 and "gen " in out and "run " in out
     assert "Run a simulation SCENARIO" in out and "name of `thunder list robots`." in out
-    program = "import sys; from thunder_dynamics.cli import main; main(['--help']); print(sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert not {f"'{name}'" for name in ("casadi", "mujoco", "scipy", "matplotlib")} & set(loaded.split(", "))
     assert run(capsys, "run", "--help")[0] == 0
     assert "no command 'fly'" in run(capsys, "fly")[2]
 
