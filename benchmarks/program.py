@@ -134,8 +134,8 @@ def _with_peer(sources: Sequence[Path], generated: Path, folder: Path, flags: Se
     own = [f"-I{folder}" for folder in (HERE, HOST / "include", generated)]
     headers = ["-isystem", str(pinocchio_include()), "-isystem", str(toolchain.eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
-    # Straight-line C is faster without vectors of scalars, the peer with them: each has what serves it.
-    chosen = [flag for flag in flags if flag != "-fno-tree-slp-vectorize"]
+    # What serves straight-line C is nothing that whoever compiles the peer would ask for.
+    chosen = [flag for flag in flags if flag != toolchain.NO_SLP]
     cpp = [*toolchain.compiler("c++"), "-std=c++17", "-w", *chosen, RELEASE, *headers]
     c = [*toolchain.compiler("c"), "-std=c99", *flags]
     release = f"-DPINOCCHIO_RELEASE={metadata.version('libpinocchio')}"  # another one is compiled anew

@@ -10,8 +10,10 @@ import click
 import numpy as np
 
 from thunder_controllers.fields import checked
+from thunder_controllers.franka.arm import HOME, FrankaArm
 from thunder_controllers.franka.arms import ARMS, FLANGE
 from thunder_controllers.franka.protocol import PROTOCOLS
+from thunder_controllers.franka.server import FrankaServer, Losses
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_dynamics.errors import DimensionError
 from thunder_dynamics.readers.command_options import parse_number
@@ -70,10 +72,6 @@ def franka_server(
 
     Words on the standard input: stop, release (the user stop), push FX FY FZ [N], lose COUNT (states), place Q1 … Q7.
     """
-    # only here: the list of commands should not wait for MuJoCo
-    from thunder_controllers.franka.arm import HOME, FrankaArm
-    from thunder_controllers.franka.server import FrankaServer, Losses
-
     q = np.array([parse_number(word, "q_start", DimensionError) for word in q_start.split()] or HOME)
     if q.shape != (len(HOME),):
         raise DimensionError(f"{q.size} positions", where="q_start", valid=f"{len(HOME)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import butter, sosfiltfilt
 
 from thunder_controllers.identification.information import SIGN_SPEED
 
@@ -151,7 +152,5 @@ def smoothed_states(record: Record) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _smoothed(values: FloatArray, rate: float) -> FloatArray:
-    from scipy.signal import butter, sosfiltfilt  # here: it takes half a second, which no other command should wait
-
     smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
     return np.asarray(sosfiltfilt(smooth, values, axis=0))

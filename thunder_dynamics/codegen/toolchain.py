@@ -21,7 +21,8 @@ from pathlib import Path
 
 from thunder_dynamics.errors import BuildError
 
-OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-tree-slp-vectorize")
+NO_SLP = "-fno-tree-slp-vectorize"
+OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", NO_SLP)
 """Results stay IEEE: only errno and floating-point traps, which nothing here reads, are given up, and a product may be
 added unrounded. Straight-line code is no faster in vectors that are put together scalar by scalar: M by a fifth slower.
 """

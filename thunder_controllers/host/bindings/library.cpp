@@ -127,12 +127,10 @@ bool evaluate_all(const thunder_function& function, const std::vector<Rows>& in,
   return succeeded;
 }
 
-using RowMajor = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
 /// An input at `count` states, −1 while no input had rows; `kept` are the arrays that are pointed into.
 Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_function& function, py::ssize_t& count,
              std::vector<py::object>& kept) {
-  const RowMajor array = RowMajor::ensure(value);
+  const Numbers array = Numbers::ensure(value);
   const py::ssize_t size = entry_size(entry);
   if (!array || py::isinstance<py::str>(value) || array.ndim() != 2 || array.shape(1) != size) {
     const Matrix same = matrix_from(value, entry, function.name);
