@@ -47,9 +47,17 @@ def test_what_is_missing_names_its_extra(library: str, code: str, tmp_path: Path
     assert ended.stderr.splitlines()[-1].endswith(expected), ended.stderr
 
 
-def test_what_needs_no_extra_runs_without(tmp_path: Path) -> None:
-    code = "import thunder_dynamics as td, thunder_controllers.host; print(td.load_model('panda').n)"
-    environment = _without("mujoco", tmp_path)
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["mujoco", "scipy"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import thunder_dynamics as td, thunder_controllers.host; print(td.load_model('panda').n)",
+        "import thunder_controllers.commands.check, thunder_controllers.commands.info; print(7)",
+    ],
+)
+def test_what_needs_no_extra_runs_without(library: str, code: str, tmp_path: Path) -> None:
+    environment = _without(library, tmp_path)
     ended = subprocess.run(
         [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=False
     )

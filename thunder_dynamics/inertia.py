@@ -32,6 +32,9 @@ N_PARAMETERS = 10
 CONSISTENCY_TOLERANCE = 1e-10
 """Relative slack granted to rounded data-sheet values, against the largest principal moment."""
 
+LEAST_SHARE = 1e-6
+"""Least second moment of a nearest body over its largest: so thin is thinner than any link, and P is inverted."""
+
 LENGTH_RESOLUTION = 3e-8
 """Relative slack of where mass lies, against 1 m and its distance from the frame.
 
@@ -175,6 +178,42 @@ class Inertia:
             moments = ", ".join(f"{v:.4g}" for v in principal)
             what = f"the inertia about the CoM breaks the triangle inequality: principal moments {moments}"
             raise InertiaError(what, where=where, valid="each principal moment at most the sum of the other two")
+
+
+def least_second_moment(body: Inertia) -> float:
+    """Smallest eigenvalue of Σ_c = ½ tr(I_c) 1 − I_c over the largest magnitude; −1 for a negative mass, 0 for a point.
+
+    Not negative, but for rounding, exactly if the body can exist: P is congruent to diag(Σ_c, m).
+    """
+    if body.mass < 0.0:
+        return -1.0
+    moments = np.linalg.eigvalsh(_second_moments(body))
+    largest = float(np.abs(moments).max())
+    return float(moments[0]) / largest if largest > 0.0 else 0.0
+
+
+def nearest_consistent(body: Inertia) -> Inertia:
+    """Find the nearest body with P ≻ 0.
+
+    Near is ‖S^−½ (P − P') S^−½‖_F small, S the pseudo-inertia of a ball with the body's mass and centre of mass:
+    independent of the frame. In this metric the eigenvalues of S^−½ P S^−½ clipped are the nearest point, which keeps
+    mass and CoM, and clips the eigenvalues of Σ_c.
+
+    Raises:
+        InertiaError: if the mass is not positive: there is no ball to measure with.
+    """
+    if not body.mass > 0.0:
+        raise InertiaError(f"no body is near one of {body.mass:g} kg", where="nearest_consistent", valid="m > 0")
+    moments, axes = np.linalg.eigh(_second_moments(body))
+    clipped = np.fmax(moments, LEAST_SHARE * max(moments[-1], 0.0))
+    second = (axes * clipped) @ axes.T
+    inertia = np.trace(second) * np.eye(3) - second
+    return Inertia(body.mass, body.com, 0.5 * (inertia + inertia.T))
+
+
+def _second_moments(body: Inertia) -> FloatArray:
+    """Σ_c (3, 3) [kg·m²]."""
+    return np.asarray(0.5 * np.trace(body.inertia_com) * np.eye(3) - body.inertia_com)
 
 
 def pseudo_inertia(pi: ArrayLike) -> FloatArray:

@@ -99,6 +99,7 @@ def test_a_locked_robot_is_the_whole_one_at_rest_in_what_is_locked(family: str, 
     assert_close(rises[0], rises[1], 1e-9)  # a difference of energies some hundred times as large
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_reduced_urdf_is_pinocchios(seed: int, base: str) -> None:

@@ -12,9 +12,8 @@ import click
 from thunder_controllers.analysis.identities import Finding, check_agreement, check_identities
 from thunder_controllers.commands.terminal import print_table, single_joint_library
 from thunder_controllers.host import Library
-from thunder_controllers.identification.consistency import least_second_moment, nearest_consistent
 from thunder_dynamics.cli import robot_argument
-from thunder_dynamics.inertia import DYN_NAMES
+from thunder_dynamics.inertia import DYN_NAMES, least_second_moment, nearest_consistent
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.command_options import OPTIONS, reading_options

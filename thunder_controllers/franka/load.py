@@ -9,12 +9,11 @@ import click
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Configuration, Library, read_estimates
-from thunder_controllers.identification.consistency import nearest_consistent
 from thunder_controllers.load import load_words
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
-from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS, Inertia
+from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS, Inertia, nearest_consistent
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import reading_options

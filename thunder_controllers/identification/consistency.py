@@ -1,4 +1,4 @@
-"""Bodies that can exist: how far parameters are from them, the nearest ones, and those that agree best with a record.
+"""Bodies that can exist: those that agree best with a record.
 
 A body with parameters π exists iff its pseudo-inertia P(π) ⪰ 0, with mass at more than a plane iff P ≻ 0 [Wensing, Kim,
 Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification", 2018].
@@ -11,13 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_dynamics.errors import InertiaError
-from thunder_dynamics.inertia import N_PARAMETERS, Inertia, pseudo_inertia
+from thunder_dynamics.inertia import N_PARAMETERS, pseudo_inertia
 
 FloatArray = NDArray[np.float64]
-
-LEAST_SHARE = 1e-6
-"""Least second moment of a nearest body over its largest: so thin is thinner than any link, and P is inverted."""
 
 BASIS = pseudo_inertia(np.eye(N_PARAMETERS))
 """P(π) = Σ_k π_k BASIS[k], (10, 4, 4)."""
@@ -33,42 +29,6 @@ DONE = 1e-10
 
 ROUNDING = 1e-12
 """Share of a cost by which it may rise: it is the difference of large numbers."""
-
-
-def least_second_moment(body: Inertia) -> float:
-    """Smallest eigenvalue of Σ_c = ½ tr(I_c) 1 − I_c over the largest magnitude; −1 for a negative mass, 0 for a point.
-
-    Not negative, but for rounding, exactly if the body can exist: P is congruent to diag(Σ_c, m).
-    """
-    if body.mass < 0.0:
-        return -1.0
-    moments = np.linalg.eigvalsh(_second_moments(body))
-    largest = float(np.abs(moments).max())
-    return float(moments[0]) / largest if largest > 0.0 else 0.0
-
-
-def nearest_consistent(body: Inertia) -> Inertia:
-    """Find the nearest body with P ≻ 0.
-
-    Near is ‖S^−½ (P − P') S^−½‖_F small, S the pseudo-inertia of a ball with the body's mass and centre of mass:
-    independent of the frame. In this metric the eigenvalues of S^−½ P S^−½ clipped are the nearest point, which keeps
-    mass and CoM, and clips the eigenvalues of Σ_c.
-
-    Raises:
-        InertiaError: if the mass is not positive: there is no ball to measure with.
-    """
-    if not body.mass > 0.0:
-        raise InertiaError(f"no body is near one of {body.mass:g} kg", where="nearest_consistent", valid="m > 0")
-    moments, axes = np.linalg.eigh(_second_moments(body))
-    clipped = np.fmax(moments, LEAST_SHARE * max(moments[-1], 0.0))
-    second = (axes * clipped) @ axes.T
-    inertia = np.trace(second) * np.eye(3) - second
-    return Inertia(body.mass, body.com, 0.5 * (inertia + inertia.T))
-
-
-def _second_moments(body: Inertia) -> FloatArray:
-    """Σ_c (3, 3) [kg·m²]."""
-    return np.asarray(0.5 * np.trace(body.inertia_com) * np.eye(3) - body.inertia_com)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from thunder_controllers.host import Library
-from thunder_controllers.identification.consistency import Divergence, consistent_fit, nearest_consistent
+from thunder_controllers.identification.consistency import Divergence, consistent_fit
 from thunder_controllers.identification.diagnosis import STRIBECK_SPEEDS, Diagnosis, Stribeck, diagnose, find_stribeck
 from thunder_controllers.identification.information import (
     SIGN_SPEED,
@@ -26,7 +26,7 @@ from thunder_controllers.identification.information import (
 from thunder_controllers.identification.motion import AT_REST, Motion, Record, stribeck_columns
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
 from thunder_dynamics.errors import ThunderError
-from thunder_dynamics.inertia import N_PARAMETERS, Inertia, parallel_axis, symmetric_from_six
+from thunder_dynamics.inertia import N_PARAMETERS, Inertia, nearest_consistent, parallel_axis, symmetric_from_six
 from thunder_dynamics.model import RobotModel
 
 FloatArray = NDArray[np.float64]

@@ -8,13 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from robots import random_inertia
 
-from thunder_controllers.identification.consistency import (
-    LEAST_SHARE,
-    least_second_moment,
-    nearest_consistent,
-)
 from thunder_dynamics.errors import InertiaError
-from thunder_dynamics.inertia import Inertia, pseudo_inertia
+from thunder_dynamics.inertia import LEAST_SHARE, Inertia, least_second_moment, nearest_consistent, pseudo_inertia
 from thunder_dynamics.spatial import rotation_from_ypr
 
 
