@@ -57,7 +57,8 @@ _OPERATIONS = {
     **{getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}})" for name in _LIBM.split()},
     **{
         getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}}, {{1}})"
-        for name in _LIBM_PAIRS.split() if name != "pow"
+        for name in _LIBM_PAIRS.split()
+        if name != "pow"
     },
 }
 """C of an operation by CasADi's code, of the operands."""
