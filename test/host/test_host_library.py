@@ -26,7 +26,7 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
         ("BREAK_SIZE", "joint_adaptive.telemetry.s: the size is not positive; valid: rows >= 1 and cols >= 1"),
         ("BREAK_ROTOR", "rotor_inertia of elbow: it is -1; valid: 0 or more, or NaN"),
         ("BREAK_LANES", "G: it is in lanes where the library is not, or not where it is"),
-        ("BREAK_MANY_LANES", "lanes: there are none or too many; valid: 0 to 64"),
+        ("BREAK_MANY_LANES", "lanes: there are 65; valid: an even number, 0 to 64"),
         ("BREAK_LIMIT", "effort_limit: element 1 is -1; valid: positive"),
     ],
 )

@@ -204,7 +204,9 @@ void check_metadata(const thunder_library& library, const std::string& path) {
   check_text(library.generator, path, "generator");
   check_hash(library.hash, path);
   check_joints(library, path);
-  require(library.lanes >= 0 && library.lanes <= kMostLanes, path + ": lanes", "there are none or too many", "0 to 64");
+  if (library.lanes < 0 || library.lanes > kMostLanes || library.lanes % 2 != 0) {
+    refuse(path + ": lanes", "there are " + std::to_string(library.lanes), "an even number, 0 to 64");
+  }
   check_items(library.functions, library.n_functions, path + ": functions", [&](const thunder_function& function) {
     check_function(function, path + ": " + function.name);
     check_lanes(library, function.eval_lanes, path + ": " + function.name);
