@@ -202,17 +202,17 @@ class _Function:
         """The instructions in C."""
         holds: dict[int, int | str] = {}
         count, is_whole = 0, function.n_instructions() <= PIECE_LIMIT
-        for code, inputs, target in read_instructions(self._symbol, function):
+        for code, inputs, number, result in read_instructions(self._symbol, function):
             operands = [holds[one] if isinstance(one, int) else _literal(one) for one in inputs]
             names = [_name(one) if isinstance(one, int) else one for one in operands]
             reads = tuple(one for one in operands if isinstance(one, int))
-            if isinstance(target, Element):
-                yield _Statement("r{}[{}] = ".format(*target) + names[0], reads)
+            if result is not None:
+                yield _Statement("r{}[{}] = ".format(*result) + names[0], reads)
             elif code in _CIRCLES and is_whole and names[0].startswith("x"):
-                holds[target] = self._on_circle(_CIRCLES[code], names[0])
+                holds[number] = self._on_circle(_CIRCLES[code], names[0])
             elif code not in OPERATIONS:
                 raise BuildError(f"CasADi's operation {code} has no C", where=self._symbol, valid="arithmetic")
             else:
                 yield _Statement(OPERATIONS[code].format(*names), reads, count)
-                holds[target] = count
+                holds[number] = count
                 count += 1

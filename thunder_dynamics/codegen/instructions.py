@@ -14,7 +14,7 @@ class Element(NamedTuple):
     """Element of an argument or a result, column by column."""
 
     of: int
-    index: int
+    place: int
 
 
 Operand = int | float | Element
@@ -22,11 +22,12 @@ Operand = int | float | Element
 
 
 class Instruction(NamedTuple):
-    """One of CasADi's operations of operands; `target` is its number, or the element of a result that it writes."""
+    """One of CasADi's operations, of operands; `result` is the element that it writes, if that is all it does."""
 
     code: int
     operands: tuple[Operand, ...]
-    target: int | Element
+    number: int
+    result: Element | None
 
 
 def read_instructions(symbol: str, function: ca.Function) -> Iterator[Instruction]:
@@ -46,7 +47,7 @@ def read_instructions(symbol: str, function: ca.Function) -> Iterator[Instructio
         elif code == ca.OP_INPUT:
             holds[outputs[0]] = Element(*inputs)
         else:
-            is_result = code == ca.OP_OUTPUT
-            yield Instruction(code, tuple(holds[place] for place in inputs), Element(*outputs) if is_result else k)
-            if not is_result:
+            result = Element(*outputs) if code == ca.OP_OUTPUT else None
+            yield Instruction(code, tuple(holds[place] for place in inputs), k, result)
+            if result is None:
                 holds[outputs[0]] = k
