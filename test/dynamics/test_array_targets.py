@@ -112,6 +112,7 @@ def test_functions_of_many_states_are_those_of_casadi(which: str, backend: Jax |
         assert_close(result, casadi_rows(function, arguments)[: BATCH if batch else 1], VALUES)
 
 
+@pytest.mark.slow
 def test_batches_of_all_shapes_broadcast(backend: Jax | Torch, tmp_path: Path) -> None:
     model = load_robot("planar3r")
     module = load(td.save_target(model, backend.name, tmp_path))
@@ -191,6 +192,7 @@ def add_functions(robot):
 """
 
 
+@pytest.mark.slow
 def test_what_a_choice_leaves_out_makes_no_derivative_nan(backend: Jax | Torch, tmp_path: Path) -> None:
     (tmp_path / "choices.py").write_text(CHOICES)
     file = td.save_target(load_robot("planar3r"), backend.name, tmp_path, user_functions=tmp_path / "choices.py")
@@ -315,6 +317,7 @@ def test_an_operation_that_a_target_lacks_is_named(tmp_path: Path, monkeypatch: 
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_command_writes_one_file_and_says_what_it_is_not_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

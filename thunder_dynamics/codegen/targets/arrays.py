@@ -24,12 +24,15 @@ from thunder_dynamics.version import __version__
 LIBRARIES: Mapping[str, Mapping[str, str]] = {
     "jax": {
         "library": "JAX",
+        "note": "\nOn a processor compile by jax.jit(f, compiler_options={'xla_disable_hlo_passes': 'fusion'}).\n"
+        "Otherwise XLA computes a value anew wherever it is used, and may take hundreds of times as long.\n",
         "imports": "import jax.numpy as _xp\nfrom jax.scipy.special import erf as _erf",
         "array": "_xp.asarray(value)",
         "constant": "_xp.asarray(rows)",
     },
     "torch": {
         "library": "PyTorch",
+        "note": "",
         "imports": "import torch as _xp\nfrom torch import erf as _erf",
         "array": "_xp.as_tensor(value)",
         "constant": "_xp.tensor(rows, dtype=_xp.float64)",
