@@ -19,7 +19,7 @@ from every_operation import OPERATIONS
 from robots import general_robot, random_robot, random_state
 
 import thunder_dynamics as td
-from thunder_dynamics.build import law_entry
+from thunder_dynamics.build import Target, law_entry
 from thunder_dynamics.cli import main
 from thunder_dynamics.codegen.targets import arrays, cuda
 from thunder_dynamics.expressions import RobotExpressions
@@ -39,7 +39,7 @@ ROBOTS: dict[str, Callable[[], RobotModel]] = {
 
 
 class Jax:
-    name = "jax"
+    name: Target = "jax"
 
     def __init__(self) -> None:
         self.jax = pytest.importorskip("jax")
@@ -52,7 +52,7 @@ class Jax:
 
 
 class Torch:
-    name = "torch"
+    name: Target = "torch"
 
     def __init__(self) -> None:
         self.torch = pytest.importorskip("torch")
@@ -224,7 +224,8 @@ def test_a_law_steps_many_states_at_once(backend: Jax | Torch, tmp_path: Path) -
 
 def test_the_files_of_both_libraries_differ_in_their_imports_alone(tmp_path: Path) -> None:
     """So that what runs in one runs in the other, where only one is installed; both are valid Python."""
-    files = [td.save_target(load_robot("planar3r"), one, tmp_path) for one in ("jax", "torch")]  # type: ignore[arg-type]
+    both: tuple[Target, ...] = ("jax", "torch")
+    files = [td.save_target(load_robot("planar3r"), one, tmp_path) for one in both]
     texts = [file.read_text() for file in files]
     assert [file.name for file in files] == ["planar3r_jax.py", "planar3r_torch.py"]
     first, second = (text[text.index("\ndef _number(") :] for text in texts)
@@ -311,9 +312,10 @@ def test_nvrtc_compiles_the_kernels_of_a_panda(single: bool, tmp_path: Path) -> 
 def test_an_operation_that_a_target_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for table in (arrays.OPERATIONS, cuda.OPERATIONS):
         monkeypatch.delitem(table, ca.OP_COS)
-    for target, language in (("jax", "JAX"), ("torch", "PyTorch"), ("cuda", "CUDA")):
+    languages: dict[Target, str] = {"jax": "JAX", "torch": "PyTorch", "cuda": "CUDA"}
+    for target, language in languages.items():
         with pytest.raises(td.ThunderError, match=f"T_0_1: CasADi's operation {ca.OP_COS} has no {language}; valid"):
-            td.save_target(load_robot("planar3r"), target, tmp_path)  # type: ignore[arg-type]
+            td.save_target(load_robot("planar3r"), target, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
