@@ -145,6 +145,9 @@ def test_functions_that_the_host_needs_are_required(pendulum2_file: Path) -> Non
     without_pose = Library(compile_pendulum2(folder, "BREAK_NO_POSE"))
     with pytest.raises(BuildError, match="the host needs the function T_0_ee"):
         Controller().configure(without_pose, law="cartesian_spring")
+    without_jacobian = Library(compile_pendulum2(folder, "BREAK_NO_JACOBIAN"))
+    with pytest.raises(BuildError, match="the host needs the function J_ee"):
+        Controller().configure(without_jacobian, law="cartesian_spring")
     Controller().configure(without_pose, law="joint_adaptive")
 
 

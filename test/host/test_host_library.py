@@ -165,7 +165,7 @@ def test_arrays_of_the_library_are_read_only(library: Library) -> None:
 def test_unknown_names_list_the_valid_ones(library: Library) -> None:
     with pytest.raises(NameNotFoundError, match="no law 'pd'; valid: joint_adaptive, cartesian_spring"):
         library.law("pd")
-    with pytest.raises(NameNotFoundError, match="no function 'C'; valid: G, M, T_0_ee, state_rate"):
+    with pytest.raises(NameNotFoundError, match="no function 'C'; valid: G, M, T_0_ee, J_ee, state_rate"):
         library.evaluate("C", [0.0, 0.0])
     with pytest.raises(NameNotFoundError, match="no input 'x'; valid: q"):
         library.evaluate("G", [0.0, 0.0], x=1.0)

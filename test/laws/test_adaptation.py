@@ -17,6 +17,7 @@ from robots import random_inertia, random_robot
 
 from thunder_controllers.laws.adaptation import pseudo_inertia as graph
 from thunder_controllers.laws.adaptation.bodies import LEAST_MOMENT
+from thunder_controllers.laws.adaptation.eigen import lacking
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia, pseudo_inertia
@@ -44,6 +45,8 @@ def arm() -> RobotModel:
     return random_robot(3, 6)
 
 
+MATRIX, LEAST = ca.SX.sym("matrix", 4, 4), ca.SX.sym("least")
+LACKING = ca.Function("lacking", [MATRIX, LEAST], [*lacking(MATRIX, LEAST)])
 GAMMA_IS_ENERGY = ("gradient", "projected", "composite")
 RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
@@ -68,6 +71,22 @@ def test_forces_on_pseudo_inertias_are_those_on_parameters(seed: int) -> None:
     assert np.linalg.norm(X) == pytest.approx(np.linalg.norm(x))
     moved = number(graph.reg_from_pseudo_inertia, R @ X @ R.T)
     assert number(graph.in_metric, R, b) @ x == pytest.approx(moved @ b, rel=1e-9, abs=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-8.0, -1.5))
+def test_what_lacks_of_a_body_leads_to_the_nearest_one(seed: int, size: float) -> None:
+    """That of the eigenvalues, in the unit metric; a body lacks nothing at all."""
+    rng = np.random.default_rng(seed)
+    body, change = pseudo_inertia(random_inertia(rng).pi), 10.0**size * rng.normal(size=(4, 4))
+    A = (body + change + change.T)[np.ix_([3, 0, 1, 2], [3, 0, 1, 2])]
+    values, vectors = np.linalg.eigh(A)
+    nearest, spread = vectors @ np.diag(np.maximum(values, LEAST_MOMENT)) @ vectors.T, np.ptp(values)
+    lacks, V = (np.asarray(found) for found in LACKING(A, LEAST_MOMENT))
+    found = A + V @ np.diag(lacks.ravel()) @ V.T
+    np.testing.assert_allclose(V.T @ V, np.eye(4), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found, nearest, rtol=0, atol=1e-6 * spread)
+    assert np.linalg.eigvalsh(found)[0] > LEAST_MOMENT - 1e-14 * spread
+    assert not lacks.any() or values[0] < LEAST_MOMENT + 1e-9 * spread
 
 
 @pytest.mark.slow

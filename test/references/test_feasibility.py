@@ -11,7 +11,7 @@ import pytest
 from evaluation import load_robot
 from numpy.typing import NDArray
 
-from thunder_controllers.host import Library, Limits, Options
+from thunder_controllers.host import Library, Limits, Options, PoseFollower
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.sinusoids import JointLissajous, Lissajous
 from thunder_controllers.references.trajectories import Hold, Pose, PoseSteps, PoseToPose, Reference
@@ -71,6 +71,20 @@ def test_poses_that_joints_were_drawn_for_are_never_refused(panda: Library) -> N
     steps = PoseSteps(steps=[{"time": 0.1 * k, **Pose.keys(t[:3, 3], t[:3, :3])} for k, t in enumerate(T)])
     for note in _check(panda, steps, 1.2):
         assert note.startswith("the reference is out of reach of the posture that the arm starts in, from t = ")
+
+
+def test_joint_velocities_make_the_twist_of_a_sample(panda: Library) -> None:
+    """Against differences of the pose; the damping leaves less than a thousandth over."""
+    rng, step = np.random.default_rng(1), 1e-6
+    follower = PoseFollower(panda.law("cartesian_impedance"), Limits(panda, Options()))
+    for q in START + rng.uniform(-0.3, 0.3, (10, 7)):
+        pose, twist = np.asarray(panda.evaluate("T_0_ee", q)), rng.uniform(-0.2, 0.2, 6)
+        sample = np.concatenate([pose[:3, 3], pose[:3, :3].ravel("F"), twist, np.zeros(6)])
+        qd = follower.follow(q, sample[None])[1][0]
+        before, after = (np.asarray(panda.evaluate("T_0_ee", q + way * qd)) for way in (-step, step))
+        spin = (after - before)[:3, :3] @ pose[:3, :3].T / (2.0 * step)
+        found = [*(after - before)[:3, 3] / (2.0 * step), spin[2, 1], spin[0, 2], spin[1, 0]]
+        np.testing.assert_allclose(found, twist, rtol=0, atol=2e-4)
 
 
 def test_the_way_out_of_reach_is_told_where_it_begins(panda: Library) -> None:

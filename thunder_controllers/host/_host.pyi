@@ -783,7 +783,7 @@ class Controller:
         
         Raises LawError while active or for a value that is not finite or out of bounds, NameNotFoundError for a
         law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library
-        lacks G(q), or T_0_ee(q) for a cartesian law.
+        lacks G(q), or, for a cartesian law, T_0_ee(q) or J_ee(q).
         """
     def deactivate(self) -> None:
         """
@@ -1515,7 +1515,7 @@ class PoseFollower:
     SLACK: typing.ClassVar[float] = 1.01
     def __init__(self, law: Law, limits: Limits) -> None:
         """
-        Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee.
+        Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee or J_ee.
         """
     def follow(self, q: numpy.typing.ArrayLike, samples: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """

@@ -123,6 +123,15 @@ static int eval_T_0_ee(const double** arg, double** res, long long* iw, double* 
   return 0;
 }
 
+static int eval_J_ee(const double** arg, double** res, long long* iw, double* w, int mem) {
+  (void)iw, (void)w, (void)mem;
+  double s1, c1, s12, c12;
+  positions(arg[0], &s1, &c1, &s12, &c12);
+  const double columns[12] = {L1 * c1 + L2 * c12, 0, L1 * s1 + L2 * s12, 0, -1, 0, L2 * c12, 0, L2 * s12, 0, -1, 0};
+  for (int i = 0; i < 12; ++i) res[0][i] = columns[i];
+  return 0;
+}
+
 static int eval_state_rate(const double** arg, double** res, long long* iw, double* w, int mem) {
   (void)iw, (void)w, (void)mem;
   for (int i = 0; i < N; ++i) {
@@ -188,6 +197,7 @@ static const thunder_entry in_q_par[] = {
 static const thunder_entry out_G[] = {FREE("G", "N·m", "Gravity torque.", N, 1, 0, zeros)};
 static const thunder_entry out_M[] = {FREE("M", "kg·m²", "Mass matrix.", N, N, 0, zeros)};
 static const thunder_entry out_T[] = {FREE("T_0_ee", "1, m", "Pose of the tip.", 4, 4, 0, zeros)};
+static const thunder_entry out_J[] = {FREE("J_ee", "m, 1", "Jacobian of the tip.", 6, N, 0, zeros)};
 static const thunder_entry out_rate[] = {FREE("a", "rad/s", "Position rate.", N, 1, 0, zeros),
                                          FREE("b", "rad", "Velocity rate.", N, 1, 0, zeros)};
 
@@ -198,6 +208,9 @@ static const thunder_function functions[] = {
     {"M", "Mass matrix.", 2, 1, in_q_par, out_M, eval_M, 1, 1},
 #ifndef BREAK_NO_POSE
     {"T_0_ee", "Pose of the tip in the world frame.", 1, 1, in_q, out_T, eval_T_0_ee, 0, 0},
+#endif
+#ifndef BREAK_NO_JACOBIAN
+    {"J_ee", "Jacobian of the tip, world frame, linear part first.", 1, 1, in_q, out_J, eval_J_ee, 0, 0},
 #endif
     {"state_rate", "Of a harmonic oscillator; two outputs.", 2, 2, in_q_qd, out_rate, eval_state_rate, 0, 0},
 };

@@ -188,7 +188,7 @@ void bind_lifecycle(py::class_<Controller>& bound) {
            "Prepare a law; what is not given has its default, and one value stands for a whole entry.\n\n"
            "Raises LawError while active or for a value that is not finite or out of bounds, NameNotFoundError for a\n"
            "law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library\n"
-           "lacks G(q), or T_0_ee(q) for a cartesian law.")
+           "lacks G(q), or, for a cartesian law, T_0_ee(q) or J_ee(q).")
       .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none(),
            "Start from a measured position [rad or m] and velocity (None: at rest), shape (n,).\n\n"
            "The reference is what was written since configure or deactivate, else the place at q. The effort\n"

@@ -56,7 +56,7 @@ void bind_pose_follower(py::module_& module) {
   bound.attr("SLACK") = PoseFollower::kSlack;
   bound
       .def(py::init<const PyLaw&, const Limits&>(), py::arg("law").none(false), py::arg("limits").none(false),
-           "Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee.")
+           "Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee or J_ee.")
       .def_property_readonly("rows", &PoseFollower::rows,
                              "Of the task: 6, or 3 where the law leaves the orientation free.")
       .def("follow", &follow, py::arg("q"), py::arg("samples"),

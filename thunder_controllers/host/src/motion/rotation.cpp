@@ -4,30 +4,10 @@
 #include <Eigen/Geometry>
 
 namespace thunder {
-namespace {
-
-Quaternion scaled(const Quaternion& a, double factor) noexcept {
-  return {a[0] * factor, a[1] * factor, a[2] * factor, a[3] * factor};
-}
-
-Quaternion from_eigen(const Eigen::Quaterniond& a) noexcept { return {a.x(), a.y(), a.z(), a.w()}; }
-
-}  // namespace
-
-Quaternion product(const Quaternion& a, const Quaternion& b) noexcept {
-  return {a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1], a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-          a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3], a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2]};
-}
-
-Quaternion half_product(const Vector3& vector, const Quaternion& b) noexcept {
-  return scaled(product({vector[0], vector[1], vector[2], 0.0}, b), 0.5);
-}
-
-Quaternion normalized(const Quaternion& a) noexcept { return scaled(a, 1.0 / std::sqrt(dot(a, a))); }
 
 Quaternion from_rotation_vector(const Vector3& vector) noexcept {
-  const Eigen::Vector3d turn(vector.data());
-  return from_eigen(Eigen::Quaterniond(Eigen::AngleAxisd(turn.norm(), turn.normalized())));
+  const double angle = norm(vector), share = angle > 0.0 ? std::sin(0.5 * angle) / angle : 0.0;
+  return {share * vector[0], share * vector[1], share * vector[2], std::cos(0.5 * angle)};
 }
 
 Vector3 to_rotation_vector(const Quaternion& a) noexcept {
@@ -35,9 +15,21 @@ Vector3 to_rotation_vector(const Quaternion& a) noexcept {
   return {turn.angle() * turn.axis().x(), turn.angle() * turn.axis().y(), turn.angle() * turn.axis().z()};
 }
 
+/// From 4 q_i q, which is linear in the matrix, with a component q_i that is no small one.
 Quaternion from_matrix(const double* matrix, int stride) noexcept {
-  using Rotation = Eigen::Map<const Eigen::Matrix3d, Eigen::Unaligned, Eigen::OuterStride<>>;
-  return from_eigen(Eigen::Quaterniond(Rotation(matrix, Eigen::OuterStride<>(stride))).normalized());
+  const auto step = static_cast<std::size_t>(stride);
+  const auto m = [&](std::size_t row, std::size_t column) { return matrix[step * column + row]; };
+  const double trace = m(0, 0) + m(1, 1) + m(2, 2);
+  if (trace > 0.0) return normalized({m(2, 1) - m(1, 2), m(0, 2) - m(2, 0), m(1, 0) - m(0, 1), 1.0 + trace});
+  std::size_t i = m(1, 1) > m(0, 0) ? 1 : 0;
+  if (m(2, 2) > m(i, i)) i = 2;
+  const std::size_t j = (i + 1) % 3, k = (i + 2) % 3;
+  Quaternion q;
+  q[i] = 1.0 + m(i, i) - m(j, j) - m(k, k);
+  q[j] = m(j, i) + m(i, j);
+  q[k] = m(k, i) + m(i, k);
+  q[3] = m(k, j) - m(j, k);
+  return normalized(q);
 }
 
 void to_matrix(const Quaternion& a, double* matrix) noexcept {

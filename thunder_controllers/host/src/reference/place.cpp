@@ -36,11 +36,6 @@ void Place::copy(const double* reference) noexcept {
   if (layout_.is_cartesian) std::copy_n(reference + layout_.rotation, 9, values_.begin() + layout_.rotation);
 }
 
-std::array<double, 6> pose_difference(const double* from, const double* position, const Quaternion& orientation) noexcept {
-  const Vector3 turn = to_rotation_vector(product(orientation, conjugate(from_matrix(from, 4))));
-  return {position[0] - from[12], position[1] - from[13], position[2] - from[14], turn[0], turn[1], turn[2]};
-}
-
 ReferenceDistance::ReferenceDistance(std::shared_ptr<const Library> library, const std::string& law)
     : layout_(library->law(law), library->n_joints()) {
   if (!layout_.is_cartesian) return;
@@ -56,7 +51,10 @@ double ReferenceDistance::evaluate(const double* q, const double* reference) noe
     return distance;
   }
   if (!pose_->evaluate(q)) return std::numeric_limits<double>::infinity();
-  error_ = pose_difference(pose_->result(), reference + layout_.position, from_matrix(reference + layout_.rotation));
+  const double *here = pose_->result(), *there = reference + layout_.position;
+  const Quaternion wanted = from_matrix(reference + layout_.rotation);
+  const Vector3 turn = to_rotation_vector(product(wanted, conjugate(from_matrix(here, 4))));
+  error_ = {there[0] - here[12], there[1] - here[13], there[2] - here[14], turn[0], turn[1], turn[2]};
   distance = norm({error_[0], error_[1], error_[2]});
   return uses_orientation_ ? std::max(distance, norm({error_[3], error_[4], error_[5]})) : distance;
 }

@@ -15,7 +15,6 @@ constexpr double kConverged = 1e-6;   // [m, rad]
 constexpr int kMostSteps = 50;        // to one pose
 constexpr double kLongestStep = 0.2;  // [rad or m] of a joint
 constexpr double kDamping = 1e-6;     // [m²]
-constexpr double kDifference = 1e-6;  // [rad or m]
 
 }  // namespace
 
@@ -24,7 +23,7 @@ PoseFollower::PoseFollower(std::shared_ptr<const Library> library, const thunder
       lower_(limits.position_lower),
       upper_(limits.position_upper),
       distance_(library, law.name),
-      pose_(library, "T_0_ee", 16),
+      function_(library, "J_ee", 6 * library->n_joints()),
       q_(lower_.size()),
       jacobian_(lower_.size()),
       free_(lower_.size()),
@@ -65,17 +64,10 @@ double PoseFollower::left_over(const double* q, const Twist& x, double damping, 
 
 bool PoseFollower::find_jacobian(const double* q) noexcept {
   std::copy_n(q, q_.size(), q_.begin());
-  if (!pose_.evaluate(q)) return false;
-  std::array<double, 16> here;
-  std::copy_n(pose_.result(), here.size(), here.begin());
+  if (!function_.evaluate(q)) return false;
   for (std::size_t i = 0; i < q_.size(); ++i) {
-    q_[i] = q[i] + kDifference;
-    const bool is_finite = pose_.evaluate(q_.data());
-    q_[i] = q[i];
-    if (!is_finite) return false;
-    jacobian_[i] = pose_difference(here.data(), pose_.result() + 12, from_matrix(pose_.result(), 4));
-    for (double& value : jacobian_[i]) value /= kDifference;
-    std::fill(jacobian_[i].begin() + static_cast<std::ptrdiff_t>(rows_), jacobian_[i].end(), 0.0);
+    jacobian_[i].fill(0.0);
+    std::copy_n(function_.result() + 6 * i, rows_, jacobian_[i].begin());
   }
   return true;
 }

@@ -28,6 +28,22 @@ ScalarSample sum(const ScalarSample& a, double factor, const ScalarSample& b) no
   return {a.value + factor * b.value, a.velocity + factor * b.velocity, a.acceleration + factor * b.acceleration};
 }
 
+void fill(std::vector<ScalarSample>& columns, const PoseSample& sample) noexcept {
+  const PoseColumns pose = to_columns(sample);
+  std::copy(pose.begin(), pose.end(), columns.begin());
+}
+
+/// The length of a vector of some numbers of columns.
+double length(const std::vector<ScalarSample>& columns, std::size_t first, std::size_t last,
+              double ScalarSample::*number) noexcept {
+  double sum = 0.0;
+  for (std::size_t i = first; i < last; ++i) sum += columns[i].*number * columns[i].*number;
+  if (std::isfinite(sum)) return std::sqrt(sum);
+  sum = 0.0;  // squares may be too large where numbers are not; hypot is slow
+  for (std::size_t i = first; i < last; ++i) sum = std::hypot(sum, columns[i].*number);
+  return sum;
+}
+
 bool is_finite(const ScalarSample& x) noexcept {
   return std::isfinite(x.value) && std::isfinite(x.velocity) && std::isfinite(x.acceleration);
 }
@@ -65,11 +81,7 @@ void Stream::visit_groups(const MotionLimits& limits, Visit visit) const noexcep
 }
 
 void Stream::read(const double* reference, Columns& columns) const noexcept {
-  if (layout_.is_cartesian) {
-    const PoseColumns pose = to_columns(PoseSample::from(layout_, reference));
-    std::copy(pose.begin(), pose.end(), columns.begin());
-    return;
-  }
+  if (layout_.is_cartesian) return fill(columns, PoseSample::from(layout_, reference));
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = layout_.joint(reference, i);
 }
 
@@ -96,12 +108,14 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   due_ = due;
   std::copy_n(sample, flat_.size(), flat_.begin());
   moves_ = std::any_of(flat_.begin() + layout_.velocity, flat_.end(), [](double r) { return std::abs(r) > kAtRest; });
-  read(sample, sample_);
   if (layout_.is_cartesian) {
+    pose_ = PoseSample::from(layout_, sample);
+    fill(sample_, pose_);
     align(news_, away_);
     align(away_, sample_);
-    pose_ = PoseSample::from(layout_, sample);
     pose_.orientation = {sample_[3].value, sample_[4].value, sample_[5].value, sample_[6].value};
+  } else {
+    read(sample, sample_);
   }
   plan_stop(limits);
   carry(begun_ - due);
@@ -121,8 +135,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
 void Stream::plan_stop(const MotionLimits& limits) noexcept {
   shape_.duration = 0.0;
   visit_groups(limits, [this](std::size_t first, std::size_t last, double, double acceleration) {
-    double speed = 0.0;
-    for (std::size_t i = first; i < last; ++i) speed = std::hypot(speed, sample_[i].velocity);
+    const double speed = length(sample_, first, last, &ScalarSample::velocity);
     shape_.duration = std::max(shape_.duration, StopShape::shortest(speed, acceleration));
   });
 }
@@ -133,12 +146,8 @@ void Stream::plan_stop(const MotionLimits& limits) noexcept {
 void Stream::plan_approach(const MotionLimits& limits, double left) noexcept {
   duration_ = soonest_;
   visit_groups(limits, [this, left](std::size_t first, std::size_t last, double velocity, double acceleration) {
-    double news = 0.0, speed = 0.0;
-    for (std::size_t i = first; i < last; ++i) {
-      news = std::hypot(news, news_[i].value);
-      speed = std::hypot(speed, sample_[i].velocity);
-    }
-    const double jump = std::max(0.0, news - speed * period_);
+    const double news = length(news_, first, last, &ScalarSample::value);
+    const double jump = std::max(0.0, news - length(sample_, first, last, &ScalarSample::velocity) * period_);
     duration_ = std::max({duration_, left + 2.0 * jump / velocity, 2.0 * std::sqrt(news / acceleration)});
   });
 }
@@ -170,8 +179,7 @@ void Stream::carry(double age) noexcept {
     pose.angular_velocity[i] = angle.velocity, pose.angular_acceleration[i] = angle.acceleration;
   }
   pose.orientation = product(from_rotation_vector(turn), pose_.orientation);
-  const PoseColumns columns = to_columns(pose);
-  std::copy(columns.begin(), columns.end(), carried_.begin());
+  fill(carried_, pose);
 }
 
 void Stream::advance(double now, double* reference) noexcept {

@@ -4,7 +4,6 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "thunder/host/error.hpp"
@@ -36,7 +35,7 @@ ReferenceWriter::ReferenceWriter(const std::shared_ptr<const Library>& library, 
 void ReferenceWriter::check_entry(const thunder_entry& entry, const double* values) const {
   const auto where = [this] { return std::string(law_->name) + ".reference"; };  // only then: samples may not allocate
   if (find_invalid(entry, values) != entry_size(entry)) check_values(entry, values, where());
-  if (layout_.is_cartesian && std::strcmp(entry.name, "rotation") == 0 && !is_rotation(values)) {
+  if (layout_.is_cartesian && entry.offset == layout_.rotation && !is_rotation(values)) {
     throw HostError(ErrorKind::law, "is no rotation", where() + ".rotation",
                     "RᵀR = 1 to 1e-6 and det R = 1, nine values column-major");
   }

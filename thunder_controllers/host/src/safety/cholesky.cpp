@@ -25,11 +25,15 @@ void Cholesky::solve(double* b) const noexcept {
 }
 
 double Cholesky::inverse_diagonal(std::size_t i) noexcept {
-  Vector column(column_.data(), n_);
-  column.setZero();
-  column_[i] = 1.0;
-  Matrix(factor_.data(), n_, n_).triangularView<Eigen::Lower>().solveInPlace(column);
-  return column.squaredNorm();
+  const auto n = static_cast<std::size_t>(n_);
+  double sum = 0.0;
+  for (std::size_t row = i; row < n; ++row) {
+    double value = row == i ? 1.0 : 0.0;
+    for (std::size_t k = i; k < row; ++k) value -= factor_[n * k + row] * column_[k];
+    column_[row] = value / factor_[n * row + row];
+    sum += column_[row] * column_[row];
+  }
+  return sum;
 }
 
 }  // namespace thunder

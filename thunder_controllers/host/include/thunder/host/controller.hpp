@@ -47,7 +47,7 @@ class Controller {
   /// Prepare a law; gains and initial state that are not given have their defaults. Leads to inactive.
   ///
   /// Throws HostError(law) while active or for a value out of bounds, HostError(name_not_found),
-  /// HostError(dimension), or HostError(build) if the library lacks G(q), or T_0_ee(q) for a cartesian law. The
+  /// HostError(dimension), or HostError(build) if the library lacks G(q), or, for a cartesian law, T_0_ee(q) or J_ee(q). The
   /// former configuration then stays.
   void configure(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains = {},
                  const NamedValues& initial_state = {}, const Options& options = {});

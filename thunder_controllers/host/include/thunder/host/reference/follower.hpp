@@ -33,7 +33,7 @@ enum class ReferenceState {
 /// then is held, until something else is asked for, or the stream comes near it.
 class ReferenceFollower {
  public:
-  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q). The channel outlives this.
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q) or J_ee(q). The channel outlives this.
   ReferenceFollower(const std::shared_ptr<const Library>& library, const thunder_law& law, const Options& options,
                     const Limits& limits, ReferenceChannel& channel);
 

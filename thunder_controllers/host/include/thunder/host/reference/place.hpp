@@ -33,9 +33,6 @@ class Place {
   std::vector<double> values_;
 };
 
-/// From a pose, 4×4 column-major, to another: the way [m], then the rotation vector [rad], both in the world frame.
-std::array<double, 6> pose_difference(const double* from, const double* position, const Quaternion& orientation) noexcept;
-
 /// How far a robot is from a reference of a law.
 ///
 /// Joint laws: max |q_d − q|, [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad], at

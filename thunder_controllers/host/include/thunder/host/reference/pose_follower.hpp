@@ -14,10 +14,10 @@ namespace thunder {
 
 /// The inverse kinematics of a cartesian law's task: takes joints to poses of its reference, within their limits.
 ///
-/// By damped least squares: Δq = Jᵀ(JJᵀ + λ²)⁻¹ x (Buss & Kim, Selectively damped least squares, 2005, section 1), with J by
-/// differences of T_0_ee and x a twist or a way [m, rad] in the world frame; without its rotation where the law leaves the
-/// orientation free. A law resolves redundancy in another way, so this tells that there is a way near a posture, or that
-/// there is none. Allocates nothing once constructed.
+/// By damped least squares: Δq = Jᵀ(JJᵀ + λ²)⁻¹ x (Buss & Kim, Selectively damped least squares, 2005, section 1), with J_ee
+/// and x a twist or a way [m, rad] in the world frame; without its rotation where the law leaves the orientation free. A law
+/// resolves redundancy in another way, so this tells that there is a way near a posture, or that there is none. Allocates
+/// nothing once constructed.
 class PoseFollower {
  public:
   using Twist = std::array<double, 6>;
@@ -25,7 +25,7 @@ class PoseFollower {
   static constexpr double kReached = 1e-3;  ///< [m, rad] from a pose
   static constexpr double kSlack = 1.01;    ///< of velocity and acceleration, for what lies between samples
 
-  /// Throws HostError(build) if the library has no T_0_ee(q), HostError(name_not_found) for a joint law.
+  /// Throws HostError(build) if the library has no T_0_ee(q) or J_ee(q), HostError(name_not_found) for a joint law.
   PoseFollower(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits);
 
   /// Of the task: 6, or 3 where the law leaves the orientation free.
@@ -52,7 +52,7 @@ class PoseFollower {
   std::size_t rows_;
   std::vector<double> lower_, upper_;
   ReferenceDistance distance_;
-  PositionFunction pose_;
+  PositionFunction function_;  ///< J_ee
   std::vector<double> q_;
   std::vector<Twist> jacobian_;  ///< its columns
   std::vector<Twist> free_;      ///< the same, zero for joints that are held

@@ -23,7 +23,7 @@ class Reach {
   static constexpr double kAlmostThere = 0.02;  ///< [m, rad]
   static constexpr double kProgress = 0.002;    ///< [m, rad]
 
-  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q). Patience [s].
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q) or J_ee(q). Patience [s].
   Reach(std::shared_ptr<const Library> library, const thunder_law& law, const Limits& limits, double patience);
 
   void restart() noexcept;

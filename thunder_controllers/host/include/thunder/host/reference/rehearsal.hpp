@@ -27,7 +27,7 @@ struct MotionPlan {
 /// One thread at a time; allocates, and may take seconds.
 class Rehearsal {
  public:
-  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q).
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q) or J_ee(q).
   Rehearsal(std::shared_ptr<const Library> library, const thunder_law& law, const SampleLayout& layout,
             const Limits& limits);
 

@@ -24,7 +24,7 @@ namespace thunder {
 /// knots of its points, and the updating thread only looks at them.
 class ReferenceWriter {
  public:
-  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q). The channel outlives this.
+  /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q) or J_ee(q). The channel outlives this.
   ReferenceWriter(const std::shared_ptr<const Library>& library, const thunder_law& law, const Options& options,
                   const Limits& limits, ReferenceChannel& channel);
 

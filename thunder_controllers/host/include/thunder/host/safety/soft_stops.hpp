@@ -57,12 +57,25 @@ class SoftStops {
   bool is_exceeded(const double* q) const noexcept { return !is_within(q, 1.0); }
 
  private:
+  /// Limits of a joint, and what follows from them.
+  struct Joint {
+    double lower, upper, margin;  ///< [rad or m]
+    double effort, rate;          ///< limits
+    double fastest;               ///< where no effort beyond the bias is left along the velocity
+    double swing;                 ///< T [s]
+    double far_damping;           ///< least D far from a stop
+    double per_far, per_velocity, per_slowing, per_fall;  ///< reciprocals, for each step would divide by them
+  };
+  struct Range {
+    double least, most;
+  };
+
   bool is_within(const double* q, double margins) const noexcept;
-  double speed_bound(std::size_t joint, double speed, double bias, bool is_felt) const noexcept;
-  double bound(std::size_t joint, double distance, double speed, double bias, bool is_felt) const noexcept;
+  Range at_position(std::size_t joint, double q, double speed, double bias, bool is_felt) const noexcept;
+  Range at_speed(std::size_t joint, double speed, double bias, bool is_felt) const noexcept;
 
   double bandwidth_;
-  std::vector<double> lower_, upper_, margin_, velocity_limit_, effort_limit_, rate_limit_, swing_;
+  std::vector<Joint> joints_;
   ArmInertia& inertia_;
 };
 
