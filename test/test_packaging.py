@@ -98,7 +98,9 @@ def test_wheel_holds_what_the_tree_holds_and_nothing_else(tree: Path, names: set
     files = [files_below(tree, folder) for folder in (*read, "thunder_studies")]
     assert modules and all(files) and modules.union(*files) <= names
     host = f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}"
-    assert {f"{package}/py.typed" for package in PACKAGES} | {host, "thunder_controllers/host/_host.pyi"} <= names
+    calls = host.replace("thunder_controllers/host/_host", "thunder_dynamics/runtime/_calls")
+    stubs = {"thunder_controllers/host/_host.pyi", "thunder_dynamics/runtime/_calls.pyi"}
+    assert {f"{package}/py.typed" for package in PACKAGES} | {host, calls} | stubs <= names
     shared = {name for folder in SHARED for name in files_below(tree, folder)} | {"package.xml"}
     assert "config/robots/panda.yaml" in shared
     assert {f"data/{SHARE}/{name}" for name in shared} | {f"data/{MARKER}"} <= names

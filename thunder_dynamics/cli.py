@@ -142,7 +142,6 @@ def thunder() -> None:
 @click.option("-n", "--name", help="Name of the robot: a C identifier (default: of the file).")
 @click.option("-o", "--out", default=".", show_default=True, help="Folder that <robot>_generatedFiles is put into.")
 @click.option("--law", "laws", multiple=True, shell_complete=complete_law, help=f"Law to compile in: {LAW_FORM}.")
-@click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
@@ -153,7 +152,6 @@ def gen(
     name: str | None,
     out: str,
     laws: tuple[str, ...],
-    python: bool,
     user_functions: str | None,
     functions: tuple[str, ...],
     portable: bool,
@@ -167,7 +165,6 @@ def gen(
         model,
         requests,
         folder=out,
-        python=python,
         portable=portable,
         user_functions=user_functions,
         functions=functions,

@@ -50,7 +50,7 @@ def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path) -> None:
     expected = robot.function("everything")
     codes = {expected.instruction_id(k) for k in range(expected.n_instructions())}
     assert set(c_core._OPERATIONS) - codes <= {ca.OP_ASSIGN, ca.OP_CONSTPOW, ca.OP_POW}
-    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    library = Library(td.build(model, folder=tmp_path, user_functions=file) / "libplanar3r.so")
     rng = np.random.default_rng(2)
     special = [[0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [-0.5, -0.5, 0.1], [2.0, 2.0, -1.0]]
     for q in [*special, *rng.uniform(-3.0, 3.0, (200, 3))]:
@@ -72,7 +72,7 @@ def add_functions(robot):
 def circle(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("circle")
     (folder / "circle.py").write_text(CIRCLE)
-    built = td.build(load_robot("planar3r"), folder=folder, python=False, user_functions=folder / "circle.py")
+    built = td.build(load_robot("planar3r"), folder=folder, user_functions=folder / "circle.py")
     assert "thunder_sincos(angle, sine, cosine, 4)" in (built / "planar3r_gen.c").read_text()
     return Library(built / "libplanar3r.so")
 
@@ -103,7 +103,7 @@ def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Librar
 
 @pytest.mark.slow
 def test_the_core_is_strict_c99(tmp_path: Path) -> None:
-    folder = td.build(load_robot("panda"), folder=tmp_path, python=False)
+    folder = td.build(load_robot("panda"), folder=tmp_path)
     command = ["cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "panda_gen.c"]
     result = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"}
@@ -117,10 +117,10 @@ def test_a_long_function_is_split_into_pieces_that_give_the_same(
 ) -> None:
     model = load_robot("planar3r")
     robot = RobotExpressions(model)
-    whole = Library(td.build(model, folder=tmp_path / "whole", python=False) / "libplanar3r.so")
+    whole = Library(td.build(model, folder=tmp_path / "whole") / "libplanar3r.so")
     monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
     monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
-    folder = td.build(model, folder=tmp_path / "split", python=False)
+    folder = td.build(model, folder=tmp_path / "split")
     assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
     split = Library(folder / "libplanar3r.so")
     state = random_state(model, 9)
@@ -138,7 +138,7 @@ def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
         "    robot.add_function('clamped', ca.fmin(ca.fmax(q, -0.5), 0.5), ['q'], 'Clamped position.')\n"
     )
     model = load_robot("planar3r")
-    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    library = Library(td.build(model, folder=tmp_path, user_functions=file) / "libplanar3r.so")
     result = library.evaluate("clamped", [np.nan, 2.0, -2.0])
     assert np.isnan(result[0]) and result[1:].tolist() == [0.5, -0.5]
     assert library.function("clamped").description == "Clamped position."
