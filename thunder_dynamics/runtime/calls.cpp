@@ -99,7 +99,9 @@ struct Library {
   py::dict defaults() const {
     py::dict all;
     const auto add = [&all](const thunder_entry& entry) {
-      all[entry.name] = py::array_t<double>(static_cast<py::ssize_t>(entry.rows) * entry.cols, entry.defaults);
+      const py::str name(entry.name);
+      if (all.contains(name)) return;
+      all[name] = py::array_t<double>(static_cast<py::ssize_t>(entry.rows) * entry.cols, entry.defaults);
     };
     for (int i = 0; i < data->n_functions; ++i) {
       std::for_each(data->functions[i].in, data->functions[i].in + data->functions[i].n_in, add);
