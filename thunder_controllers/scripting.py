@@ -100,12 +100,16 @@ class Result:
         Raises:
             NameNotFoundError: if there is no such plot.
         """
-        from thunder_controllers.report.page import make_plots  # only here: a run draws nothing
+        import plotly.graph_objects as go  # these only here: a run draws nothing
 
-        arm = Arm.of(NAME, self.trace, self._run.frames)
-        drawn = make_plots({NAME: self.metrics}, {NAME: self.trace.until_fault()}, {NAME: self.timing}, [arm])
+        from thunder_controllers.report.page import make_plots
+        from thunder_controllers.report.replay import replay
+
+        if name == "replay":
+            return go.Figure(replay([Arm.of(NAME, self.trace, self._run.frames)]))
+        drawn = make_plots({NAME: self.metrics}, {NAME: self.trace.until_fault()}, {NAME: self.timing})
         if name not in drawn:
-            raise NameNotFoundError(f"no plot '{name}'", where="plot", valid=", ".join(drawn))
+            raise NameNotFoundError(f"no plot '{name}'", where="plot", valid=", ".join(["replay", *drawn]))
         return drawn[name]
 
     def report(self, folder: str | PathLike[str]) -> Path:

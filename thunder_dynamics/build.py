@@ -65,6 +65,7 @@ def build(
     portable: bool = False,
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
+    lanes: bool = False,
     check: Callable[[Sequence[thunder_dynamics.law.Law]], None] | None = None,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
@@ -76,6 +77,8 @@ def build(
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
+        lanes: Compile every function and step a second time, for as many states at once as a register holds: what
+            `thunder_controllers.host.Library.batch` then uses. Takes as long again.
         check: Is given the laws before anything is compiled, if anything is, and may raise.
 
     Returns:
@@ -93,6 +96,7 @@ def build(
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
         tuple(sorted(set(functions))),
+        lanes,
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -239,6 +243,7 @@ class _Request:
     flags: tuple[str, ...]
     user_functions: Path | None
     functions: tuple[str, ...]
+    lanes: bool
 
     def law_entries(self) -> list[EntryPoint]:
         names = [name for name, _ in self.laws]
@@ -254,6 +259,7 @@ class _Request:
             "flags": self.flags,
             "compiler": toolchain.compiler_identity(),
             "functions": self.functions,
+            "lanes": self.lanes,
         }
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
@@ -278,7 +284,7 @@ def _generate(
     laws = request.built_laws(robot)
     if check is not None:
         check(laws)
-    package = Package(robot, laws, digest, request.flags, request.functions)
+    package = Package(robot, laws, digest, request.flags, request.functions, request.lanes)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)
@@ -306,13 +312,16 @@ def _generate(
 def _compile(request: _Request, folder: Path) -> None:
     """Compile the library of the folder."""
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
-    cc = toolchain.compiler("c")
+    cc, processor = toolchain.compiler("c"), toolchain.processor_flags(request.flags)
     commands = [
         [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
-        [*cc, "-O1", "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
+        [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
     ]
+    if request.lanes:
+        commands.append([*cc, *flags, "-std=c99", "-c", f"{name}_lanes.c"])
     toolchain.run_all(commands, folder)
-    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", f"{name}_gen.o", f"{name}_library.o", "-lm"], folder)
+    objects = [f"{Path(command[-1]).stem}.o" for command in commands]
+    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *objects, "-lm"], folder)
     for path in folder.glob("*.o"):
         path.unlink()
 

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from evaluation import assert_close, load_robot
-from robots import random_state
+from robots import general_robot, random_robot, random_state
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -39,7 +39,8 @@ def add_functions(robot):
 
 
 @pytest.mark.slow
-def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("portable", [False, True])
+def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path, portable: bool) -> None:
     """Those that an expression can have: NaN where CasADi has it, and the same choices."""
     file, model = tmp_path / "everything.py", load_robot("planar3r")
     file.write_text(OPERATIONS)
@@ -50,13 +51,18 @@ def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path) -> None:
     expected = robot.function("everything")
     codes = {expected.instruction_id(k) for k in range(expected.n_instructions())}
     assert set(c_core._OPERATIONS) - codes <= {ca.OP_ASSIGN, ca.OP_CONSTPOW, ca.OP_POW}
-    library = Library(td.build(model, folder=tmp_path, user_functions=file) / "libplanar3r.so")
+    options = {"user_functions": file, "lanes": True, "portable": portable}
+    library = Library(td.build(model, folder=tmp_path, **options))
+    assert library.lanes in ((2,) if portable else (2, 4, 8))
     rng = np.random.default_rng(2)
     special = [[0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [-0.5, -0.5, 0.1], [2.0, 2.0, -1.0]]
-    for q in [*special, *rng.uniform(-3.0, 3.0, (200, 3))]:
-        np.testing.assert_allclose(
-            library.evaluate("everything", q), expected(q).full().ravel(), rtol=1e-14, atol=1e-15
-        )
+    states = np.array([*special, *rng.uniform(-3.0, 3.0, (200, 3))])
+    values = [expected(q).full().ravel() for q in states]
+    np.testing.assert_allclose([library.evaluate("everything", q) for q in states], values, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(library.batch("everything", states), values, rtol=1e-14, atol=1e-15)
+    undefined = np.resize([[np.nan, 1.0, 2.0], [1.0, np.nan, np.nan]], (16, 3))
+    alone = [library.evaluate("everything", q) for q in undefined]
+    np.testing.assert_array_equal(library.batch("everything", undefined), alone)
 
 
 CIRCLE = """
@@ -68,12 +74,13 @@ def add_functions(robot):
 """
 
 
-@pytest.fixture(scope="module")
-def circle(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    folder = tmp_path_factory.mktemp("circle")
+@pytest.fixture(scope="module", params=["one", "in lanes"])
+def circle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder, lanes = tmp_path_factory.mktemp("circle"), request.param == "in lanes"
     (folder / "circle.py").write_text(CIRCLE)
-    built = td.build(load_robot("planar3r"), folder=folder, user_functions=folder / "circle.py")
-    assert "thunder_sincos(angle, sine, cosine, 4)" in (built / "planar3r_gen.c").read_text()
+    options = {"user_functions": folder / "circle.py", "lanes": lanes}
+    built = td.build(load_robot("planar3r"), folder=folder, **options)
+    assert "thunder_sincos(angle, sine, cosine, 3)" in (built / "planar3r_gen.c").read_text()
     return Library(built / "libplanar3r.so")
 
 
@@ -85,7 +92,7 @@ def test_sines_of_arguments_are_within_one_unit_in_the_last_place(circle: Librar
     sizes = rng.choice([-1.0, 1.0], 60000) * 10.0 ** rng.uniform(-300.0, 5.0, 60000)
     near = np.pi / 2 * rng.integers(-60000, 60000, 30000)
     angles = np.concatenate([sizes, near, rng.uniform(-10.0, 10.0, 90000), [0.0, 1e5, -1e5]]).reshape(-1, 3)
-    found = np.array([circle.evaluate("circle", q) for q in angles])
+    found = circle.batch("circle", angles)
     wide = angles.astype(np.longdouble)
     for ours, exact in ((found[:, :, 0], np.sin(wide)), (found[:, :, 1], np.cos(wide))):
         unit = np.spacing(np.abs(exact.astype(float)))
@@ -94,11 +101,14 @@ def test_sines_of_arguments_are_within_one_unit_in_the_last_place(circle: Librar
 
 @pytest.mark.slow
 def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Library) -> None:
-    """One far angle sends all four to libm; of what is no angle it makes NaN, and of no other."""
-    for q in ([1e5 + 1.0, 0.1, -2.0], [1e300, 1e22, 3.0], [np.inf, 0.5, np.nan], [-1e6, 1e-320, -0.0]):
+    """One far angle sends all of a call to libm; of what is no angle it makes NaN, and of no other."""
+    states = [[1e5 + 1.0, 0.1, -2.0], [1e300, 1e22, 3.0], [np.inf, 0.5, np.nan], [-1e6, 1e-320, -0.0]]
+    for q in states:
         with np.errstate(invalid="ignore"):
             expected = np.column_stack([np.sin(q), np.cos(q)])
-        np.testing.assert_allclose(circle.evaluate("circle", q), expected, rtol=1e-15, atol=0.0)
+        found = circle.batch("circle", [q] + [[0.1, 0.2, 0.3]] * 15)  # a near one in every other lane
+        np.testing.assert_allclose(found[0], expected, rtol=1e-15, atol=0.0)
+        assert np.isfinite(found[1:]).all()
 
 
 @pytest.mark.slow
@@ -120,13 +130,55 @@ def test_a_long_function_is_split_into_pieces_that_give_the_same(
     whole = Library(td.build(model, folder=tmp_path / "whole") / "libplanar3r.so")
     monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
     monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
-    folder = td.build(model, folder=tmp_path / "split")
+    folder = td.build(model, folder=tmp_path / "split", lanes=True)
     assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
-    split = Library(folder / "libplanar3r.so")
-    state = random_state(model, 9)
+    split = Library(folder)
+    assert split.lanes > 1
+    states = [random_state(model, seed) for seed in range(split.lanes + 1)]
     for name in robot.functions:
-        arguments = {a: state[a] for a in robot.signature(name)}
-        assert_close(split.evaluate(name, **arguments), whole.evaluate(name, **arguments), RELATIVE)
+        arguments = [{a: state[a] for a in robot.signature(name)} for state in states]
+        expected = np.array([whole.evaluate(name, **one) for one in arguments])
+        assert_close(np.array([split.evaluate(name, **one) for one in arguments]), expected, RELATIVE)
+        if arguments[0]:
+            rows = {a: np.array([one[a] for one in arguments]) for a in arguments[0]}
+            assert_close(split.batch(name, **rows), expected, RELATIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["loops", "tree of all kinds", "step of a law"])
+def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -> None:
+    """Rows that fill no vector among them, and results larger than caches."""
+    if kind == "step of a law":
+        library = Library(td.build(load_robot("planar3r"), ["slotine_li"], folder=tmp_path, lanes=True))
+        law, rng = library.law("slotine_li"), np.random.default_rng(8)
+        sizes = {name: sum(e.size for e in getattr(law, name)) for name in ("reference", "state", "gains")}
+        gains = np.concatenate([entry.defaults.ravel(order="F") for entry in law.gains])
+        state = np.concatenate([entry.defaults.ravel(order="F") for entry in law.state])
+        rows = {"q": rng.uniform(-1, 1, (41, 3)), "qd": rng.uniform(-1, 1, (41, 3))}
+        rows |= {
+            "reference": rng.uniform(-1, 1, (41, sizes["reference"])),
+            "state": state * rng.uniform(0.9, 1, (41, 1)),
+        }
+        together = library.batch("slotine_li", **rows, gains=gains, dt=np.array([0.001]))
+        for i in range(41):
+            alone = library.batch("slotine_li", **{k: v[i : i + 1] for k, v in rows.items()}, dt=np.array([0.001]))
+            for one, expected in zip(together, alone, strict=True):
+                assert_close(one[i], expected[0], RELATIVE)
+        return
+    model = random_robot(3, 16, dh=False) if kind == "loops" else general_robot(2, 5)
+    library = Library(td.build(model, folder=tmp_path, lanes=True))
+    states = [random_state(model, seed) for seed in range(2 * library.lanes + 1)]
+    for name in library.functions:
+        taken = [e.name for e in library.function(name).inputs if not e.name.startswith("par_")]
+        if not taken:
+            continue
+        expected = np.array([library.evaluate(name, **{k: state[k] for k in taken}) for state in states])
+        rows = {k: np.array([state[k] for state in states]) for k in taken}
+        assert_close(library.batch(name, **rows), expected, RELATIVE)
+        many = {k: np.resize(v, (6000, v.shape[1])) for k, v in rows.items()}
+        assert_close(
+            library.batch(name, **many)[-50:], np.resize(expected, (6000, *expected.shape[1:]))[-50:], RELATIVE
+        )
 
 
 def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:

@@ -18,13 +18,15 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
     ("macro", "message"),
     [
         ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
-        ("BREAK_ABI", "the ABI version is 5; valid: 4; generate the library again"),
+        ("BREAK_ABI", "the ABI version is 6; valid: 5; generate the library again"),
         ("BREAK_NULL", "robot: the name is missing"),
         ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
         ("BREAK_DEFAULT", "joint_adaptive.gains.Gamma: the default -1 is out of bounds; valid: [0, 100]"),
         ("BREAK_SIZE", "joint_adaptive.telemetry.s: the size is not positive; valid: rows >= 1 and cols >= 1"),
         ("BREAK_ROTOR", "rotor_inertia of elbow: it is -1; valid: 0 or more, or NaN"),
+        ("BREAK_LANES", "G: it is in lanes where the library is not, or not where it is"),
+        ("BREAK_MANY_LANES", "lanes: there are 65; valid: an even number, 0 to 64"),
         ("BREAK_LIMIT", "effort_limit: element 1 is -1; valid: positive"),
     ],
 )
@@ -75,6 +77,12 @@ def test_a_batch_is_what_every_state_gives_by_itself(library: Library) -> None:
     np.testing.assert_array_equal(heavier[7], library.evaluate("M", q[7], par_DYN=masses[7]))
     first, second = library.batch("state_rate", q, qd)
     np.testing.assert_array_equal((first[5], second[5]), library.evaluate("state_rate", q[5], qd[5]))
+    written = library.batch("state_rate", 2.0 * q, qd, out=(first, second))
+    assert written[0] is first and written[1] is second
+    np.testing.assert_array_equal(first, library.batch("state_rate", 2.0 * q, qd)[0])
+    matrices = library.batch("M", q)
+    assert library.batch("M", 2.0 * q, out=matrices) is matrices
+    np.testing.assert_array_equal(matrices, library.batch("M", 2.0 * q))
     assert library.batch("G", np.zeros((0, 2))).shape == (0, 2) and library.batch("M", q[:0]).shape == (0, 2, 2)
 
 
@@ -103,6 +111,45 @@ def test_batches_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(DimensionError, match=re.escape(message)):
         library.batch("state_rate", *arguments, threads=threads)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.zeros((2, 2, 2)),
+        np.zeros((3, 2, 2)),  # row-major
+        np.zeros((3, 2, 2), dtype=np.float32).swapaxes(1, 2),
+        (np.zeros((3, 2, 2)).swapaxes(1, 2),) * 2,
+        "M",
+    ],
+)
+def test_what_no_call_returned_is_no_place_for_results(library: Library, out: Any) -> None:
+    message = "M.out: has another shape, type or order; valid: what an earlier call returned"
+    with pytest.raises(DimensionError, match=re.escape(message)):
+        library.batch("M", np.zeros((3, 2)), out=out)
+    fixed = library.batch("M", np.zeros((3, 2)))
+    fixed.flags.writeable = False
+    with pytest.raises(DimensionError, match=re.escape(message)):
+        library.batch("M", np.zeros((3, 2)), out=fixed)
+
+
+def test_the_step_of_a_law_at_many_states(library: Library) -> None:
+    """As a `FreeLaw` of the same signals gives it; gains, state and measurements may be left out."""
+    q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 40, 2))
+    effort, state, telemetry = library.batch(
+        "joint_adaptive", q, qd, reference=np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0]), dt=np.array([0.001])
+    )
+    assert effort.shape == (40, 2) and state.shape == (40, 4) and telemetry.shape == (40, 3)
+    s = 5.0 * (np.array([0.1, 0.2]) - q) - qd
+    np.testing.assert_allclose(telemetry[:, :2], s, rtol=0, atol=1e-14)
+    gains = np.concatenate([entry.defaults.ravel() for entry in library.law("joint_adaptive").gains])
+    gains[:2] = 2.0
+    softer = library.batch("joint_adaptive", q, qd, reference=np.zeros(6), gains=gains, dt=np.array([0.001]))[2]
+    np.testing.assert_allclose(softer[:, :2], -2.0 * q - qd, rtol=0, atol=1e-14)
+    with pytest.raises(DimensionError, match="joint_adaptive: the argument reference is missing"):
+        library.batch("joint_adaptive", q, qd, dt=np.array([0.001]))
+    with pytest.raises(NameNotFoundError, match="joint_adaptiv"):
+        library.batch("joint_adaptiv", q, qd)
 
 
 def test_entries_outlive_their_library(pendulum2_file: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from lxml import html
 from traces import TRUE_BODY, make_frames, make_timing, make_trace, write_run
@@ -171,7 +172,7 @@ def test_replay_moves_the_arm_through_its_frames_and_picks_a_body_up() -> None:
     heavier[1, 0, :4] += [1.0, 0.0, 0.0, 0.3]
     trace = replace(trace, truth=heavier, truth_time=np.array([0.0, 1.5]))
     frames = make_frames(trace)
-    figure = replay([Arm.of("one", trace, frames)])
+    figure = go.Figure(replay([Arm.of("one", trace, frames)]))  # which checks it
     assert len(figure.frames) == len(frames.t)
     before, after = figure.frames[10].data[0], figure.frames[90].data[0]
     np.testing.assert_allclose(np.transpose([before.x[:5], before.y[:5], before.z[:5]]), frames.position[10], atol=1e-4)

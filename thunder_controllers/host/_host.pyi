@@ -353,13 +353,16 @@ class Library:
         others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version
         or content hash, or contradicts itself.
         """
-    def batch(self, name: str, *args: numpy.typing.ArrayLike, threads: typing.SupportsInt | typing.SupportsIndex | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
+    def batch(self, name: str, *args: numpy.typing.ArrayLike, threads: typing.SupportsInt | typing.SupportsIndex | None = None, out: numpy.typing.NDArray[numpy.float64] | tuple[numpy.typing.NDArray[numpy.float64], ...] | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
         """
-        Evaluate a function at many states, without Python between them.
+        Evaluate a function, or the step of a law by its name, at many states, without Python between them.
         
         Arguments are those of `evaluate`: with a row for each state, (N, size), or the same for all. Returns
-        (N, rows) or (N, rows, cols), or a tuple of them. `threads` are as many as there are cores if None; the
-        interpreter is free meanwhile, and the arrays must not be written to.
+        (N, rows) or (N, rows, cols), or a tuple of them. Those of a step are q, qd, applied_effort, measurements,
+        reference, state, gains and dt, flat, and it returns effort, state and telemetry; applied_effort (0),
+        measurements, state and gains have defaults. A library that was built with `lanes` computes several states
+        at once. `threads` are as many as there are cores if None; the interpreter is free meanwhile, and the
+        arrays must not be written to. `out` is what an earlier call returned: it is written again, and returned.
         
         Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.
         """
@@ -415,6 +418,11 @@ class Library:
     def joint_names(self) -> tuple[str, ...]:
         """
         From the base on; all vectors of joints have this order.
+        """
+    @property
+    def lanes(self) -> int:
+        """
+        States that `batch` computes at once in a thread; 0: one, it was built without.
         """
     @property
     def laws(self) -> tuple[str, ...]:

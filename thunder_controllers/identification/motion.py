@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfiltfilt
 
 from thunder_controllers.identification.information import SIGN_SPEED
 
@@ -152,5 +151,7 @@ def smoothed_states(record: Record) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _smoothed(values: FloatArray, rate: float) -> FloatArray:
+    from scipy.signal import butter, sosfiltfilt  # here: it takes 0.7 s, and every run imports this module
+
     smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
     return np.asarray(sosfiltfilt(smooth, values, axis=0))

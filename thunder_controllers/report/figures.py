@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.view.arm import COLOURS as COLOURS
 from thunder_dynamics.inertia import REG_NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRUTH: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.0}
 LIMIT: dict[str, Any] = {"color": "#888888", "linestyle": ":", "linewidth": 1.0}
@@ -48,6 +50,8 @@ def parameters(title: str, curves: Mapping[str, Curve], truth: Curve, alike: int
 
     As many curves in a row as are `alike` share a colour.
     """
+    from matplotlib.figure import Figure  # here: a run that draws none need not wait for it
+
     figure = Figure(figsize=(10.0, 7.3), layout="constrained")  # no state of pyplot is touched
     axes = list(figure.subplots(4, 3).ravel())
     panels = [("mass", "m [kg]"), *((f"CoM {a}", f"c{a} [m]") for a in "xyz")]

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
-from matplotlib.figure import Figure
+from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 from thunder_controllers.report import plots
@@ -22,7 +22,10 @@ from thunder_controllers.report.replay import replay
 from thunder_controllers.report.summary import error_rows, estimate_table, result_rows, verdict
 from thunder_controllers.simulation.experiment import ScenarioResult
 from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
-from thunder_controllers.view.arm import Arm, arms_of
+from thunder_controllers.view.arm import arms_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REPORT = "report.html"
 DPI = 110
@@ -130,8 +133,8 @@ def render_page(result: ScenarioResult, description: str) -> str:
     text, failures = verdict(runs)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
-    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs}, arms_of(result.runs))
-    arm, errors = (html_plot(name, drawn.pop(name)) for name in ("replay", "errors"))
+    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs})
+    arm, errors = html_plot("replay", replay(arms_of(result.runs))), html_plot("errors", drawn.pop("errors"))
     body = [
         f'<p class="verdict">{escape(text)}</p>' if text else "",
         *(f'<p class="verdict failed">{escape(line)}</p>' for line in failures),
@@ -157,12 +160,11 @@ def render_page(result: ScenarioResult, description: str) -> str:
 
 
 def make_plots(
-    runs: Mapping[str, Any], traces: Mapping[str, Trace], timings: Mapping[str, Timing], arms: Sequence[Arm]
+    runs: Mapping[str, Any], traces: Mapping[str, Trace], timings: Mapping[str, Timing]
 ) -> dict[str, go.Figure]:
-    """All plots of a report by name, of traces that end at a fault; those of a link are called `estimates_<link>`."""
+    """All plots of a report but the replay, by name, until a fault; those of a link are called `estimates_<link>`."""
     links = runs[list(runs)[-1]]["estimates"]
     return {
-        "replay": replay(arms),
         "errors": plots.errors(traces),
         "guards": plots.timeline(traces, runs),
         "components": plots.components(traces),
@@ -172,11 +174,12 @@ def make_plots(
     }
 
 
-def html_plot(identifier: str, figure: go.Figure) -> str:
+def html_plot(identifier: str, figure: go.Figure | dict[str, Any]) -> str:
     """Mark an interactive plot up; the page holds its library."""
     config = {"displaylogo": False, "responsive": True}
     safe = "".join(letter if letter.isalnum() else "_" for letter in identifier)
-    return str(figure.to_html(config, full_html=False, include_plotlyjs=False, div_id=safe, auto_play=False))
+    options = {"full_html": False, "include_plotlyjs": False, "div_id": safe, "auto_play": False, "validate": False}
+    return str(to_html(figure, config, **options))
 
 
 def html_page(title: str, lead: str, body: Sequence[str], head: str = "") -> str:

@@ -22,8 +22,12 @@ WIDTH = 9
 """Of a link [pixels]."""
 
 
-def replay(arms: Sequence[Arm]) -> go.Figure:
-    """Draw the paths, desired and true, and the arms, with a button that plays and a slider."""
+def replay(arms: Sequence[Arm]) -> dict[str, Any]:
+    """Draw the paths, desired and true, and the arms, with a button that plays and a slider.
+
+    As `go.Figure` takes it: to make objects of some thousand frames and steps, which hold nothing but numbers of our
+    own, would take as long as the whole run.
+    """
     figure = go.Figure()
     desired = arms[0].desired
     if desired is not None:
@@ -35,18 +39,20 @@ def replay(arms: Sequence[Arm]) -> go.Figure:
         figure.add_trace(go.Scatter3d(**_body(arm, 0, colour), name=escape(arm.name), showlegend=False))
     moving = list(range(first, len(figure.data)))
     samples = range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
-    figure.frames = [
-        go.Frame(
-            name=str(k),
-            traces=moving,
-            data=[go.Scatter3d(**_places(arm, min(k, len(arm.frames.t) - 1))) for arm in arms],
-        )
+    frames = [
+        {
+            "name": str(k),
+            "traces": moving,
+            "data": [{"type": "scatter3d", **_places(arm, min(k, len(arm.frames.t) - 1))} for arm in arms],
+        }
         for k in samples
     ]
     t = arms[0].frames.t
     every = 1e3 * float(t[samples.step] - t[0]) if len(samples) > 1 else 0.0
-    figure.update_layout(**_controls(arms, samples, every))
-    return figure
+    figure.update_layout(**_layout(arms))
+    drawn: dict[str, Any] = figure.to_dict()
+    drawn["layout"] |= _controls(arms, samples, every)
+    return {**drawn, "frames": frames}
 
 
 def _path(points: FloatArray, name: str, line: dict[str, Any]) -> go.Scatter3d:
@@ -110,6 +116,10 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
         "pad": {"t": 10},
     }
     menu = {"type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": 0, "xanchor": "left"}
+    return {"sliders": [slider], "updatemenus": [{**menu, "pad": {"t": 24}, "showactive": False}]}
+
+
+def _layout(arms: Sequence[Arm]) -> dict[str, Any]:
     low, high = _box(arms)
     ranges = zip("xyz", low.tolist(), high.tolist(), strict=True)
     axes = {f"{name}axis": {"title": f"{name} [m]", "range": ends} for name, *ends in ranges}
@@ -119,8 +129,6 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
             "aspectmode": "data",
             "camera": {"eye": {"x": 1.65, "y": -1.65, "z": 0.7}, "center": {"z": -0.1}},
         },
-        "sliders": [slider],
-        "updatemenus": [{**menu, "pad": {"t": 24}, "showactive": False}],
         "template": "plotly_white",
         "height": 620,
         "margin": {"l": 0, "r": 0, "t": 10, "b": 90},

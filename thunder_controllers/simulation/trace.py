@@ -31,8 +31,8 @@ class _Archive:
     """Arrays by the names of the fields, kept as .npz."""
 
     def save(self, path: Path) -> None:
-        """Write as .npz, whole or not at all."""
-        write_atomically(path, lambda file: np.savez_compressed(file, **vars(self)))
+        """Write as .npz, whole or not at all; not compressed, which takes longer than the run and saves a third."""
+        write_atomically(path, lambda file: np.savez(file, **vars(self)))
 
     @classmethod
     def load(cls: type[Stored], path: Path) -> Stored:

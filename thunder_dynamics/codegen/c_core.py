@@ -1,9 +1,10 @@
 """The C core: C99 of every function and law, from CasADi's instructions, in pieces that a compiler can digest.
 
 A function is straight-line code: one constant for each instruction, no branch, no call but of libm. Its results do not
-overlap its arguments (thunder_abi.h), which `restrict` tells the compiler. Functions of more than `PIECE_LIMIT`
-instructions are split into pieces that hand their live values on through the work vector, because register allocation
-is superlinear in the size of a function.
+overlap its arguments (thunder_abi.h), which `restrict` tells the compiler. The same text computes one state, or in the
+lanes of a vector as many as there are in a register: `thunder_real` is what templates/core.h makes it. Functions of
+more than `PIECE_LIMIT` instructions are split into pieces that hand their live values on through the work vector,
+because register allocation is superlinear in the size of a function.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ PIECE_LIMIT = 8000
 PIECE_SIZE = 2000
 """Statements in each piece of a split function."""
 
-LANES = 4
-"""Angles of which `thunder_sincos` takes a multiple."""
+ANGLES = 4
+"""Of which `thunder_sincos` takes a multiple at once."""
 
 SIGNATURE = "(const thunder_real** arg, thunder_real** res, long long* iw, thunder_real* w, int mem)"
 """Of every function: `thunder_eval` of thunder_abi.h."""
 
+OF_LANES = "__lanes"
+"""Ends the symbol of a function in lanes; no name of a robot or a function holds two underscores."""
+
 _LIBM = "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf floor ceil fabs"
+_LIBM_PAIRS = "pow fmod copysign atan2 hypot remainder"
 
 _OPERATIONS = {
     ca.OP_ASSIGN: "{0}",
@@ -42,27 +47,24 @@ _OPERATIONS = {
     ca.OP_SQ: "{0} * {0}",
     ca.OP_TWICE: "{0} + {0}",
     ca.OP_INV: "1.0 / {0}",
-    ca.OP_LT: "{0} < {1}",
-    ca.OP_LE: "{0} <= {1}",
-    ca.OP_EQ: "{0} == {1}",
-    ca.OP_NE: "{0} != {1}",
-    ca.OP_NOT: "!{0}",
-    ca.OP_AND: "{0} && {1}",
-    ca.OP_OR: "{0} || {1}",
-    ca.OP_IF_ELSE_ZERO: "{0} ? {1} : 0.0",
-    # those of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in {0} through
-    ca.OP_FMIN: "{0} > {1} ? {1} : {0}",
-    ca.OP_FMAX: "{0} < {1} ? {1} : {0}",
-    ca.OP_SIGN: "thunder_sign({0})",
+    **{
+        getattr(ca, f"OP_{name.upper()}"): f"thunder_{name}({{0}}, {{1}})"
+        for name in ("lt", "le", "eq", "ne", "and", "or", "if_else_zero", "fmin", "fmax")
+    },
+    **{getattr(ca, f"OP_{name.upper()}"): f"thunder_{name}({{0}})" for name in ("not", "sign")},
     ca.OP_POW: "THUNDER_LIBM(pow)({0}, {1})",
     ca.OP_CONSTPOW: "THUNDER_LIBM(pow)({0}, {1})",
     **{getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}})" for name in _LIBM.split()},
     **{
         getattr(ca, f"OP_{name.upper()}"): f"THUNDER_LIBM({name})({{0}}, {{1}})"
-        for name in ("fmod", "copysign", "atan2", "hypot", "remainder")
+        for name in _LIBM_PAIRS.split()
+        if name != "pow"
     },
 }
 """C of an operation by CasADi's code, of the operands."""
+
+_ARITHMETIC = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_INV}
+"""Of a number and a vector C knows what it is; whatever else takes a constant takes one in every lane."""
 
 _CIRCLES = {ca.OP_SIN: "sine", ca.OP_COS: "cosine"}
 
@@ -89,6 +91,10 @@ class _Statement:
         return f"  {made}{self.text};\n"
 
 
+class _Constant(str):
+    """A literal, the same in every lane."""
+
+
 def _name(value: int) -> str:
     return f"a{value}"
 
@@ -106,9 +112,12 @@ def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str
 def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:
     """Make the C core of a robot from definitions of its functions, whose symbols `work_sizes` has."""
     declarations = "".join(f"int {symbol}{SIGNATURE};\n" for symbol in work_sizes)
+    others = "".join(f"#define {symbol} {symbol}{OF_LANES}\n" for symbol in work_sizes)
+    each = "".join(f"THUNDER_EACH({name})\n" for name in _LIBM.split() if name not in ("sqrt", "fabs"))
+    each += "".join(f"THUNDER_EACH_PAIR({name})\n" for name in _LIBM_PAIRS.split())
     return CCore(
-        template("core.c").substitute(robot=robot, definitions=definitions),
-        template("core.h").substitute(robot=robot, declarations=declarations),
+        template("core.c").substitute(robot=robot, each=each, definitions=definitions),
+        template("core.h").substitute(robot=robot, declarations=declarations, others=others),
         work_sizes,
     )
 
@@ -168,12 +177,12 @@ class _Function:
         """Sines and cosines of all angles that are arguments, at once; none of a function in pieces."""
         if not self._angles:
             return ""
-        size = -(-len(self._angles) // LANES) * LANES
-        angles = ", ".join(self._angles + ["0.0"] * (size - len(self._angles)))
+        count = len(self._angles)
+        size = -(-count // ANGLES) * ANGLES
         return (
-            f"  const thunder_real angle[{size}] = {{{angles}}};\n"
+            f"  const thunder_real angle[{size}] = {{{', '.join(self._angles)}}};\n"
             f"  thunder_real sine[{size}], cosine[{size}];\n"
-            f"  thunder_sincos(angle, sine, cosine, {size});\n"
+            f"  thunder_sincos(angle, sine, cosine, {count});\n"
         )
 
     def _piece_text(self, k: int) -> str:
@@ -201,12 +210,14 @@ class _Function:
             if code == ca.OP_CONST:
                 value = function.instruction_constant(k)
                 literal = "NAN" if math.isnan(value) else c_double(value)
-                holds[outputs[0]] = f"({literal})" if literal.startswith("-") else literal
+                holds[outputs[0]] = _Constant(f"({literal})" if literal.startswith("-") else literal)
             elif code == ca.OP_INPUT:
                 holds[outputs[0]] = "x{}[{}]".format(*inputs)
             else:
                 operands = [holds[place] for place in inputs]
                 names = [_name(one) if isinstance(one, int) else one for one in operands]
+                if code not in _ARITHMETIC:
+                    names = [f"thunder_all({one})" if isinstance(one, _Constant) else one for one in names]
                 reads = tuple(one for one in operands if isinstance(one, int))
                 if code == ca.OP_OUTPUT:
                     yield _Statement("r{}[{}] = ".format(*outputs) + names[0], reads)

@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -87,16 +88,23 @@ def source_closure(module: str) -> dict[str, str]:
         path = _source_file(name, roots) if name not in found else None
         if path is None:
             continue
-        text = path.read_text(encoding="utf-8")
-        found[name] = hashlib.sha256(text.encode()).hexdigest()
-        try:
-            tree = ast.parse(text)
-        except SyntaxError as error:
-            where = f"{path}:{error.lineno}"
-            raise LawError(f"is no Python ({error.msg})", where=where, valid="a module that can be imported") from error
+        status = path.stat()
         own_package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        open_names += [n for n in _imported(tree, own_package) if n.split(".")[0] == package]
+        found[name], imported = _digested(path, own_package, status.st_mtime_ns, status.st_size)
+        open_names += [n for n in imported if n.split(".")[0] == package]
     return found
+
+
+@cache
+def _digested(path: Path, own_package: str, modified: int, size: int) -> tuple[str, tuple[str, ...]]:
+    """Digest of a source file and the modules that it imports; a process asks for the same ones at every build."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        where = f"{path}:{error.lineno}"
+        raise LawError(f"is no Python ({error.msg})", where=where, valid="a module that can be imported") from error
+    return hashlib.sha256(text.encode()).hexdigest(), tuple(_imported(tree, own_package))
 
 
 def _source_file(name: str, roots: Iterable[Path]) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from thunder_dynamics.codegen.c_core import OF_LANES
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.text import c_array, c_double, c_string, template
 from thunder_dynamics.entries import Entry, make_entry
@@ -13,6 +14,10 @@ from thunder_dynamics.version import __version__
 
 PREFIX = "thunder__"
 """Of every name in the file: no robot and no function may hold two underscores, so nothing can collide."""
+
+
+_EVAL = "(const double** arg, double** res, long long* iw, double* w, int mem)"
+"""Of a function in lanes, which has vectors there, as a thunder_eval."""
 
 
 class _Constants:
@@ -76,6 +81,8 @@ def library_source(package: Package) -> str:
         groups=_table("thunder_parameter_group", f"{PREFIX}parameter_groups", groups),
         version=c_string(__version__),
         hash=c_string(package.content_hash),
+        lanes="THUNDER_LANES" if package.has_lanes else 0,
+        declarations="".join(f"int {s}{OF_LANES}{_EVAL};\n" for s in package.core.work_sizes if package.has_lanes),
         n_joints=package.model.n,
         limits=", ".join(limit_arrays),
         pi=pi,
@@ -93,7 +100,7 @@ def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> 
     given = constants.entries(f"{PREFIX}out_{f.name}", [output], offsets=False)
     work = package.core.work_sizes[f.symbol]
     head = f"{c_string(f.name)}, {c_string(f.description)}, {len(inputs)}, 1"
-    return f"{{{head}, {taken}, {given}, {f.symbol}, 0, {work}}}"
+    return f"{{{head}, {taken}, {given}, {f.symbol}, 0, {work}, {_in_lanes(package, f.symbol)}}}"
 
 
 def _law(constants: _Constants, package: Package, law: Law) -> str:
@@ -102,7 +109,11 @@ def _law(constants: _Constants, package: Package, law: Law) -> str:
     work = max(package.core.work_sizes[symbol] for symbol in symbols)
     step, initial = (*symbols, "NULL")[:2]
     head = f"{c_string(law.name)}, {c_string(law.description)}, {law.reference_kind.value}"
-    return f"{{{head}, {', '.join(signals)}, {step}, {initial}, 0, {work}}}"
+    return f"{{{head}, {', '.join(signals)}, {step}, {initial}, 0, {work}, {_in_lanes(package, step)}}}"
+
+
+def _in_lanes(package: Package, symbol: str) -> str:
+    return f"{symbol}{OF_LANES}" if package.has_lanes else "NULL"
 
 
 def _table(kind: str, name: str, rows: Sequence[str]) -> str:

@@ -282,7 +282,8 @@ def _kernel_text(name: str, columns: int, rows: Sequence[int]) -> str:
     size = count * columns
     values = ", ".join(f"f{k} = f[{k}]" for k in range(size))
     screw = ", ".join(f"s{r} = s[j + {r} * THUNDER_VELOCITIES]" for r in rows)
-    entries = [" + ".join(f"s{r} * f{count * c + k}" for k, r in enumerate(rows)) or "0" for c in range(columns)]
+    sums = (" + ".join(f"s{r} * f{count * c + k}" for k, r in enumerate(rows)) for c in range(columns))
+    entries = [one or "thunder_all(0.0)" for one in sums]
     lines = "".join(f"    out[j + {c} * THUNDER_VELOCITIES] = {entry};\n" for c, entry in enumerate(entries))
     return (
         f"static void thunder_{name}(const thunder_real* restrict s, const thunder_real* restrict f, int begin,\n"

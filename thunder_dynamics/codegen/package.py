@@ -39,6 +39,7 @@ class Package:
         content_hash: Hash of the inputs, stored in the library.
         flags: Compiler flags, for the CMakeLists.txt.
         functions: Functions on request, by name, beside those of every library.
+        has_lanes: Whether every function and step is there in lanes too: thunder_abi.h.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Package:
         content_hash: str = "",
         flags: Sequence[str] = (),
         functions: Sequence[str] = (),
+        has_lanes: bool = False,
     ) -> None:
         self.robot = robot
         self.model = robot.model
@@ -55,6 +57,7 @@ class Package:
         self.laws = tuple(laws)
         self.content_hash = content_hash
         self.flags = tuple(flags)
+        self.has_lanes = has_lanes
         self.selected = robot.selected(functions)
 
     @cached_property

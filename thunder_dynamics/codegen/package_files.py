@@ -18,7 +18,9 @@ def package_files(package: Package) -> dict[str, str]:
     """Text of every file of the package, by name."""
     name = package.name
     header = files("thunder_dynamics").joinpath("include", "thunder", "thunder_abi.h").read_text(encoding="utf-8")
+    lanes = {f"{name}_lanes.c": template("lanes.c").substitute(robot=name)} if package.has_lanes else {}
     return {
+        **lanes,
         f"{name}_gen.c": package.core.source,
         f"{name}_gen.h": package.core.header,
         f"{name}_library.c": library_metadata.library_source(package),
@@ -27,7 +29,9 @@ def package_files(package: Package) -> dict[str, str]:
         f"test_{name}.cpp": cpp_class.self_test(package),
         f"{name}_conf.yaml": conf_text(package),
         f"thunder_{name}.py": python_module.source(package),
-        "CMakeLists.txt": template("CMakeLists.txt").substitute(robot=name, flags=" ".join(package.flags)),
+        "CMakeLists.txt": template("CMakeLists.txt").substitute(
+            robot=name, flags=" ".join(package.flags), lanes=" ".join(lanes)
+        ),
         f"thunder_{name}Config.cmake": template("Config.cmake").substitute(
             robot=name, processor=" ".join(toolchain.processor_flags(package.flags))
         ),

@@ -296,6 +296,13 @@ static const thunder_library library = {
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
     acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, COUNT(functions), functions, COUNT(laws), laws,
     COUNT(groups), groups,
+#ifdef BREAK_LANES
+    4,
+#elif defined(BREAK_MANY_LANES)
+    65,
+#else
+    0,
+#endif
 };
 
 #ifndef BREAK_SYMBOL

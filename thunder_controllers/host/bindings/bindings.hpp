@@ -55,11 +55,17 @@ struct PathText {
   static constexpr auto name = py::detail::const_name("str | os.PathLike[str]");
 };
 
+struct BatchResultText {
+  static constexpr auto name =
+      py::detail::const_name("numpy.typing.NDArray[numpy.float64] | tuple[numpy.typing.NDArray[numpy.float64], ...] | None");
+};
+
 struct NotesText {
   static constexpr auto name = py::detail::const_name("list[thunder_controllers.host.note.Note]");
 };
 
 using ArrayLike = Described<ArrayText>;
+using BatchResult = Described<BatchResultText>;
 using OptionalArray = Described<OptionalArrayText>;
 using NamedArrays = Described<NamedArraysText>;
 using Path = Described<PathText>;
@@ -153,7 +159,7 @@ class PyLibrary {
   const thunder_library& data() const { return library_->data(); }
   py::object evaluate(const std::string& name, const py::Args<ArrayLike>& args, const py::KWArgs<ArrayLike>& kwargs);
   py::object batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
-                   const py::KWArgs<ArrayLike>& kwargs) const;
+                   const BatchResult& into, const py::KWArgs<ArrayLike>& kwargs) const;
 
  private:
   std::shared_ptr<const Library> library_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/measurement_port.hpp"
+#include "thunder/host/library/batch.hpp"
 
 namespace thunder::python {
 namespace {
@@ -41,12 +40,19 @@ void check_arguments(const thunder_function& function, const py::args& args, con
   }
 }
 
-/// The value that was given for an input, or null where it is a parameter group that keeps its default.
+/// What of a law's step may be left out; what follows a measurement and a reference may not.
+bool has_default(const thunder_function& function, int index) {
+  const std::string name = function.in[index].name;
+  return name.rfind("par_", 0) == 0 || name == "applied_effort" || name == "measurements" || name == "state" ||
+         name == "gains";
+}
+
+/// The value that was given for an input, or null where it keeps its default.
 py::object given(const thunder_function& function, int index, const py::args& args, const py::kwargs& kwargs) {
   const char* name = function.in[index].name;
   if (!kwargs.empty() && kwargs.contains(name)) return kwargs[name];
   if (static_cast<std::size_t>(index) < args.size()) return args[static_cast<std::size_t>(index)];
-  if (std::string(name).rfind("par_", 0) == 0) return {};
+  if (has_default(function, index)) return {};
   throw HostError(ErrorKind::dimension, std::string("the argument ") + name + " is missing", function.name);
 }
 
@@ -86,47 +92,6 @@ py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   return results;
 }
 
-/// The values of an input at many states: those of state i begin at data + i * stride; stride 0: the same at all.
-struct Rows {
-  const double* data;
-  std::size_t stride;
-};
-
-/// Evaluate at the states from `first` to before `last`, with scratch of its own. False where the function fails.
-bool evaluate_range(const thunder_function& function, const std::vector<Rows>& in, const std::vector<double*>& out,
-                    std::size_t first, std::size_t last) {
-  std::vector<const double*> arg(in.size());
-  std::vector<double*> res(out.size());
-  std::vector<long long> iw(static_cast<std::size_t>(function.size_iw));
-  std::vector<double> w(static_cast<std::size_t>(function.size_w));
-  for (std::size_t i = first; i < last; ++i) {
-    for (std::size_t k = 0; k < in.size(); ++k) arg[k] = in[k].data + i * in[k].stride;
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      res[k] = out[k] + i * static_cast<std::size_t>(entry_size(function.out[k]));
-    }
-    if (function.eval(arg.data(), res.data(), iw.data(), w.data(), 0) != 0) return false;
-  }
-  return true;
-}
-
-constexpr std::size_t kStatesPerThread = 512;
-
-/// The same for all states, shared among threads of which each has enough to do to be worth starting.
-bool evaluate_all(const thunder_function& function, const std::vector<Rows>& in, const std::vector<double*>& out,
-                  std::size_t count, std::size_t threads) {
-  threads = std::max<std::size_t>(1, std::min(threads, count / kStatesPerThread));
-  std::atomic<bool> succeeded = true;
-  std::vector<std::thread> others;
-  for (std::size_t k = 1; k < threads; ++k) {
-    others.emplace_back([&, k] {
-      if (!evaluate_range(function, in, out, count * k / threads, count * (k + 1) / threads)) succeeded = false;
-    });
-  }
-  if (!evaluate_range(function, in, out, 0, count / threads)) succeeded = false;
-  for (auto& other : others) other.join();
-  return succeeded;
-}
-
 /// An input at `count` states, −1 while no input had rows; `kept` are the arrays that are pointed into.
 Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_function& function, py::ssize_t& count,
              std::vector<py::object>& kept) {
@@ -149,6 +114,36 @@ Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_
   count = array.shape(0);
   kept.push_back(array);
   return {array.data(), static_cast<std::size_t>(size)};
+}
+
+/// New arrays for the results at `count` states: each state's together, column-major.
+py::tuple new_results(const thunder_function& function, py::ssize_t count) {
+  py::tuple results(static_cast<std::size_t>(function.n_out));
+  for (int i = 0; i < function.n_out; ++i) {
+    const thunder_entry& entry = function.out[i];
+    const bool is_vector = entry.cols == 1;
+    py::array_t<double> flat(is_vector ? std::vector<py::ssize_t>{count, entry.rows}
+                                       : std::vector<py::ssize_t>{count, entry.cols, entry.rows});
+    results[static_cast<std::size_t>(i)] = is_vector ? py::object(flat) : flat.attr("swapaxes")(1, 2);
+  }
+  return results;
+}
+
+/// The same, or those of a call before that are written again: most of the time goes to pages that are new.
+py::tuple results_for(const thunder_function& function, py::ssize_t count, const py::object& into) {
+  const py::tuple results = new_results(function, count);
+  if (into.is_none()) return results;
+  const py::tuple given = py::isinstance<py::tuple>(into) ? py::tuple(into) : py::make_tuple(into);
+  bool fits = given.size() == results.size();
+  for (std::size_t i = 0; fits && i < given.size(); ++i) {
+    fits = py::isinstance<py::array_t<double>>(given[i]) && py::cast<py::array>(given[i]).writeable();
+    for (const char* what : {"shape", "strides"}) fits = fits && given[i].attr(what).equal(results[i].attr(what));
+  }
+  if (!fits) {
+    throw HostError(ErrorKind::dimension, "has another shape, type or order", std::string(function.name) + ".out",
+                    "what an earlier call returned");
+  }
+  return given;
 }
 
 Names names_from(const char* const* names, int count) {
@@ -265,8 +260,11 @@ py::object PyLibrary::evaluate(const std::string& name, const py::Args<ArrayLike
 }
 
 py::object PyLibrary::batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
-                            const py::KWArgs<ArrayLike>& kwargs) const {
-  const thunder_function& function = library_->function(name);
+                            const BatchResult& into, const py::KWArgs<ArrayLike>& kwargs) const {
+  const std::vector<std::string> laws = library_->law_names();
+  std::optional<StepFunction> step;
+  if (std::count(laws.begin(), laws.end(), name) > 0) step.emplace(library_->law(name), library_->n_joints());
+  const thunder_function& function = step ? step->get() : library_->function(name);
   check_arguments(function, args, kwargs);
   std::vector<py::object> kept;
   std::vector<Rows> in;
@@ -279,21 +277,14 @@ py::object PyLibrary::batch(const std::string& name, const py::Args<ArrayLike>& 
     throw HostError(ErrorKind::dimension, "no argument has a row for each state", name, "(N, size), or `evaluate`");
   }
   std::vector<double*> out;
-  py::tuple results(static_cast<std::size_t>(function.n_out));
-  for (int i = 0; i < function.n_out; ++i) {
-    const thunder_entry& entry = function.out[i];
-    const bool is_vector = entry.cols == 1;
-    py::array_t<double> flat(is_vector ? std::vector<py::ssize_t>{count, entry.rows}
-                                       : std::vector<py::ssize_t>{count, entry.cols, entry.rows});
-    out.push_back(flat.mutable_data());
-    results[static_cast<std::size_t>(i)] = is_vector ? py::object(flat) : flat.attr("swapaxes")(1, 2);
-  }
+  const py::tuple results = results_for(function, count, into);
+  for (const auto& result : results) out.push_back(py::cast<py::array_t<double>>(result).mutable_data());
   if (threads && *threads < 1) throw HostError(ErrorKind::dimension, std::to_string(*threads) + " threads", name, "1 or more");
   const std::size_t available = threads ? static_cast<std::size_t>(*threads) : std::thread::hardware_concurrency();
   bool succeeded = false;
   {
     py::gil_scoped_release release;
-    succeeded = evaluate_all(function, in, out, static_cast<std::size_t>(count), available);
+    succeeded = evaluate_batch(function, library_->lanes(), in, out, static_cast<std::size_t>(count), available);
   }
   if (!succeeded) throw HostError(ErrorKind::law, "the function failed", function.name);
   return function.n_out == 1 ? py::object(results[0]) : py::object(results);
@@ -321,6 +312,8 @@ void bind_library(py::module_& module) {
                              "Version of the generator.")
       .def_property_readonly("hash", [](const PyLibrary& l) { return l.data().hash; }, 
                              "Of its contents, lower-case hexadecimal.")
+      .def_property_readonly("lanes", [](const PyLibrary& l) { return l.get()->lanes(); },
+                             "States that `batch` computes at once in a thread; 0: one, it was built without.")
       .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; }, "n of all shapes.")
       .def_property_readonly("joint_names",
                              [](const PyLibrary& l) { return names_from(l.data().joint_names, l.data().n_joints); },
@@ -346,11 +339,14 @@ void bind_library(py::module_& module) {
            "Raises NameNotFoundError if there is no such function or argument, DimensionError for an argument that is\n"
            "missing or has the wrong size, and LawError for one that is not numeric or where the function fails.")
       .def("batch", &PyLibrary::batch, py::arg("name"), py::pos_only(), py::kw_only(),
-           py::arg("threads") = py::none(),
-           "Evaluate a function at many states, without Python between them.\n\n"
+           py::arg("threads") = py::none(), py::arg("out") = py::none(),
+           "Evaluate a function, or the step of a law by its name, at many states, without Python between them.\n\n"
            "Arguments are those of `evaluate`: with a row for each state, (N, size), or the same for all. Returns\n"
-           "(N, rows) or (N, rows, cols), or a tuple of them. `threads` are as many as there are cores if None; the\n"
-           "interpreter is free meanwhile, and the arrays must not be written to.\n\n"
+           "(N, rows) or (N, rows, cols), or a tuple of them. Those of a step are q, qd, applied_effort, measurements,\n"
+           "reference, state, gains and dt, flat, and it returns effort, state and telemetry; applied_effort (0),\n"
+           "measurements, state and gains have defaults. A library that was built with `lanes` computes several states\n"
+           "at once. `threads` are as many as there are cores if None; the interpreter is free meanwhile, and the\n"
+           "arrays must not be written to. `out` is what an earlier call returned: it is written again, and returned.\n\n"
            "Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.");
   bind_limits(library);
 }

@@ -4,30 +4,113 @@
 #include <math.h>
 
 #ifdef THUNDER_SINGLE
-#define THUNDER_LIBM(name) name##f
+#define THUNDER_SCALAR(name) name##f
 #else
-#define THUNDER_LIBM(name) name
+#define THUNDER_SCALAR(name) name
 #endif
 
 /* The pieces of a split function must stay pieces: a compiler would join static functions that are called once. */
 #if defined(__GNUC__)
 #define THUNDER_NOINLINE __attribute__((noinline))
+#define THUNDER_INLINE static inline __attribute__((unused))
 #else
 #define THUNDER_NOINLINE
+#define THUNDER_INLINE static inline
 #endif
 
-/* Sines and cosines of n angles, n a multiple of four: of eight a compiler for vectors makes what two calls of libm take.
+/* A mask is what a comparison gives; `thunder_pick` takes x where it is true. */
+#ifdef THUNDER_WIDE
+#define THUNDER_ANGLES 1
+typedef __typeof__((thunder_real){0} < (thunder_real){0}) thunder_mask;
+
+#define thunder_all(x) ((x) - (thunder_real){0})
+
+THUNDER_INLINE thunder_real thunder_pick(thunder_mask m, thunder_real x, thunder_real y) {
+  return (thunder_real)((m & (thunder_mask)x) | (~m & (thunder_mask)y));
+}
+
+THUNDER_INLINE int thunder_any(thunder_mask m) {
+  int k, any = 0;
+  for (k = 0; k < THUNDER_LANES; ++k) any |= m[k] != 0;
+  return any;
+}
+
+/* What has no instruction for all lanes is computed in one after the other. */
+#define THUNDER_LIBM(name) thunder_##name
+#define THUNDER_EACH(name)                                                \
+  THUNDER_INLINE thunder_real thunder_##name(thunder_real x) {    \
+    int k;                                                                \
+    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k]);                \
+    return x;                                                             \
+  }
+#define THUNDER_EACH_PAIR(name)                                                        \
+  THUNDER_INLINE thunder_real thunder_##name(thunder_real x, thunder_real y) {  \
+    int k;                                                                             \
+    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k], y[k]);                       \
+    return x;                                                                          \
+  }
+$each
+THUNDER_INLINE thunder_real thunder_fabs(thunder_real x) { return (thunder_real)((thunder_mask)x & 0x7fffffffffffffff); }
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+THUNDER_INLINE thunder_real thunder_sqrt(thunder_real x) {
+#if defined(__AVX512F__)
+  return (thunder_real)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX__)
+  return (thunder_real)_mm256_sqrt_pd((__m256d)x);
+#else
+  int k;
+  for (k = 0; k < THUNDER_LANES; ++k) x[k] = sqrt(x[k]);
+  return x;
+#endif
+}
+#else
+#define THUNDER_ANGLES 4
+#define THUNDER_LIBM(name) THUNDER_SCALAR(name)
+#define thunder_all(x) (x)
+typedef int thunder_mask;
+
+THUNDER_INLINE thunder_real thunder_pick(thunder_mask m, thunder_real x, thunder_real y) { return m ? x : y; }
+
+THUNDER_INLINE int thunder_any(thunder_mask m) { return m; }
+#endif
+
+THUNDER_INLINE thunder_real thunder_is(thunder_mask m) { return thunder_pick(m, thunder_all(1.0), thunder_all(0.0)); }
+THUNDER_INLINE thunder_real thunder_lt(thunder_real x, thunder_real y) { return thunder_is(x < y); }
+THUNDER_INLINE thunder_real thunder_le(thunder_real x, thunder_real y) { return thunder_is(x <= y); }
+THUNDER_INLINE thunder_real thunder_eq(thunder_real x, thunder_real y) { return thunder_is(x == y); }
+THUNDER_INLINE thunder_real thunder_ne(thunder_real x, thunder_real y) { return thunder_is(x != y); }
+THUNDER_INLINE thunder_real thunder_not(thunder_real x) { return thunder_is(x == 0.0); }
+THUNDER_INLINE thunder_real thunder_and(thunder_real x, thunder_real y) { return thunder_is((x != 0.0) & (y != 0.0)); }
+THUNDER_INLINE thunder_real thunder_or(thunder_real x, thunder_real y) { return thunder_is((x != 0.0) | (y != 0.0)); }
+THUNDER_INLINE thunder_real thunder_if_else_zero(thunder_real x, thunder_real y) {
+  return thunder_pick(x != 0.0, y, thunder_all(0.0));
+}
+/* Those of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in x through. */
+THUNDER_INLINE thunder_real thunder_fmin(thunder_real x, thunder_real y) { return thunder_pick(x > y, y, x); }
+THUNDER_INLINE thunder_real thunder_fmax(thunder_real x, thunder_real y) { return thunder_pick(x < y, y, x); }
+THUNDER_INLINE thunder_real thunder_sign(thunder_real x) {
+  return thunder_pick(x < 0.0, thunder_all(-1.0), thunder_pick(x > 0.0, thunder_all(1.0), x));
+}
+
+/* Sines and cosines of n angles, whose arrays have room for the next multiple of THUNDER_ANGLES: of eight a compiler for
+ * vectors makes what two calls of libm take.
  *
  * x = k pi/2 + r + tail by Cody and Waite, pi/2 in two parts of 33 bits and a rest, so that k times either part is exact;
  * polynomials through Chebyshev nodes of [0, (pi/4)^2] in r^2, of relative error below 3e-17. Below one unit in the last
  * place for |x| <= 1e5; beyond that, and in single precision, libm. */
 static THUNDER_NOINLINE void thunder_sincos(const thunder_real* restrict x, thunder_real* restrict s,
                                             thunder_real* restrict c, int n) {
-  int i, j, is_far = 0;
+  int i, j;
 #ifdef THUNDER_SINGLE
-  is_far = 1;
+  const int is_far = 1;
 #else
-  for (i = 0; i < n; ++i) is_far |= !(x[i] >= -1e5 && x[i] <= 1e5);
+  thunder_mask far = x[0] != x[0]; /* or not a number */
+  int is_far;
+  for (i = 0; i < n; ++i) far |= (x[i] < -1e5) | (x[i] > 1e5) | (x[i] != x[i]);
+  is_far = thunder_any(far);
 #endif
   if (is_far) {
     for (i = 0; i < n; ++i) {
@@ -36,9 +119,11 @@ static THUNDER_NOINLINE void thunder_sincos(const thunder_real* restrict x, thun
     }
     return;
   }
-  for (i = 0; i < n; i += 4)
-    for (j = i; j < i + 4; ++j) {
-      const thunder_real k = THUNDER_LIBM(floor)(x[j] * 0.6366197723675814 + 0.5);
+  for (i = 0; i < n; i += THUNDER_ANGLES)
+    for (j = i; j < i + THUNDER_ANGLES; ++j) {
+      /* to the nearest whole number, and to that below a quarter of one, as a sum so large has no other places */
+      const thunder_real k = (x[j] * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0;
+      const thunder_real turns = (0.25 * k - 0.375 + 6755399441055744.0) - 6755399441055744.0, quarter = k - 4.0 * turns;
       const thunder_real near = x[j] - k * 1.5707963267341256, part = k * 6.077100506303966e-11;
       const thunder_real r = near - part, tail = ((near - r) - part) - k * 2.0222662487959506e-21;
       const thunder_real z = r * r, half = 0.5 * z, one = 1.0 - half;
@@ -54,14 +139,11 @@ static THUNDER_NOINLINE void thunder_sincos(const thunder_real* restrict x, thun
                     z * (-2.7557317260008837e-07 + z * (2.0876143827993133e-09 + z * -1.1382456778061306e-11))));
       const thunder_real sine = r + (r * z * odd + tail * one);
       const thunder_real cosine = one + (((1.0 - one) - half) + (z * z * even - r * tail));
-      const thunder_real quarter = k - 4.0 * THUNDER_LIBM(floor)(0.25 * k);
-      const int is_odd = quarter == 1.0 || quarter == 3.0;
-      const thunder_real first = is_odd ? cosine : sine, second = is_odd ? sine : cosine;
-      s[j] = quarter >= 2.0 ? -first : first;
-      c[j] = quarter == 1.0 || quarter == 2.0 ? -second : second;
+      const thunder_mask is_odd = (quarter == 1.0) | (quarter == 3.0);
+      const thunder_real first = thunder_pick(is_odd, cosine, sine), second = thunder_pick(is_odd, sine, cosine);
+      s[j] = thunder_pick(quarter >= 2.0, -first, first);
+      c[j] = thunder_pick((quarter == 1.0) | (quarter == 2.0), -second, second);
     }
 }
-
-static inline thunder_real thunder_sign(thunder_real x) { return x < 0.0 ? -1.0 : (x > 0.0 ? 1.0 : x); }
 
 $definitions

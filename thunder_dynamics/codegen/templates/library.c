@@ -5,7 +5,7 @@
 #include "${robot}_gen.h"
 #include "thunder/thunder_abi.h"
 
-$constants
+$declarations$constants
 $functions
 $laws
 $groups
@@ -14,7 +14,7 @@ static const double thunder__rotors[] = {$rotors};
 static const thunder_library thunder__library = {
   THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, thunder__joint_names, thunder__link_names,
   $limits,
-  $pi, thunder__rotors, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups
+  $pi, thunder__rotors, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups, $lanes
 };
 
 #if defined(__GNUC__)

@@ -11,7 +11,7 @@ static const thunder_real thunder_zero[THUNDER_VELOCITIES];
 $kernels
 static void thunder_clear(thunder_real* out, int size) {
   int k;
-  for (k = 0; k < size; ++k) out[k] = 0;
+  for (k = 0; k < size; ++k) out[k] = thunder_all(0.0);
 }
 
 /* Columns of every link, from first[link] on: the powers of its path's screws and a wrench each, zero elsewhere. */
@@ -75,7 +75,7 @@ static void thunder_pose(const thunder_real* poses, int number, thunder_real* ou
   int j, k;
   for (j = 0; j < 4; ++j) {
     for (k = 0; k < 3; ++k) out[4 * j + k] = poses[12 * number + 3 * j + k];
-    out[4 * j + 3] = j == 3;
+    out[4 * j + 3] = thunder_all(j == 3 ? 1.0 : 0.0);
   }
 }
 
@@ -83,7 +83,7 @@ static void thunder_jacobian(const thunder_real* s, const thunder_real* poses, i
   const thunder_real* p = poses + 12 * number + 9;
   const thunder_real x = p[0] - poses[9], y = p[1] - poses[10], z = p[2] - poses[11];
   int j, run;
-  for (j = 0; j < 6 * THUNDER_VELOCITIES; ++j) out[j] = 0;
+  thunder_clear(out, 6 * THUNDER_VELOCITIES);
   for (run = thunder_first_run[number - 1]; run < thunder_first_run[number]; ++run)
     for (j = thunder_runs[run][0]; j < thunder_runs[run][1]; ++j) {
       const thunder_real a = s[j + 3 * THUNDER_VELOCITIES], b = s[j + 4 * THUNDER_VELOCITIES], c = s[j + 5 * THUNDER_VELOCITIES];

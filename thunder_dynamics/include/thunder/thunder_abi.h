@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 4
+#define THUNDER_ABI_VERSION 5
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
@@ -39,6 +39,9 @@ typedef struct thunder_entry {
  * Scratch: iw has size_iw elements, w has size_w. Returns 0. */
 typedef int (*thunder_eval)(const double** arg, double** res, long long* iw, double* w, int mem);
 
+/* One in lanes computes as many states at once as thunder_library.lanes says: wherever thunder_eval has a double, in arg,
+ * res and w, there are as many, one of each state, aligned to their size. */
+
 typedef struct thunder_function {
   const char* name;        /* as in get_<name> */
   const char* description;
@@ -49,6 +52,7 @@ typedef struct thunder_function {
   thunder_eval eval;
   int size_iw;
   int size_w;
+  thunder_eval eval_lanes; /* NULL in a library without lanes */
 } thunder_function;
 
 /* A flat vector and the entries that partition it, in order and without gaps. */
@@ -80,6 +84,7 @@ typedef struct thunder_law {
   thunder_eval initial; /* NULL where no state starts from what is measured */
   int size_iw;          /* enough for either */
   int size_w;
+  thunder_eval step_lanes; /* NULL in a library without lanes */
 } thunder_law;
 
 /* A group of run-time parameters of the robot: only its symbolic entries. */
@@ -110,6 +115,7 @@ typedef struct thunder_library {
   const thunder_law* laws;
   int n_parameter_groups;
   const thunder_parameter_group* parameter_groups;
+  int lanes; /* states that functions in lanes compute at once; 0: there are none */
 } thunder_library;
 
 typedef const thunder_library* (*thunder_library_getter)(void);

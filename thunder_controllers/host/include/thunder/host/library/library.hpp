@@ -33,6 +33,7 @@ class Library {
   /// Of the file on disk, absolute and without symbolic links.
   const std::string& path() const noexcept { return path_; }
   int n_joints() const noexcept { return data_->n_joints; }
+  int lanes() const noexcept { return data_->lanes; }
   const thunder_library& data() const noexcept { return *data_; }
 
   /// The law or function of that name. Throws HostError(name_not_found) that lists the names there are.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "thunder/thunder_abi.h"
+
+namespace thunder {
+
+/// The values of an argument at many states: those of state i begin at data + i * stride; stride 0: the same at all.
+struct Rows {
+  const double* data;
+  std::size_t stride;
+};
+
+/// Evaluate a function at `count` states, in threads: in lanes where it has them, one state after the other elsewhere.
+///
+/// `out` has a pointer per result, to count × size values, a state's together. `lanes` is the library's. False if the
+/// function failed, which leaves the results undefined.
+bool evaluate_batch(const thunder_function& function, int lanes, const std::vector<Rows>& in,
+                    const std::vector<double*>& out, std::size_t count, std::size_t threads);
+
+/// The step of a law as a function of its signals, each of them flat, with the defaults of their entries.
+class StepFunction {
+ public:
+  StepFunction(const thunder_law& law, int n_joints);
+
+  // The function points into the entries.
+  StepFunction(const StepFunction&) = delete;
+  StepFunction& operator=(const StepFunction&) = delete;
+
+  const thunder_function& get() const noexcept { return function_; }
+
+ private:
+  thunder_entry flat(const char* name, const thunder_signal& signal);
+  thunder_entry zeros(const char* name, int size);
+  thunder_entry entry(const char* name, std::vector<double> defaults);
+
+  std::vector<std::vector<double>> values_;
+  std::vector<thunder_entry> in_;
+  std::vector<thunder_entry> out_;
+  thunder_function function_{};
+};
+
+}  // namespace thunder
