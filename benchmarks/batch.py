@@ -1,64 +1,54 @@
-"""Functions and a law's step at many states, with and without lanes: a Markdown table, and <out>/batch.json.
+"""Functions and a law's step at many states, by a library without lanes and one with lanes.
 
-`python benchmarks/batch.py [OUT]`. Nanoseconds of processor time a state on one core, the best of some runs: by a loop
-in Python, by `Library.batch` of a library without and with lanes, of few states (results stay in the cache) and of many
-(results are written to memory), and what writing so many bytes takes alone.
+Nanoseconds of processor time a state on one core, the best of some runs.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import builds
-import machine
 import numpy as np
 
 from thunder_controllers.host import Library
 from thunder_dynamics import build, load_model
-from thunder_dynamics.codegen import toolchain
 
 FUNCTIONS = ("T_0_ee", "J_ee", "J_ee_dot", "M", "C", "G", "Y", "Yr", "inverse_dynamics", "forward_dynamics")
 LAW = "cartesian_backstepping"
 FEW, MANY = 1_000, 200_000
-RUNS = 15
+COLUMNS = ("evaluate", "batch", "few in lanes", "many in lanes", "writing")
+"""A loop in Python; `Library.batch`; the same in lanes, with results that stay in the cache and that do not; what
+writing as many results to memory takes alone."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Build, time, print and write."""
-    out = Path(arguments[0] if arguments else "results/bench")
+def measure(runs: int) -> dict[str, Any]:
+    """Build and time; `rows` are figures by function in the order of COLUMNS."""
     model, options = load_model(builds.PANDA), {"functions": FUNCTIONS[-2:]}
     plain, wide = (Library(build(model, [LAW], lanes=lanes, **options)) for lanes in (False, True))
-    columns = ["evaluate", "batch", f"{wide.lanes} lanes, {FEW:,} states", f"{MANY:,} states", "writing alone"]
-    rows = {name: _row(name, plain, wide) for name in (*FUNCTIONS, LAW)}
-    described = machine.line(toolchain.compile_flags(portable=False))
-    print(f"{described}\n\n| ns a state | {' | '.join(columns)} |\n| --- |" + " ---: |" * len(columns))
-    for name, times in rows.items():
-        print(f"| {name} | " + " | ".join("–" if one is None else f"{one:.1f}" for one in times) + " |")
-    out.mkdir(parents=True, exist_ok=True)
-    document = {"machine": described, "columns": columns, "rows": rows}
-    (out / "batch.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return 0
+    rows = {name: _row(name, plain, wide, runs) for name in (*FUNCTIONS, LAW)}
+    return {"lanes": wide.lanes, "few": FEW, "many": MANY, "columns": COLUMNS, "rows": rows}
 
 
-def _row(name: str, plain: Library, wide: Library) -> list[float | None]:
+def _row(name: str, plain: Library, wide: Library, runs: int) -> list[float | None]:
     few, many = _arguments(plain, name, FEW), _arguments(plain, name, MANY)
     single = None
     if name != LAW:
         states = [{key: rows[i] for key, rows in few.items()} for i in range(FEW)]
-        single = _best(lambda: [plain.evaluate(name, **one) for one in states], FEW)
-    times = [single, *(_batch(library, name, rows) for library, rows in ((plain, few), (wide, few), (wide, many)))]
+        single = _best(lambda: [plain.evaluate(name, **one) for one in states], FEW, runs)
+    times = [
+        single,
+        *(_batch(library, name, rows, runs) for library, rows in ((plain, few), (wide, few), (wide, many))),
+    ]
     results = wide.batch(name, **many)
     written = [one if one.base is None else one.base for one in (results if isinstance(results, tuple) else (results,))]
-    return [*times, _best(lambda: [one.fill(0.0) for one in written], MANY)]
+    return [*times, _best(lambda: [one.fill(0.0) for one in written], MANY, runs)]
 
 
-def _batch(library: Library, name: str, rows: dict[str, np.ndarray]) -> float:
+def _batch(library: Library, name: str, rows: dict[str, np.ndarray], runs: int) -> float:
     out = library.batch(name, threads=1, **rows)
-    return _best(lambda: library.batch(name, threads=1, out=out, **rows), len(rows["q"]))
+    return _best(lambda: library.batch(name, threads=1, out=out, **rows), len(rows["q"]), runs)
 
 
 def _arguments(library: Library, name: str, count: int) -> dict[str, np.ndarray]:
@@ -78,14 +68,10 @@ def _arguments(library: Library, name: str, count: int) -> dict[str, np.ndarray]
     }
 
 
-def _best(run: Callable[[], object], count: int) -> float:
+def _best(run: Callable[[], object], count: int, runs: int) -> float:
     times = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         begun = time.process_time_ns()
         run()
         times.append(time.process_time_ns() - begun)
     return min(times) / count
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -52,6 +52,22 @@ def time_simulation(folder: Path, core: int) -> dict[str, Any]:
     return {name: run["wall_per_simulated_second"] for name, run in runs.items()}
 
 
+def time_commands(folder: Path, repeats: int = 3) -> dict[str, dict[str, float]]:
+    """Least wall and processor time [s] of commands that a person waits for, by their words; all is compiled before."""
+    demo = ["run", str(SCENARIO), "--out", str(folder)]
+    commands = {"--help": ["--help"], "list": ["list"], "info panda": ["info", "panda"], "demo": demo}
+    result: dict[str, dict[str, float]] = {}
+    for name, words in commands.items():
+        times = []
+        for _ in range(repeats + 1):  # the first one compiles what is new
+            started, used = time.time(), _children_time()
+            _run([*THUNDER, *words], None)
+            times.append((time.time() - started, _children_time() - used))
+        wall, processor = (min(one) for one in zip(*times[1:], strict=True))
+        result[name] = {"wall": wall, "processor": processor}
+    return result
+
+
 def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = False) -> None:
     """Write a chain with inertias of random bodies (eight point masses each).
 

@@ -148,7 +148,7 @@ Compiled::Compiled(const std::string& name, const States& states)
 std::vector<Row> compiled_rows(const States& states,
                                const std::vector<std::pair<std::string, std::string>>& libraries) {
   std::vector<Row> rows;
-  for (const char* name : {"J_ee", "J_ee_dot", "M", "C", "G", "M_dot", "Y", "Yr"}) {
+  for (const char* name : {"J_ee", "J_ee_dot", "M", "C", "G", "inverse_dynamics", "M_dot", "Y", "Yr"}) {
     rows.push_back(function_row(name, states));
   }
   rows.push_back(class_row(states));

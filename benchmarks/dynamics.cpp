@@ -53,6 +53,9 @@ bool check(Peer& peer, const States& s) {
       {"M", deviation("M", s, [&](auto k) { return peer.mass(s.q.col(k)); })},
       {"C", deviation("C", s, [&](auto k) { return peer.coriolis(s.q.col(k), s.qd.col(k)); })},
       {"G", deviation("G", s, [&](auto k) { return peer.gravity(s.q.col(k)); })},
+      {"inverse_dynamics",
+       deviation("inverse_dynamics", s,
+                 [&](auto k) { return peer.inverse_dynamics(s.q.col(k), s.qd.col(k), s.qdd.col(k)); })},
       {"M_dot", deviation("M_dot", s, [&](auto k) { return peer.mass_dot(s.q.col(k), s.qd.col(k)); })},
       {"Y", deviation("Y", s, [&](auto k) { return peer.regressor(s.q.col(k), s.qd.col(k), s.qdd.col(k)); })},
       {"Yr", deviation("Yr", s, [&](auto k) {

@@ -152,6 +152,10 @@ Eigen::VectorXd Peer::gravity(const Vector& q) {
   return pinocchio::computeGeneralizedGravity(parts_->model, parts_->data, q);
 }
 
+Eigen::VectorXd Peer::inverse_dynamics(const Vector& q, const Vector& qd, const Vector& qdd) {
+  return pinocchio::rnea(parts_->model, parts_->data, q, qd, qdd);
+}
+
 Eigen::MatrixXd Peer::regressor(const Vector& q, const Vector& qd, const Vector& qdd) {
   Parts& p = *parts_;
   const Eigen::MatrixXd Y = pinocchio::computeJointTorqueRegressor(p.model, p.data, q, qd, qdd);

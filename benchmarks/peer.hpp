@@ -25,6 +25,7 @@ class Peer {
   Eigen::MatrixXd mass(const Vector& q);
   Eigen::MatrixXd mass_dot(const Vector& q, const Vector& qd);
   Eigen::VectorXd gravity(const Vector& q);
+  Eigen::VectorXd inverse_dynamics(const Vector& q, const Vector& qd, const Vector& qdd);
   Eigen::MatrixXd regressor(const Vector& q, const Vector& qd, const Vector& qdd);
 
   Eigen::MatrixXd coriolis(const Vector& q, const Vector& qd);

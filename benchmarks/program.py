@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from robot_text import robot_text
 
@@ -73,8 +74,9 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     options: dict[str, dict[str, str]] = {LAST: {}, ALL: {"adapted_links": "all"}}
+    shared: dict[str, Any] = {"portable": portable, "functions": ["inverse_dynamics"]}
     built = {
-        label: build(model, [(LAW, given)], folder=folder / label.split()[0], portable=portable)
+        label: build(model, [(LAW, given)], folder=folder / label.split()[0], **shared)
         for label, given in options.items()
     }
     robot = folder / "robot.txt"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import batch
 import builds
 import instructions
 import machine
@@ -25,7 +26,7 @@ from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers import load_model
 
-PARTS = ("dynamics", "builds", "simulation", "instructions")
+PARTS = ("dynamics", "batch", "builds", "simulation", "waiting", "instructions")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,13 +57,29 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     words = (str(options.batches), str(options.batch_ms * 1e6), str(options.samples), str(machine.buffer_bytes()))
     lines = program.run("time", *words, core=core)
     document["agreement"], document["timings"] = table.checks(lines), table.timings(lines)
+    document["batch"] = _batch(options)
     document["builds"] = _builds(options, core)
     document["simulation"] = _simulation(options, core)
+    document["waiting"] = _waiting(options)
     document["instructions"] = _instructions(options, document["skipped"])
     wanted = table.speed_requirements(document["timings"])
     wanted += table.other_requirements(document["builds"], document["simulation"])
     document["requirements"] = [requirement.as_dict() for requirement in wanted]
     return document
+
+
+def _batch(options: argparse.Namespace) -> dict[str, Any]:
+    if "batch" not in options.parts:
+        return {}
+    _say("evaluating batches")
+    return batch.measure(options.batches)
+
+
+def _waiting(options: argparse.Namespace) -> dict[str, Any]:
+    if "waiting" not in options.parts:
+        return {}
+    _say("running commands")
+    return builds.time_commands(options.work / "waiting")
 
 
 def _builds(options: argparse.Namespace, core: int) -> dict[str, Any]:
@@ -120,7 +137,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--parts",
         nargs="+",
         choices=PARTS,
-        default=list(PARTS[:3]),
+        default=list(PARTS[:-1]),
         help="what to measure; dynamics always is [%(default)s]",
     )
     parser.add_argument("--batches", type=_positive, default=20, help="batches per row and pass [%(default)s]")
@@ -130,7 +147,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.short:
         options.batches = options.samples = 2
-        options.batch_ms, options.parts = 5.0, [part for part in options.parts if part != "builds"]
+        options.batch_ms, options.parts = 5.0, [part for part in options.parts if part not in ("builds", "waiting")]
     options.out, options.work = options.out.resolve(), options.work.resolve()
     if shutil.which("taskset") is None:
         parser.error("taskset is missing; valid: the package util-linux")

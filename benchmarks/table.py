@@ -23,6 +23,7 @@ PEERS = {
     "M: C core": "pinocchio M: ",
     "C: C core": "pinocchio C: ",
     "G: C core": "pinocchio G: ",
+    "inverse_dynamics: C core": "pinocchio rnea",
     "Y: C core": REGRESSOR,
     "Yr: C core": REGRESSOR,
     "Yr: Eigen class, setArguments + get_Yr": REGRESSOR,
@@ -122,6 +123,11 @@ def text(document: Mapping[str, Any]) -> str:
                 f"generate {f['generate']:.1f} s, compile {f['compile']:.1f} s; processor time {f['processor']:.1f} s"
             )
             lines.append(f"build {name}, {how}: {f['total']:.1f} s ({split})")
+    for name, figures in document["batch"].get("rows", {}).items():
+        told = zip(document["batch"]["columns"], figures, strict=True)
+        lines.append(f"many states, {name} [ns]: {', '.join(f'{k} {v:.0f}' for k, v in told if v is not None)}")
+    for name, took in document["waiting"].items():
+        lines.append(f"thunder {name}: {took['wall']:.2f} s, processor time {took['processor']:.2f} s")
     lines += [f"skipped: {what} ({why})" for what, why in document["skipped"].items()]
     lines += [""] + [
         f"{'yes' if r['kept'] else 'NO ':3}  {r['requirement']}: {r['value']:.3g} (bound {r['bound']:g})"

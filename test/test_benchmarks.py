@@ -26,7 +26,7 @@ from robot_text import robot_text  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bench")]
 
-COMPARED = {"J_ee", "J_ee_dot", "M", "C", "G", "M_dot", "Y", "Yr"}
+COMPARED = {"J_ee", "J_ee_dot", "M", "C", "G", "inverse_dynamics", "M_dot", "Y", "Yr"}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
-    from thunder_dynamics.build import build, load, robot, save_functions
+    from thunder_dynamics.build import build, load, robot, save_functions, save_target
     from thunder_dynamics.expressions import RobotExpressions
     from thunder_dynamics.locking import lock_joints
     from thunder_dynamics.model import RobotModel
@@ -34,6 +34,7 @@ __all__ = [
     "lock_joints",
     "robot",
     "save_functions",
+    "save_target",
 ]
 
 _HOMES = {
@@ -44,6 +45,7 @@ _HOMES = {
     "lock_joints": "thunder_dynamics.locking",
     "robot": "thunder_dynamics.build",
     "save_functions": "thunder_dynamics.build",
+    "save_target": "thunder_dynamics.build",
 }
 
 

@@ -92,7 +92,7 @@ def build(
     model = model if isinstance(model, RobotModel) else load_model(model)
     request = _Request(
         model,
-        tuple((law, {}) if isinstance(law, str) else (law[0], dict(law[1])) for law in laws),
+        _law_requests(laws),
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
         tuple(sorted(set(functions))),
@@ -207,6 +207,55 @@ def save_functions(
     return files
 
 
+Target = Literal["jax", "torch", "cuda"]
+
+
+def save_target(
+    model: RobotModel | str | PathLike[str],
+    target: Target,
+    folder: str | Path,
+    laws: Sequence[LawRequest] = (),
+    *,
+    user_functions: str | Path | None = None,
+    functions: Sequence[str] = (),
+) -> Path:
+    """Save the functions that a library has, and laws, in one file for many states at once: docs/batches.md.
+
+    Args:
+        model: The robot, or what `load_model` takes.
+        target: `jax` and `torch` for Python with these libraries, differentiable; `cuda` for kernels.
+        folder: Where <robot>_jax.py, <robot>_torch.py or <robot>.cu appears, whole or not at all.
+        laws: Their steps, and the rest, as for `build`.
+
+    Raises:
+        BuildError: for an unknown target, an operation that it lacks, or a file that cannot be written.
+    """
+    if target not in get_args(Target):
+        raise BuildError(f"no target '{target}'", valid=", ".join(get_args(Target)))
+    from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.codegen.targets.arrays import array_source
+    from thunder_dynamics.codegen.targets.cuda import cuda_source
+
+    model = model if isinstance(model, RobotModel) else load_model(model)
+    user_functions = None if user_functions is None else Path(user_functions)
+    request = _Request(model, _law_requests(laws), (), user_functions, tuple(sorted(set(functions))))
+    robot = _expressions(model, user_functions)
+    settings = {"target": target, "functions": request.functions}
+    digest = content_hash(model, request.laws, law_modules(request.law_entries()), user_functions, settings)
+    package = Package(robot, request.built_laws(robot), digest, functions=request.functions)
+    name = f"{model.name}.cu" if target == "cuda" else f"{model.name}_{target}.py"
+    text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
+    file = Path(folder) / name
+    with _written(file):
+        partial = file.with_name(f".{name}.{os.getpid()}")
+        try:
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, file)
+        finally:
+            partial.unlink(missing_ok=True)
+    return file
+
+
 def law_builders() -> dict[str, EntryPoint]:
     """Entry points of the installed control laws, by name."""
     return {entry.name: entry for entry in entry_points(group="thunder.laws")}
@@ -234,6 +283,10 @@ def law_modules(laws: Iterable[EntryPoint]) -> list[str]:
     return found and [*found, *(entry.module for entry in parts)]
 
 
+def _law_requests(laws: Sequence[LawRequest]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return tuple((law, {}) if isinstance(law, str) else (law[0], dict(law[1])) for law in laws)
+
+
 @dataclass(frozen=True)
 class _Request:
     """Everything that determines a build."""
@@ -243,7 +296,7 @@ class _Request:
     flags: tuple[str, ...]
     user_functions: Path | None
     functions: tuple[str, ...]
-    lanes: bool
+    lanes: bool = False
 
     def law_entries(self) -> list[EntryPoint]:
         names = [name for name, _ in self.laws]

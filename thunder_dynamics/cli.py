@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
-from thunder_dynamics.build import build, law_builders, save_functions
+from thunder_dynamics.build import Target, build, law_builders, save_functions, save_target
 from thunder_dynamics.errors import (
+    BuildError,
     LawError,
     MissingLibraryError,
     NameNotFoundError,
@@ -141,6 +142,13 @@ def thunder() -> None:
 @robot_argument
 @click.option("-n", "--name", help="Name of the robot: a C identifier (default: of the file).")
 @click.option("-o", "--out", default=".", show_default=True, help="Folder that <robot>_generatedFiles is put into.")
+@click.option(
+    "--target",
+    type=click.Choice(["c", *get_args(Target)]),
+    default="c",
+    show_default=True,
+    help="A compiled library, or one file for many states at once: <robot>_jax.py, <robot>_torch.py, <robot>.cu.",
+)
 @click.option("--law", "laws", multiple=True, shell_complete=complete_law, help=f"Law to compile in: {LAW_FORM}.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
@@ -152,6 +160,7 @@ def gen(
     robot: str,
     name: str | None,
     out: str,
+    target: Target | Literal["c"],
     laws: tuple[str, ...],
     user_functions: str | None,
     functions: tuple[str, ...],
@@ -161,20 +170,20 @@ def gen(
     reading: dict[str, Any],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file, or a name of `thunder list robots`."""
+    compiled = [name for name, given in {"portable": portable, "lanes": lanes}.items() if given]
+    if target != "c" and compiled:
+        what = f"--{compiled[0]} is of the compiled library"
+        raise BuildError(what, where=f"--target {target}", valid="--target c, or without it")
     model = load_model(robot, name=name, **reading)
     requests = [parse_law(text) for text in laws]
-    folder = build(
-        model,
-        requests,
-        folder=out,
-        portable=portable,
-        user_functions=user_functions,
-        functions=functions,
-        lanes=lanes,
-    )
+    wanted: dict[str, Any] = {"user_functions": user_functions, "functions": functions}
+    if target == "c":
+        made = build(model, requests, folder=out, portable=portable, lanes=lanes, **wanted)
+    else:
+        made = save_target(model, target, out, requests, **wanted)
     if casadi is not None:
-        save_functions(model, casadi, user_functions=user_functions, functions=functions)
-    click.echo(str(folder))
+        save_functions(model, casadi, **wanted)
+    click.echo(str(made))
 
 
 def parse_law(text: str) -> tuple[str, dict[str, Any]]:

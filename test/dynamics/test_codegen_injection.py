@@ -10,6 +10,7 @@ from evaluation import load_robot, robot_file
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
+from thunder_dynamics.build import Target
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text
 from thunder_dynamics.errors import BuildError, ThunderError
 from thunder_dynamics.model import IDENTIFIER
@@ -100,6 +101,7 @@ def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_pa
 
 
 DESCRIPTIONS = ['say "hi"', "*/ evil(); /*", "back\\slash", "??/ trigraph", "$robot %s {x}", "naïve → ok", '"""']
+TARGETS: tuple[Target, ...] = ("jax", "cuda")
 
 
 @pytest.mark.slow
@@ -112,6 +114,9 @@ def test_descriptions_of_functions_come_out_as_text(tmp_path: Path) -> None:
     header, module, readme = (folder / name for name in ("thunder_planar3r.h", "thunder_planar3r.py", "README.md"))
     assert header.read_text().count("/*") == header.read_text().count("*/")
     compile(module.read_text(), "module", "exec")  # the docstrings close where they should
+    arrays, kernels = (td.save_target(load_robot("planar3r"), one, tmp_path, user_functions=file) for one in TARGETS)
+    compile(arrays.read_text(), "arrays", "exec")
+    assert kernels.read_text().count("/*") == kernels.read_text().count("*/")
     library = Library(folder / "libplanar3r.so")
     for name, text in functions.items():
         assert f"get_{name}" in readme.read_text() and library.function(name).description == text

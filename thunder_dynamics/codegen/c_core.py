@@ -16,6 +16,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from thunder_dynamics.codegen.instructions import Element, read_instructions
 from thunder_dynamics.codegen.text import c_double, template
 from thunder_dynamics.errors import BuildError
 
@@ -37,7 +38,7 @@ OF_LANES = "__lanes"
 _LIBM = "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf floor ceil fabs"
 _LIBM_PAIRS = "pow fmod copysign atan2 hypot remainder"
 
-_OPERATIONS = {
+OPERATIONS = {
     ca.OP_ASSIGN: "{0}",
     ca.OP_ADD: "{0} + {1}",
     ca.OP_SUB: "{0} - {1}",
@@ -91,12 +92,16 @@ class _Statement:
         return f"  {made}{self.text};\n"
 
 
-class _Constant(str):
-    """A literal, the same in every lane."""
-
-
 def _name(value: int) -> str:
     return f"a{value}"
+
+
+def _literal(operand: float | Element) -> str:
+    """C of a constant or an element of an argument."""
+    if isinstance(operand, Element):
+        return "x{}[{}]".format(*operand)
+    literal = "NAN" if math.isnan(operand) else c_double(operand)
+    return f"({literal})" if literal.startswith("-") else literal
 
 
 def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str, int]]:
@@ -126,8 +131,6 @@ class _Function:
     """One function in C."""
 
     def __init__(self, symbol: str, function: ca.Function) -> None:
-        if not function.is_a("SXFunction") or function.has_free():
-            raise BuildError("only scalar-expanded functions without free variables compile", where=symbol)
         self._symbol = symbol
         self._pointers = "".join(
             [f"  const thunder_real* restrict x{k} = arg[{k}];\n" for k in range(function.n_in())]
@@ -201,32 +204,24 @@ class _Function:
         return f"{function}[{self._angles.index(angle)}]"
 
     def _statements(self, function: ca.Function) -> Iterator[_Statement]:
-        """CasADi's instructions, whose places are written again and again; constants and arguments are operands."""
+        """The instructions in C."""
         holds: dict[int, int | str] = {}
         count, is_whole = 0, function.n_instructions() <= PIECE_LIMIT
-        for k in range(function.n_instructions()):
-            code = function.instruction_id(k)
-            inputs, outputs = function.instruction_input(k), function.instruction_output(k)
-            if code == ca.OP_CONST:
-                value = function.instruction_constant(k)
-                literal = "NAN" if math.isnan(value) else c_double(value)
-                holds[outputs[0]] = _Constant(f"({literal})" if literal.startswith("-") else literal)
-            elif code == ca.OP_INPUT:
-                holds[outputs[0]] = "x{}[{}]".format(*inputs)
+        for code, inputs, number, result in read_instructions(self._symbol, function):
+            operands = [holds[one] if isinstance(one, int) else _literal(one) for one in inputs]
+            names = [_name(one) if isinstance(one, int) else one for one in operands]
+            if code not in _ARITHMETIC:
+                names = [
+                    f"thunder_all({a})" if isinstance(one, float) else a for a, one in zip(names, inputs, strict=True)
+                ]
+            reads = tuple(one for one in operands if isinstance(one, int))
+            if result is not None:
+                yield _Statement("r{}[{}] = ".format(*result) + names[0], reads)
+            elif code in _CIRCLES and is_whole and names[0].startswith("x"):
+                holds[number] = self._on_circle(_CIRCLES[code], names[0])
+            elif code not in OPERATIONS:
+                raise BuildError(f"CasADi's operation {code} has no C", where=self._symbol, valid="arithmetic")
             else:
-                operands = [holds[place] for place in inputs]
-                names = [_name(one) if isinstance(one, int) else one for one in operands]
-                if code not in _ARITHMETIC:
-                    names = [f"thunder_all({one})" if isinstance(one, _Constant) else one for one in names]
-                reads = tuple(one for one in operands if isinstance(one, int))
-                if code == ca.OP_OUTPUT:
-                    yield _Statement("r{}[{}] = ".format(*outputs) + names[0], reads)
-                    continue
-                if code in _CIRCLES and is_whole and names[0].startswith("x"):
-                    holds[outputs[0]] = self._on_circle(_CIRCLES[code], names[0])
-                    continue
-                if code not in _OPERATIONS:
-                    raise BuildError(f"CasADi's operation {code} has no C", where=self._symbol, valid="arithmetic")
-                yield _Statement(_OPERATIONS[code].format(*names), reads, count)
-                holds[outputs[0]] = count
+                yield _Statement(OPERATIONS[code].format(*names), reads, count)
+                holds[number] = count
                 count += 1

@@ -134,7 +134,7 @@ def _generator_sources() -> str:
     """Digest of this package, but for what makes models and requests, which stand in the hash, and what runs robots."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    suffixes = {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi", ".cmake"}
+    suffixes = {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi", ".cmake", ".cu"}
     others = {root / "cli.py", *(root / "readers").rglob("*"), *(root / "runtime").rglob("*")}
     for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in suffixes and p not in others):
         digest.update(str(path.relative_to(root)).encode())

@@ -1,0 +1,185 @@
+"""The figures of docs/benchmarks.md: tables and plots of what `run.py` measured.
+
+`python benchmarks/page.py [BENCH.JSON]` keeps the medians of a run in docs/data/benchmarks.json, draws the plots, and
+writes the tables between the page's marks; without a file it writes them anew from what is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+KEPT = DOCS / "data" / "benchmarks.json"
+PAGE = DOCS / "benchmarks.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+STYLE = {"svg.hashsalt": "thunder", "svg.fonttype": "none", "font.size": 9}
+
+TARGETS = {
+    "J_ee: C core": (4.3, 6.5),
+    "J_ee_dot: C core": (6.0, 7.5),
+    "M: C core": (3.1, 5.0),
+    "C: C core": (7.3, 9.0),
+    "G: C core": (7.1, None),
+    "inverse_dynamics: C core": (None, 5.0),
+    "Y: C core": (6.9, None),
+    "Yr: C core": (6.5, 9.0),
+    "control step, last link adapted: C ABI": (2.3, 1 / 0.6),
+    "control step, last link adapted: host update": (2.0, None),
+    "control step, all links adapted: C ABI": (1.5, 1 / 0.8),
+    "control step, all links adapted: host update": (1.4, None),
+}
+"""Times faster than Pinocchio's function: before the generator wrote its own C, and what is aimed at."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write data, plots and page."""
+    if arguments:
+        kept = trimmed(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    document = json.loads(KEPT.read_text(encoding="utf-8"))
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
+    with rc_context(STYLE):
+        for name, figure in plots(document).items():
+            figure.savefig(DOCS / "images" / f"benchmarks-{name}.svg", metadata={"Date": None})
+    return 0
+
+
+def trimmed(document: dict[str, Any]) -> dict[str, Any]:
+    """The same without samples."""
+    for row in document["timings"].values():
+        for kind in ("warm1", "warm2", "cold"):
+            row[kind] = row[kind]["median"]
+    return document
+
+
+def with_figures(page: str, document: Mapping[str, Any]) -> str:
+    """The page with the figures of a run between its marks."""
+    head, rest = page.split(BEGIN)
+    return head + BEGIN + "\n\n" + figures(document) + "\n" + END + rest.split(END)[1]
+
+
+def figures(document: Mapping[str, Any]) -> str:
+    """Tables and plots as Markdown, one for each question."""
+    machine, versions = document["machine"], document["machine"]["versions"]
+    about = (
+        f"{machine['processor']}, {machine['cores']} cores, load {machine['load_average'][0]:.1f} at the start; "
+        + (
+            f"{machine['compiler']['c']}, `{' '.join(machine['flags'])}`; "
+            + ", ".join(f"{name} {version}" for name, version in versions.items())
+        )
+    )
+    worst = max(one["deviation"] for one in document["agreement"].values())
+    parts = [
+        f"{about}. Agreement with Pinocchio: at worst {worst:.0e}, relative.",
+        "### One state\n\n![Times of one state](images/benchmarks-one-state.svg)",
+        _table(
+            ["ns", "warm", "pass 2", "Pinocchio", "faster", "before", "aimed at", "cold", "faster"], _states(document)
+        ),
+    ]
+    if document["batch"]:
+        parts += [
+            "### Many states\n\n![Times of many states](images/benchmarks-many-states.svg)",
+            _table(["ns a state", *_batch_titles(document["batch"])], _batches(document["batch"])),
+        ]
+    if document["builds"]:
+        parts.append(
+            "### Building\n\n" + _table(["robot", "wall [s]", "generate", "compile", "processor"], _builds(document))
+        )
+    if document["waiting"]:
+        rows = [[f"`thunder {k}`", f"{v['wall']:.2f}", f"{v['processor']:.2f}"] for k, v in document["waiting"].items()]
+        parts.append("### Waiting\n\n" + _table(["command, all compiled before", "wall [s]", "processor [s]"], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _states(document: Mapping[str, Any]) -> list[list[str]]:
+    rows = []
+    for name, row in document["timings"].items():
+        before, target = TARGETS.get(name, (None, None))
+        ratios, peer = row.get("times_faster"), row["peer"] and document["timings"][row["peer"]]
+        cells = [name, f"{row['warm1']:.0f}", f"{row['warm2']:.0f}", f"{peer['warm1']:.0f}" if peer else ""]
+        worst = min(ratios["warm1"], ratios["warm2"]) if ratios else None
+        cells += [
+            _times(worst),
+            _times(before),
+            _times(target),
+            f"{row['cold']:.0f}",
+            _times(ratios and ratios["cold"]),
+        ]
+        rows.append(cells)
+    return rows
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.1f}×"
+
+
+def _batch_titles(batch: Mapping[str, Any]) -> list[str]:
+    lanes = f"{batch['lanes']} lanes"
+    return [
+        "`evaluate`",
+        "`batch`",
+        f"{lanes}, {batch['few']:,} states",
+        f"{lanes}, {batch['many']:,}",
+        "writing alone",
+    ]
+
+
+def _batches(batch: Mapping[str, Any]) -> list[list[str]]:
+    return [[name, *("" if one is None else f"{one:.0f}" for one in row)] for name, row in batch["rows"].items()]
+
+
+def _builds(document: Mapping[str, Any]) -> list[list[str]]:
+    return [
+        [f"{name}, {how}", *(f"{took[key]:.1f}" for key in ("total", "generate", "compile", "processor"))]
+        for name, ways in document["builds"].items()
+        for how, took in ways.items()
+    ]
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def plots(document: Mapping[str, Any]) -> dict[str, Figure]:
+    """One state, ours beside Pinocchio; many states, by each way."""
+    timings = document["timings"]
+    compared = [name for name in TARGETS if name in timings and timings[name]["peer"]]
+    sides = {
+        "Pinocchio": [timings[timings[name]["peer"]]["warm1"] for name in compared],
+        "generated": [timings[name]["warm1"] for name in compared],
+    }
+    drawn = {"one-state": _bars([name.removesuffix(": C core") for name in compared], sides, "ns, warm, one core")}
+    if batch := document["batch"]:
+        columns = zip(*batch["rows"].values(), strict=True)
+        ways = {way.replace("`", ""): values for way, values in zip(_batch_titles(batch), columns, strict=True)}
+        drawn["many-states"] = _bars(list(batch["rows"]), ways, "ns a state, one core")
+    return drawn
+
+
+def _bars(names: Sequence[str], sides: Mapping[str, Sequence[float | None]], unit: str) -> Figure:
+    figure = Figure(figsize=(8.0, 1.0 + 0.09 * len(names) * (1 + len(sides))), layout="constrained")
+    axes = figure.subplots()
+    height = 0.8 / len(sides)
+    for k, (label, values) in enumerate(sides.items()):
+        places = [i + height * k for i in range(len(names))]
+        axes.barh(places, [value or 0.0 for value in values], height, label=label)
+    axes.set_yticks([i + 0.4 - height / 2 for i in range(len(names))], names)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel(unit)
+    figure.legend(loc="outside upper center", ncols=len(sides), fontsize=8)
+    axes.grid(axis="x", which="major", alpha=0.4)
+    return figure
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
