@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the host's extension module and the files that ROS tools look for under share/.
+"""What pyproject.toml cannot say: the extension modules and the files that ROS tools look for under share/.
 
 Everything else, metadata included, stands in pyproject.toml.
 """
@@ -29,6 +29,19 @@ def eigen_include() -> str:
         return "/usr/include/eigen3"
 
 
+def calls_extension() -> Pybind11Extension:
+    """Describe `thunder_dynamics.runtime._calls`: what calls the functions of every generated library from Python."""
+    return Pybind11Extension(
+        "thunder_dynamics.runtime._calls",
+        sources=["thunder_dynamics/runtime/calls.cpp"],
+        depends=["thunder_dynamics/include/thunder/thunder_abi.h"],
+        include_dirs=["thunder_dynamics/include"],
+        libraries=["dl"],
+        cxx_std=17,
+        extra_compile_args=["-O2", "-Wall", "-Wextra"],
+    )
+
+
 def host_extension() -> Pybind11Extension:
     """Describe `thunder_controllers.host._host`: the C++ host and its binding in one module."""
     return Pybind11Extension(
@@ -57,7 +70,7 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
 
 ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
-    ext_modules=[host_extension()],
+    ext_modules=[calls_extension(), host_extension()],
     cmdclass={"build_ext": build_ext},
     data_files=list(share_files()),
 )

@@ -72,7 +72,7 @@ def load_models(arms: Sequence[str] = ()) -> list[RobotModel]:
 
 def build_libraries(models: Sequence[RobotModel]) -> list[Path]:
     """Compile robots with every law that they can have."""
-    return [build(model, laws_of(model), python=False) / f"lib{model.name}.so" for model in models]
+    return [build(model, laws_of(model)) / f"lib{model.name}.so" for model in models]
 
 
 def build_to_stop(models: Sequence[RobotModel]) -> list[Path]:
@@ -83,7 +83,7 @@ def build_to_stop(models: Sequence[RobotModel]) -> list[Path]:
         efforts = {joint.name: joint.limits.effort for joint in rigid}
         rotors = {name: ROTOR * (effort if isfinite(effort) else ANY_EFFORT) for name, effort in efforts.items()}
         for described in (model, model.with_rotor_inertias(rotors)):
-            found.append(build(described, ["pd_plus"], python=False) / f"lib{model.name}.so")
+            found.append(build(described, ["pd_plus"]) / f"lib{model.name}.so")
     return found
 
 

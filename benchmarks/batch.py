@@ -25,7 +25,7 @@ writing as many results to memory takes alone."""
 
 def measure(runs: int) -> dict[str, Any]:
     """Build and time; `rows` are figures by function in the order of COLUMNS."""
-    model, options = load_model(builds.PANDA), {"python": False, "functions": FUNCTIONS[-2:]}
+    model, options = load_model(builds.PANDA), {"functions": FUNCTIONS[-2:]}
     plain, wide = (Library(build(model, [LAW], lanes=lanes, **options)) for lanes in (False, True))
     rows = {name: _row(name, plain, wide, runs) for name in (*FUNCTIONS, LAW)}
     return {"lanes": wide.lanes, "few": FEW, "many": MANY, "columns": COLUMNS, "rows": rows}

@@ -25,7 +25,7 @@ DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Iz
 
 
 def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> dict[str, Any]:
-    """Time `thunder gen` into a fresh folder, on one core or on all: with a law and the Python module, or without both.
+    """Time `thunder gen` into a fresh folder, on one core or on all: with a law or without.
 
     Returns:
         Seconds: `total` of the whole command as its user waits for it, `generate` until the last source was written
@@ -33,8 +33,8 @@ def time_build(robot: Path, law: str | None, folder: Path, core: int | None) -> 
         other work on the machine does not lengthen.
     """
     started, used = time.time(), _children_time()
-    module, laws = ([], []) if law is None else (["-p"], ["--law", law])
-    _run([*THUNDER, "gen", str(robot), "-o", str(folder), *module, *laws], core)
+    laws = [] if law is None else ["--law", law]
+    _run([*THUNDER, "gen", str(robot), "-o", str(folder), *laws], core)
     ended = time.time()
     generated = folder / f"{robot.stem}_generatedFiles"
     compiled_or_later = (".so", "manifest.json", "SHA256SUMS")

@@ -30,7 +30,7 @@ def build_libraries() -> list[Path]:
     """Compile the Panda with its last link adapted, and with all of them."""
     model = load_model(ROOT / "config/robots/panda.yaml")
     options: Sequence[dict[str, Any]] = ({}, {"adapted_links": "all"})
-    return [build(model, [(LAW, given)], python=False) / f"lib{model.name}.so" for given in options]
+    return [build(model, [(LAW, given)]) / f"lib{model.name}.so" for given in options]
 
 
 def table(soak: Mapping[str, Any]) -> str:

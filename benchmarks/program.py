@@ -74,7 +74,7 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     options: dict[str, dict[str, str]] = {LAST: {}, ALL: {"adapted_links": "all"}}
-    shared: dict[str, Any] = {"python": False, "portable": portable, "functions": ["inverse_dynamics"]}
+    shared: dict[str, Any] = {"portable": portable, "functions": ["inverse_dynamics"]}
     built = {
         label: build(model, [(LAW, given)], folder=folder / label.split()[0], **shared)
         for label, given in options.items()
@@ -123,9 +123,17 @@ def pinocchio_include() -> Path:
     return include
 
 
+def eigen_include() -> Path:
+    """Folder of Eigen's headers: the package cmeel-eigen, or else where Debian has them."""
+    try:
+        return Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3")))
+    except metadata.PackageNotFoundError:
+        return Path("/usr/include/eigen3")
+
+
 def host_program(source: Path, folder: Path, flags: Sequence[str] = HOST_FLAGS, others: Sequence[Path] = ()) -> Path:
     """Compile a C++ program, of a source and others, with the host; programs with the same flags share its objects."""
-    headers = [f"-I{HOST / 'include'}", f"-I{ABI}", f"-I{source.parent}", "-isystem", str(toolchain.eigen_include())]
+    headers = [f"-I{HOST / 'include'}", f"-I{ABI}", f"-I{source.parent}", "-isystem", str(eigen_include())]
     command = [*toolchain.compiler("c++"), "-std=c++17", "-Wall", "-Wextra", *flags]
     sources = [source, *others, *sorted((HOST / "src").rglob("*.cpp"))]
     return link([([*command, *headers], part) for part in sources], folder, [*command, "-pthread"])
@@ -134,7 +142,7 @@ def host_program(source: Path, folder: Path, flags: Sequence[str] = HOST_FLAGS, 
 def _with_peer(sources: Sequence[Path], generated: Path, folder: Path, flags: Sequence[str]) -> Path:
     """Compile Pinocchio's side and the sources, of which some are generated, to one program."""
     own = [f"-I{folder}" for folder in (HERE, HOST / "include", generated)]
-    headers = ["-isystem", str(pinocchio_include()), "-isystem", str(toolchain.eigen_include())]
+    headers = ["-isystem", str(pinocchio_include()), "-isystem", str(eigen_include())]
     # GCC warns about Eigen's AVX-512 intrinsics, whose undefined operands are intended.
     # What serves straight-line C is nothing that whoever compiles the peer would ask for.
     chosen = [flag for flag in flags if flag != toolchain.NO_SLP]
@@ -174,7 +182,8 @@ def _digest(command: tuple[str, ...], source: Path) -> str:
 @cache
 def _state(command: tuple[str, ...]) -> bytes:
     """Hash of a command, its compiler and every header that it may include, but for those of libraries."""
-    digest = hashlib.sha256(repr((command, toolchain.compiler_identity())).encode())
+    version = toolchain.run([command[0], "--version"])
+    digest = hashlib.sha256(repr((command, version, toolchain.compiler_identity())).encode())
     folders = [Path(word[2:]) for word in command if word.startswith("-I")]
     for header in sorted(path for folder in folders for path in folder.rglob("*.h*") if path.is_file()):
         digest.update(header.read_bytes())

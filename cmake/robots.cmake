@@ -5,7 +5,7 @@
 # with --once from the source tree, or `thunder gen` where there is no rclpy; both write the same library. The metadata
 # folder lets them find laws by their entry points before anything is installed.
 
-set(thunder_generator_modules casadi click lxml numpy platformdirs pybind11 pydantic xacro yaml)
+set(thunder_generator_modules casadi click lxml numpy platformdirs pydantic xacro yaml)
 
 function(thunder_check_generator)
   set(missing "") # a function sees the variables of its caller
@@ -34,13 +34,13 @@ function(thunder_generator_command result path robot folder)
   if(THUNDER_HAS_RCLPY)
     list(JOIN THUNDER_LAWS "','" laws)
     list(APPEND command thunder_controllers.ros.generator.node --once --ros-args
-      -p robot:='${path}' -p name:=${robot} -p output:='${folder}' -p "laws:=['${laws}']" -p python:=true)
+      -p robot:='${path}' -p name:=${robot} -p output:='${folder}' -p "laws:=['${laws}']")
     if(THUNDER_PORTABLE)
       list(APPEND command -p portable:=true)
     endif()
   else()
     list(TRANSFORM THUNDER_LAWS PREPEND "--law=" OUTPUT_VARIABLE laws)
-    list(APPEND command thunder_dynamics.cli gen ${path} -n ${robot} -o ${folder} -p ${laws})
+    list(APPEND command thunder_dynamics.cli gen ${path} -n ${robot} -o ${folder} ${laws})
     if(THUNDER_PORTABLE)
       list(APPEND command --portable)
     endif()

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,11 @@ def sea2_folder(build_cache: Path) -> Path:
     import thunder_dynamics
 
     return thunder_dynamics.build(load_robot("sea2"))
+
+
+@pytest.fixture
+def sea2_cpp(sea2_folder: Path, build_cache: Path) -> Any:
+    """Its C++ class."""
+    from cpp_robot import cpp_robot
+
+    return cpp_robot(sea2_folder, "sea2", build_cache / "cpp")

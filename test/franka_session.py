@@ -34,7 +34,7 @@ FIGURE = Figure([0.10, 0.15, 0.10], [0.2, 0.1, 0.4])
 
 def compile_library() -> Library:
     """Of both arms: they have the same kinematics, and here the same links."""
-    return Library(build(load_robot("panda"), laws=[ADAPTIVE, STIFF], python=False) / "libpanda.so")
+    return Library(build(load_robot("panda"), laws=[ADAPTIVE, STIFF]) / "libpanda.so")
 
 
 class FrankaSession:

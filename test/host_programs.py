@@ -12,6 +12,7 @@ from pendulum2 import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
+from program import eigen_include as eigen_include  # noqa: E402
 from program import host_program  # noqa: E402
 
 ADDRESS = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -28,7 +28,7 @@ def build_planar(law: str) -> Path:
     """The planar arm with one of the laws, compiled; the path of the library."""
     with pytest.MonkeyPatch.context() as patch:
         know_laws(patch)
-        return thunder_dynamics.build(load_robot("planar3r"), laws=[law], python=False) / "libplanar3r.so"
+        return thunder_dynamics.build(load_robot("planar3r"), laws=[law]) / "libplanar3r.so"
 
 
 def pushing(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:

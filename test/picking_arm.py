@@ -28,7 +28,7 @@ def build_library(*links: str) -> Library:
     """The planar arm with its last link adapted, or others."""
     model = load_robot("planar3r")
     options = {"adaptation": "least_squares", **({"adapted_links": list(links)} if links else {})}
-    folder = build(model, laws=[("slotine_li", options)], python=False)
+    folder = build(model, laws=[("slotine_li", options)])
     return Library(folder / "libplanar3r.so")
 
 

@@ -39,7 +39,7 @@ def build_published(knows_cosine: bool) -> Library:
             point = EntryPoint("spring", "my_laws.spring_and_damper:spring_and_damper", "thunder.laws")
             patch.setattr(BUILD, "law_builders", lambda: {"spring": point})
             laws = ["spring"]
-        return Library(thunder_dynamics.build(load_robot("planar3r"), laws=laws, python=False) / "libplanar3r.so")
+        return Library(thunder_dynamics.build(load_robot("planar3r"), laws=laws) / "libplanar3r.so")
 
 
 def snapshot_of(configuration: Configuration, turn: Rotation, knows_cosine: bool) -> tuple[Any, Rotation]:

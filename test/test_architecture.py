@@ -21,6 +21,7 @@ LAYERS = (
     ("model",),
     ("locking",),
     ("readers", "algorithms"),
+    ("runtime",),
     ("expressions",),
     ("law",),
     ("codegen",),

@@ -124,10 +124,11 @@ def test_packages_host_and_shared_files_are_installed(prefix: Path) -> None:
     typed = {path.parent.name for path in prefix.rglob("py.typed")}
     assert typed == set(PACKAGES)
     assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
+    assert len(list(prefix.rglob("thunder_dynamics/runtime/_calls*.so"))) == 1
     kinds = (".yaml", ".py", ".xacro")
     names = {path.relative_to(ROOT) for top in SHARED for path in (ROOT / top).rglob("*.*") if path.suffix in kinds}
     assert names and all((prefix / SHARE / name).is_file() for name in names)
-    assert not list((prefix / "lib").rglob("thunder_controllers/**/*.cpp"))
+    assert not list((prefix / "lib").rglob("*.cpp"))
     assert (prefix / MARKER).is_file() and (prefix / SHARE / "package.xml").is_file()
 
 

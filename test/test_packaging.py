@@ -98,7 +98,9 @@ def test_wheel_holds_what_the_tree_holds_and_nothing_else(tree: Path, names: set
     files = [files_below(tree, folder) for folder in (*read, "thunder_studies")]
     assert modules and all(files) and modules.union(*files) <= names
     host = f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}"
-    assert {f"{package}/py.typed" for package in PACKAGES} | {host, "thunder_controllers/host/_host.pyi"} <= names
+    calls = host.replace("thunder_controllers/host/_host", "thunder_dynamics/runtime/_calls")
+    stubs = {"thunder_controllers/host/_host.pyi", "thunder_dynamics/runtime/_calls.pyi"}
+    assert {f"{package}/py.typed" for package in PACKAGES} | {host, calls} | stubs <= names
     shared = {name for folder in SHARED for name in files_below(tree, folder)} | {"package.xml"}
     assert "config/robots/panda.yaml" in shared
     assert {f"data/{SHARE}/{name}" for name in shared} | {f"data/{MARKER}"} <= names
@@ -409,6 +411,8 @@ def test_ament_cmake_installs_packages_scripts_and_shared_files(tree: Path, tmp_
     assert (prefix / "lib" / "thunder_controllers" / "thunder").is_file()
     assert len(list(prefix.rglob("entry_points.txt"))) == 1
     assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
+    assert len(list(prefix.rglob("thunder_dynamics/runtime/_calls*.so"))) == 1
+    assert not list((prefix / "lib").rglob("*.cpp"))
     for name in ("package.xml", "config/robots/panda.yaml", "urdf/panda.urdf.xacro", "environment/pythonpath.sh"):
         assert (prefix / SHARE / name).is_file(), name
     assert (prefix / MARKER).is_file()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import importlib.machinery
 import importlib.util
 import json
 import os
@@ -20,7 +19,6 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_cache_path
@@ -36,11 +34,15 @@ from thunder_dynamics.version import __version__
 if TYPE_CHECKING:
     import thunder_dynamics.law
     from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.runtime.robot import Robot
 
 LawRequest = str | tuple[str, Mapping[str, Any]]
 """A law by name, or with options: `("cartesian_backstepping", {"adapted_links": ["link7"]})`."""
 
 MANIFEST = "manifest.json"
+
+_classes: dict[bytes, type[Robot]] = {}
+"""Of the folders that were loaded, by their content."""
 
 PRIVATE = 0o600
 """Mode of locks: whoever can read a file can lock it."""
@@ -60,7 +62,6 @@ def build(
     laws: Sequence[LawRequest] = (),
     *,
     folder: str | Path | None = None,
-    python: bool = True,
     portable: bool = False,
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
@@ -73,7 +74,6 @@ def build(
         model: The robot, or what `load_model` takes: the path of its file, or a name.
         laws: Control laws to compile in, found by entry points of the group `thunder.laws`.
         folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
-        python: Also compile the Python module.
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
@@ -93,7 +93,6 @@ def build(
     request = _Request(
         model,
         _law_requests(laws),
-        python,
         toolchain.compile_flags(portable),
         None if user_functions is None else Path(user_functions),
         tuple(sorted(set(functions))),
@@ -124,8 +123,8 @@ def robot(
     Args:
         model: The robot, or what `load_model` takes.
         backend: `compiled` builds into the user's cache and loads from there. `casadi` has the same methods on CasADi's
-            virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler and
-            all headers are found, and elsewhere takes `casadi` with a warning.
+            virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler is
+            found, and elsewhere takes `casadi` with a warning.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions on request, as for `build`.
 
@@ -157,22 +156,25 @@ def cache_place(robot: str, digest: str, root: Path | None = None) -> Path:
 
 
 def load(folder: str | Path) -> Any:
-    """Import the Python module of a generated folder and return a new instance of its class thunder_<robot>.
+    """Return a new instance of the class thunder_<robot> of a generated folder.
 
     Raises:
         BuildError: if the folder is no generated package, is not as it was generated (see `checksums.read_verified`),
-            or was built without its Python module.
+            or its library cannot be loaded.
     """
+    from thunder_dynamics.runtime.loading import class_of, open_library
+
     path = (Path(folder) / SUMS).resolve().parent  # colcon's --symlink-install links every file
     with _locked(path, exclusive=False):
         manifest = json.loads(read_verified(path, MANIFEST))
-        name = f"thunder_{manifest['robot']}"
-        if not manifest["module"]:
-            raise BuildError("built without its Python module", where=str(path), valid="build(..., python=True), or -p")
-        content = read_verified(path, manifest["module"])
-    # pybind11 keeps one module per name in a process: robots of one name need the hash in front of it
-    module = _import(f"_{manifest['hash']}.{name}", content, path / manifest["module"])
-    return getattr(module, name)()
+        name, library = f"thunder_{manifest['robot']}", manifest["library"]
+        text, content = read_verified(path, f"{name}.py"), read_verified(path, library)
+    key = hashlib.sha256(text + content).digest()  # a rebuilt library is another class
+    if key not in _classes:
+        kind = class_of(text, name, str(path / f"{name}.py"))
+        kind._library = open_library(content, path / library, kind._hash)
+        _classes[key] = kind
+    return _classes[key]()
 
 
 def save_functions(
@@ -236,7 +238,7 @@ def save_target(
 
     model = model if isinstance(model, RobotModel) else load_model(model)
     user_functions = None if user_functions is None else Path(user_functions)
-    request = _Request(model, _law_requests(laws), False, (), user_functions, tuple(sorted(set(functions))))
+    request = _Request(model, _law_requests(laws), (), user_functions, tuple(sorted(set(functions))))
     robot = _expressions(model, user_functions)
     settings = {"target": target, "functions": request.functions}
     digest = content_hash(model, request.laws, law_modules(request.law_entries()), user_functions, settings)
@@ -291,7 +293,6 @@ class _Request:
 
     model: RobotModel
     laws: tuple[tuple[str, Mapping[str, Any]], ...]
-    python: bool
     flags: tuple[str, ...]
     user_functions: Path | None
     functions: tuple[str, ...]
@@ -308,7 +309,6 @@ class _Request:
         if self.user_functions is not None:
             _check_user_functions(self.user_functions)
         settings = {
-            "python": self.python,
             "flags": self.flags,
             "compiler": toolchain.compiler_identity(),
             "functions": self.functions,
@@ -345,14 +345,13 @@ def _generate(
         for name, text in texts.items():
             (partial / name).parent.mkdir(exist_ok=True)
             (partial / name).write_text(text, encoding="utf-8")
-        module = _compile(request, partial)
+        _compile(request, partial)
         manifest = {
             "robot": package.name,
             "hash": digest,
             "generator": __version__,
             "flags": list(request.flags),
             "library": f"lib{package.name}.so",
-            "module": module,
             "functions": [f.name for f in package.functions],
             "laws": [law.name for law in package.laws],
         }
@@ -363,34 +362,21 @@ def _generate(
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _compile(request: _Request, folder: Path) -> str | None:
-    """Compile everything in the folder; returns the file name of the Python module, if it is wanted."""
+def _compile(request: _Request, folder: Path) -> None:
+    """Compile the library of the folder."""
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
-    cc, cxx = toolchain.compiler("c"), toolchain.compiler("c++")
-    processor = toolchain.processor_flags(request.flags)
+    cc, processor = toolchain.compiler("c"), toolchain.processor_flags(request.flags)
     commands = [
         [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
         [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
     ]
     if request.lanes:
         commands.append([*cc, *flags, "-std=c99", "-c", f"{name}_lanes.c"])
-    objects = [f"{Path(command[-1]).stem}.o" for command in commands]
-    module = None
-    if request.python:
-        suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-        module = f"thunder_{name}{suffix}"
-        include = toolchain.eigen_include()
-        eigen = [f"-isystem{include}", f"-fmacro-prefix-map={include}=eigen3"]  # assertions name their file
-        light = ["-O1", *processor, "-fPIC", "-I.", "-std=c++17", "-fvisibility=hidden"]
-        commands.append([*cxx, *light, *eigen, *toolchain.python_includes(), "-c", f"thunder_{name}_py.cpp"])
     toolchain.run_all(commands, folder)
-    links = [[*cc, "-shared", "-o", f"lib{name}.so", *objects, "-lm"]]
-    if module is not None:
-        links.append([*cxx, "-shared", "-o", module, f"thunder_{name}_py.o", f"{name}_gen.o", "-lm"])
-    toolchain.run_all(links, folder)
+    objects = [f"{Path(command[-1]).stem}.o" for command in commands]
+    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *objects, "-lm"], folder)
     for path in folder.glob("*.o"):
         path.unlink()
-    return module
 
 
 def _expressions(model: RobotModel, user_functions: str | Path | None) -> RobotExpressions:
@@ -502,7 +488,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return manifest if isinstance(manifest, dict) and {"robot", "hash", "module"} <= manifest.keys() else None
+    return manifest if isinstance(manifest, dict) and {"robot", "hash", "library"} <= manifest.keys() else None
 
 
 def _is_current(folder: Path, digest: str) -> bool:
@@ -539,29 +525,3 @@ def _replace(partial: Path, target: Path) -> None:
         shutil.rmtree(old)
     else:
         partial.rename(target)
-
-
-_modules: dict[tuple[str, bytes], ModuleType] = {}
-
-
-def _import(name: str, content: bytes, path: Path) -> ModuleType:
-    """Import an extension from the bytes of its file, once for the same ones: a rebuilt module is another one.
-
-    They are loaded from a file in memory, so that what was verified is what runs. It stays open, even if the import
-    fails: Python never unloads a module, and the linker knows it by the name that its descriptor has.
-    """
-    key = (name, hashlib.sha256(content).digest())
-    if key not in _modules:
-        memory = os.memfd_create(path.name)
-        with open(memory, "wb", closefd=False) as file:
-            file.write(content)
-        origin = f"/proc/self/fd/{memory}"
-        loader = importlib.machinery.ExtensionFileLoader(name, origin)
-        try:
-            module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=origin))
-            loader.exec_module(module)
-        except ImportError as error:
-            raise BuildError(f"cannot be imported: {error}", where=str(path), valid="rebuild it") from error
-        module.__file__ = str(path)
-        _modules[key] = module
-    return _modules[key]

@@ -150,7 +150,6 @@ def thunder() -> None:
     help="A compiled library, or one file for many states at once: <robot>_jax.py, <robot>_torch.py, <robot>.cu.",
 )
 @click.option("--law", "laws", multiple=True, shell_complete=complete_law, help=f"Law to compile in: {LAW_FORM}.")
-@click.option("-p", "--python", is_flag=True, help="Compile the Python module too.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
 @click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
@@ -163,7 +162,6 @@ def gen(
     out: str,
     target: Target | Literal["c"],
     laws: tuple[str, ...],
-    python: bool,
     user_functions: str | None,
     functions: tuple[str, ...],
     portable: bool,
@@ -172,7 +170,7 @@ def gen(
     reading: dict[str, Any],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file, or a name of `thunder list robots`."""
-    compiled = [name for name, given in {"python": python, "portable": portable, "lanes": lanes}.items() if given]
+    compiled = [name for name, given in {"portable": portable, "lanes": lanes}.items() if given]
     if target != "c" and compiled:
         what = f"--{compiled[0]} is of the compiled library"
         raise BuildError(what, where=f"--target {target}", valid="--target c, or without it")
@@ -180,7 +178,7 @@ def gen(
     requests = [parse_law(text) for text in laws]
     wanted: dict[str, Any] = {"user_functions": user_functions, "functions": functions}
     if target == "c":
-        made = build(model, requests, folder=out, python=python, portable=portable, lanes=lanes, **wanted)
+        made = build(model, requests, folder=out, portable=portable, lanes=lanes, **wanted)
     else:
         made = save_target(model, target, out, requests, **wanted)
     if casadi is not None:

@@ -42,7 +42,7 @@ def scaled_panda(folder: Path, scale: float) -> RobotModel:
 
 def assert_stable(model: RobotModel, delay: float, laws: Sequence[LawRequest]) -> None:
     """With half the margin to spare."""
-    library = Library(build(model, laws=laws, python=False) / f"lib{model.name}.so")
+    library = Library(build(model, laws=laws) / f"lib{model.name}.so")
     for law, _ in laws:
         margins = find_margins(library, law, {}, margin_poses(library, POSES), Timing(rate=1000.0, delay=delay))
         assert margins.is_stable and margins.margin > 2.0, law

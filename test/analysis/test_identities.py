@@ -20,7 +20,7 @@ ARM = "planar3r"
 
 
 def library_of(name: str) -> Library:
-    return Library(build(load_robot(name), python=False))
+    return Library(build(load_robot(name)))
 
 
 class Wrong:

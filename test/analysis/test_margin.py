@@ -35,12 +35,12 @@ def pendulum(build_cache: Path) -> Library:
     body = Inertia(1.0, np.zeros(3), INERTIA * np.eye(3))
     link = Link("rod", -1, Joint("hinge", JointKind.REVOLUTE, limits=Limits(effort=10.0)), body)
     model = RobotModel("one_joint", (link,), gravity=(0.0, 0.0, 0.0))
-    return Library(build(model, ["slotine_li"], python=False) / "libone_joint.so")
+    return Library(build(model, ["slotine_li"]) / "libone_joint.so")
 
 
 @pytest.fixture(scope="module")
 def planar3r(build_cache: Path) -> Library:
-    return Library(build(load_robot("planar3r"), ["slotine_li"], python=False) / "libplanar3r.so")
+    return Library(build(load_robot("planar3r"), ["slotine_li"]) / "libplanar3r.so")
 
 
 def pure_delay_limit(periods: int) -> float:

@@ -36,7 +36,7 @@ LAWS = ["cartesian_backstepping", "slotine_li"]
 
 @cache
 def library_of(robot: str) -> Library:
-    return Library(build(load_robot(robot), laws=LAWS, python=False) / f"lib{robot}.so")
+    return Library(build(load_robot(robot), laws=LAWS) / f"lib{robot}.so")
 
 
 class Simulation:

@@ -63,7 +63,7 @@ def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path
     assert "18 base parameters" in result.output and "link3.mcx" in result.output
     assert plot.read_bytes().startswith(b"\x89PNG")
     model = load_robot("planar3r")
-    library = Library(build(model, [("slotine_li", OPTIONS)], python=False))
+    library = Library(build(model, [("slotine_li", OPTIONS)]))
     configuration = Configuration(library)
     estimates = read_estimates(file, configuration)
     session = ControlSession(configuration, Options(), estimates=estimates)
@@ -155,7 +155,7 @@ def test_known_rotors_are_not_taken_for_links(trace_with_rotors: Path) -> None:
     model = load_robot("planar3r").with_rotor_inertias({"joint1": 0.4, "joint2": 0.2, "joint3": 0.1})
     noise = []
     for known in (model, load_robot("planar3r")):
-        library = Library(build(known, python=False) / f"lib{known.name}.so")
+        library = Library(build(known) / f"lib{known.name}.so")
         record = read_record(trace_with_rotors, library.joint_names, "")
         noise.append(fit_robot(library, record, range(3)).noise)
     assert (noise[0][1:] < 0.5 * noise[1][1:]).all()  # the first rotor acts as Izz of its link

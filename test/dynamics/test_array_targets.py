@@ -327,7 +327,7 @@ def test_the_command_writes_one_file_and_says_what_it_is_not_for(
     main([*arguments, "--target", "cuda", "--function", "inverse_dynamics"])
     assert capsys.readouterr().out == f"{tmp_path / 'planar3r.cu'}\n" and os.listdir(tmp_path) == ["planar3r.cu"]
     assert "planar3r_inverse_dynamics(" in (tmp_path / "planar3r.cu").read_text()
-    for option in ("--python", "--portable"):
+    for option in ("--lanes", "--portable"):
         with pytest.raises(SystemExit):
             main([*arguments, "--target", "jax", option])
         assert f"--target jax: {option} is of the compiled library; valid: --target c" in capsys.readouterr().err

@@ -56,15 +56,15 @@ def test_build_is_the_function_whatever_was_imported_first(first: str) -> None:
 
 
 def test_default_folder_is_the_cache(build_cache: Path) -> None:
-    folder = td.build(pendulum(), python=False)
+    folder = td.build(pendulum())
     assert folder.is_relative_to(build_cache) and folder.name == "pendulum_generatedFiles"
-    assert td.build(pendulum(), python=False) == folder
-    assert td.build(pendulum(2.0), python=False) != folder
+    assert td.build(pendulum()) == folder
+    assert td.build(pendulum(2.0)) != folder
 
 
 def test_a_given_folder_holds_the_package(tmp_path: Path) -> None:
     (tmp_path / "deep" / "down" / "pendulum_generatedFiles").mkdir(parents=True)  # an empty one is no obstacle
-    folder = td.build(pendulum(), folder=tmp_path / "deep" / "down", python=False)
+    folder = td.build(pendulum(), folder=tmp_path / "deep" / "down")
     assert folder == tmp_path / "deep" / "down" / "pendulum_generatedFiles"
     manifest = json.loads((folder / "manifest.json").read_text())
     files = {path.name for path in folder.rglob("*") if path.is_file()}
@@ -90,26 +90,27 @@ def test_a_second_build_touches_nothing_and_needs_no_casadi(panda_folder: Path) 
 
 
 def test_what_is_missing_damaged_or_writable_is_built_again(tmp_path: Path) -> None:
-    folder = td.build(pendulum(), folder=tmp_path, python=False)
+    folder = td.build(pendulum(), folder=tmp_path)
     whole = (folder / "libpendulum.so").read_bytes()
     (folder / "README.md").unlink()
-    assert (td.build(pendulum(), folder=tmp_path, python=False) / "README.md").is_file()
+    assert (td.build(pendulum(), folder=tmp_path) / "README.md").is_file()
     (folder / "libpendulum.so").write_bytes(whole[:1000])
-    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+    assert Library(td.build(pendulum(), folder=tmp_path)).pi[0] == 1.0
     (folder / SUMS).unlink()
     folder.chmod(0o777)
-    assert Library(td.build(pendulum(), folder=tmp_path, python=False)).pi[0] == 1.0
+    assert Library(td.build(pendulum(), folder=tmp_path)).pi[0] == 1.0
 
 
 def test_a_damaged_manifest_or_module_is_refused_and_written_again(tmp_path: Path) -> None:
     folder = td.build(pendulum(), folder=tmp_path)
     whole = (folder / "manifest.json").read_text()
-    name = json.loads(whole)["module"]
     td.load(folder)
-    with (folder / name).open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(BuildError, match=f"{name}: is not the file that was generated"):
-        td.load(folder)
+    for name in ("thunder_pendulum.py", "libpendulum.so"):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content + b"more")
+        with pytest.raises(BuildError, match=f"{name}: is not the file that was generated"):
+            td.load(folder)
+        (folder / name).write_bytes(content)
     for text in ("", "{", "[]", "3", "[" * 100_000, whole[:-9], whole.replace("pendulum", "arm"), whole + "\0", "{}"):
         (folder / "manifest.json").write_text(text)
         with pytest.raises(BuildError, match="manifest.json: is not the file that was generated"):
@@ -133,7 +134,7 @@ def test_two_robots_of_one_name_live_in_one_process() -> None:
 def _build_rounds(folder: str, masses: list[float], results: multiprocessing.Queue[object]) -> None:
     try:
         for mass in masses:
-            path = td.build(pendulum(mass), folder=folder, python=False)
+            path = td.build(pendulum(mass), folder=folder)
             results.put(Library(path / "libpendulum.so").pi[0])
     except BaseException as error:
         results.put(error)
@@ -172,14 +173,14 @@ def test_a_folder_that_was_not_generated_is_kept(tmp_path: Path, content: str) -
     target.mkdir()
     (target / content).write_text('{"name": "mine"}')
     with pytest.raises(BuildError, match="pendulum_generatedFiles: exists and was not generated; valid: another"):
-        td.build(pendulum(), folder=tmp_path, python=False)
+        td.build(pendulum(), folder=tmp_path)
     assert visible(target) == [content]
 
 
 def test_a_compiler_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(BuildError, match=r"cannot run 'no-such-compiler': .*; valid: a compiler in \$CC or \$CXX"):
-        td.build(pendulum(), folder=tmp_path, python=False)
+        td.build(pendulum(), folder=tmp_path)
     assert visible(tmp_path) == []
 
 
@@ -191,11 +192,11 @@ def test_a_failing_compiler_leaves_nothing_behind(
     script.write_text('#!/bin/sh\ncase "$*" in *-c*) echo "no space" >&2; exit 1;; *) exec cc "$@";; esac\n')
     script.chmod(0o755)
     out = tmp_path / "out"
-    old = td.build(pendulum(1.0), folder=out, python=False)
+    old = td.build(pendulum(1.0), folder=out)
     before = stamps(old)
     monkeypatch.setenv("CC", compiler if compiler == "false" else str(script))
     with pytest.raises(BuildError, match="failed" if compiler == "false" else "failed:\nno space"):
-        td.build(pendulum(2.0), folder=out, python=False)
+        td.build(pendulum(2.0), folder=out)
     assert stamps(old) == before and visible(out) == ["pendulum_generatedFiles"]
     assert not [p for p in out.iterdir() if p.is_dir() and p != old]
 
@@ -251,7 +252,7 @@ def test_a_lock_that_another_holds_is_waited_for_by_name_and_not_for_ever(tmp_pa
         pytest.warns(RuntimeWarning, match=f"waiting for {who}, which holds {lock}"),
         pytest.raises(BuildError, match=rf"{lock}: {who} has held it for \d+ s; valid: wait for its end, or end it"),
     ):
-        td.build(pendulum(), folder=tmp_path, python=False) if act == "build" else td.load(target)
+        td.build(pendulum(), folder=tmp_path) if act == "build" else td.load(target)
     assert time.monotonic() - begin < 15.0
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
     os.close(handle)
@@ -261,11 +262,11 @@ def test_a_new_lock_is_closed_to_others_and_a_link_in_its_place_is_not_followed(
     (tmp_path / "other").mkdir()
     (tmp_path / "other/pendulum_generatedFiles").write_text("not generated: the build ends where it has the lock")
     with pytest.raises(BuildError, match="exists and was not generated"):
-        td.build(pendulum(), folder=tmp_path / "other", python=False)
+        td.build(pendulum(), folder=tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "other/.pendulum_generatedFiles.lock").stat().st_mode) == 0o600
     (tmp_path / ".pendulum_generatedFiles.lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(BuildError, match=r"\.lock: the output cannot be written"):
-        td.build(pendulum(), folder=tmp_path, python=False)
+        td.build(pendulum(), folder=tmp_path)
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -275,7 +276,7 @@ def test_a_lock_that_another_user_has_laid_there_is_refused(tmp_path: Path) -> N
     lock.touch(0o666)
     os.chown(lock, 12345, 12345)
     with pytest.raises(BuildError, match="the lock is no file of this user; valid: another folder, or remove it"):
-        td.build(pendulum(), folder=tmp_path, python=False)
+        td.build(pendulum(), folder=tmp_path)
 
 
 @pytest.mark.parametrize("who", ["generator", "compiler"])
@@ -323,7 +324,7 @@ def test_bad_user_functions_are_refused(tmp_path: Path, text: str, message: str)
     file = tmp_path / "mine.py"
     file.write_text(text)
     with pytest.raises(ExpressionError, match=message):
-        td.build(pendulum(), folder=tmp_path / "out", python=False, user_functions=file)
+        td.build(pendulum(), folder=tmp_path / "out", user_functions=file)
     assert visible(tmp_path / "out") == []
 
 
@@ -335,20 +336,48 @@ def test_user_functions_must_be_a_python_file(tmp_path: Path) -> None:
         td.build(pendulum(), folder=tmp_path / "out", user_functions=tmp_path / "mine.txt")
 
 
-def test_only_packages_with_a_module_load(tmp_path: Path) -> None:
+def test_only_generated_folders_load(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="no generated library: there is no SHA256SUMS; valid: a folder that build"):
         td.load(tmp_path / "nothing")
     assert os.listdir(tmp_path) == []
-    folder = td.build(pendulum(), folder=tmp_path, python=False)
-    with pytest.raises(BuildError, match=r"built without its Python module; valid: build\(..., python=True\), or -p"):
-        td.load(folder)
 
 
-def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
-    folder = td.build(pendulum(), folder=tmp_path, python=False)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "broken.so").write_text("not an object file")
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"module": "broken.so"}))
+def test_a_library_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path)
+    (folder / "libpendulum.so").write_text("not an object file")
     write_checksums(folder)
-    with pytest.raises(BuildError, match=r"broken\.so: cannot be imported: .*; valid: rebuild it"):
+    with pytest.raises(BuildError, match=r"libpendulum\.so: cannot be loaded: .*; valid: rebuild it"):
         td.load(folder)
+
+
+USES_THE_FOLDER = """
+import sys
+import thunder_dynamics.errors
+sys.path.insert(0, sys.argv[1])
+import thunder_pendulum
+if "rebuilt" in sys.argv: input("imported")
+try:
+    robot = thunder_pendulum.thunder_pendulum()
+    print(robot.get_M().item(), "casadi" in sys.modules)
+except thunder_dynamics.errors.BuildError as error:
+    print(error)
+"""
+
+
+def imported(folder: Path, *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", USES_THE_FOLDER, str(folder), *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_the_module_of_a_folder_on_the_path_uses_the_library_beside_it(tmp_path: Path) -> None:
+    folder = td.build(pendulum(), folder=tmp_path)
+    expected = td.load(folder).get_M().item()
+    assert imported(folder).communicate()[0] == f"{expected} False\n"
+    waiting = imported(folder, "rebuilt")
+    assert waiting.stdout and waiting.stdout.read(8) == "imported"
+    td.build(pendulum(2.0), folder=tmp_path)
+    answer = waiting.communicate("\n")[0]
+    assert "libpendulum.so: is not the library of this module; valid: import the module anew" in answer
+    with (folder / "libpendulum.so").open("ab") as file:
+        file.write(b"more")
+    assert "libpendulum.so: is not the file that was generated" in imported(folder).communicate()[0]

@@ -34,7 +34,7 @@ def test_every_operation_of_casadi_is_the_same_in_c(tmp_path: Path, portable: bo
     expected = robot.function("everything")
     codes = {expected.instruction_id(k) for k in range(expected.n_instructions())}
     assert set(c_core.OPERATIONS) - codes <= {ca.OP_ASSIGN, ca.OP_CONSTPOW, ca.OP_POW}
-    options = {"python": False, "user_functions": file, "lanes": True, "portable": portable}
+    options = {"user_functions": file, "lanes": True, "portable": portable}
     library = Library(td.build(model, folder=tmp_path, **options))
     assert library.lanes in ((2,) if portable else (2, 4, 8))
     rng = np.random.default_rng(2)
@@ -61,7 +61,7 @@ def add_functions(robot):
 def circle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder, lanes = tmp_path_factory.mktemp("circle"), request.param == "in lanes"
     (folder / "circle.py").write_text(CIRCLE)
-    options = {"python": False, "user_functions": folder / "circle.py", "lanes": lanes}
+    options = {"user_functions": folder / "circle.py", "lanes": lanes}
     built = td.build(load_robot("planar3r"), folder=folder, **options)
     assert "thunder_sincos(angle, sine, cosine, 3)" in (built / "planar3r_gen.c").read_text()
     return Library(built / "libplanar3r.so")
@@ -96,7 +96,7 @@ def test_angles_beyond_a_hundred_thousand_are_those_of_the_system(circle: Librar
 
 @pytest.mark.slow
 def test_the_core_is_strict_c99(tmp_path: Path) -> None:
-    folder = td.build(load_robot("panda"), folder=tmp_path, python=False)
+    folder = td.build(load_robot("panda"), folder=tmp_path)
     command = ["cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "panda_gen.c"]
     result = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"}
@@ -110,10 +110,10 @@ def test_a_long_function_is_split_into_pieces_that_give_the_same(
 ) -> None:
     model = load_robot("planar3r")
     robot = RobotExpressions(model)
-    whole = Library(td.build(model, folder=tmp_path / "whole", python=False) / "libplanar3r.so")
+    whole = Library(td.build(model, folder=tmp_path / "whole") / "libplanar3r.so")
     monkeypatch.setattr(c_core, "PIECE_LIMIT", 40)
     monkeypatch.setattr(c_core, "PIECE_SIZE", 17)
-    folder = td.build(model, folder=tmp_path / "split", python=False, lanes=True)
+    folder = td.build(model, folder=tmp_path / "split", lanes=True)
     assert (folder / "planar3r_gen.c").read_text().count("THUNDER_NOINLINE static void") > 20
     split = Library(folder)
     assert split.lanes > 1
@@ -132,7 +132,7 @@ def test_a_long_function_is_split_into_pieces_that_give_the_same(
 def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -> None:
     """Rows that fill no vector among them, and results larger than caches."""
     if kind == "step of a law":
-        library = Library(td.build(load_robot("planar3r"), ["slotine_li"], folder=tmp_path, python=False, lanes=True))
+        library = Library(td.build(load_robot("planar3r"), ["slotine_li"], folder=tmp_path, lanes=True))
         law, rng = library.law("slotine_li"), np.random.default_rng(8)
         sizes = {name: sum(e.size for e in getattr(law, name)) for name in ("reference", "state", "gains")}
         gains = np.concatenate([entry.defaults.ravel(order="F") for entry in law.gains])
@@ -149,7 +149,7 @@ def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -
                 assert_close(one[i], expected[0], RELATIVE)
         return
     model = random_robot(3, 16, dh=False) if kind == "loops" else general_robot(2, 5)
-    library = Library(td.build(model, folder=tmp_path, python=False, lanes=True))
+    library = Library(td.build(model, folder=tmp_path, lanes=True))
     states = [random_state(model, seed) for seed in range(2 * library.lanes + 1)]
     for name in library.functions:
         taken = [e.name for e in library.function(name).inputs if not e.name.startswith("par_")]
@@ -173,7 +173,7 @@ def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
         "    robot.add_function('clamped', ca.fmin(ca.fmax(q, -0.5), 0.5), ['q'], 'Clamped position.')\n"
     )
     model = load_robot("planar3r")
-    library = Library(td.build(model, folder=tmp_path, python=False, user_functions=file) / "libplanar3r.so")
+    library = Library(td.build(model, folder=tmp_path, user_functions=file) / "libplanar3r.so")
     result = library.evaluate("clamped", [np.nan, 2.0, -2.0])
     assert np.isnan(result[0]) and result[1:].tolist() == [0.5, -0.5]
     assert library.function("clamped").description == "Clamped position."

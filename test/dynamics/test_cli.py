@@ -44,14 +44,13 @@ def test_a_yaml_file_becomes_a_package_named_after_it(capsys: pytest.CaptureFixt
     folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path)
     assert folder == tmp_path / "planar3r_generatedFiles"
     assert Library(folder / "libplanar3r.so").robot == "planar3r"
-    assert not list(folder.glob("*.cpython*"))  # the Python module only with -p
 
 
-def test_the_name_and_the_python_module_are_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    folder = generated(capsys, robot_file("planar3r"), "-n", "arm", "-o", tmp_path, "-p", "--portable")
+def test_the_name_and_the_processor_are_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = generated(capsys, robot_file("planar3r"), "-n", "arm", "-o", tmp_path, "--portable")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert folder.name == "arm_generatedFiles" and manifest["robot"] == "arm"
-    assert manifest["module"] and (folder / manifest["module"]).is_file() and "-march=native" not in manifest["flags"]
+    assert (folder / "thunder_arm.py").is_file() and "-march=native" not in manifest["flags"]
 
 
 def test_urdf_and_xacro_files_are_robots(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -116,7 +115,7 @@ def test_links_may_have_names_that_are_no_c_identifiers(capsys: pytest.CaptureFi
     text = URDF.read_text().replace('"upper"', '"upper-arm"').replace('"rod"', '"rod_1.0"')
     file.write_text(text.replace('<robot name="arm">', '<robot name="2dof-arm">'))
     law = "slotine_li:adapted_links=upper-arm+rod_1.0"
-    library = Library(generated(capsys, file, "-o", tmp_path, "--law", law, "-p") / "librobot_2dof_arm.so")
+    library = Library(generated(capsys, file, "-o", tmp_path, "--law", law) / "librobot_2dof_arm.so")
     assert library.robot == "robot_2dof_arm"
     assert estimated_links(library, "slotine_li") == ("upper-arm", "rod_1.0")
 

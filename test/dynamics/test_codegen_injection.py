@@ -95,7 +95,7 @@ def test_hostile_comments_and_descriptions_of_a_file_stay_out_of_the_code(tmp_pa
     text = robot_file("planar3r").read_text().replace("Planar arm of", "'*/ system() evil_marker' # ")
     file = tmp_path / "arm.yaml"
     file.write_text("# evil_marker */\n" + text)
-    folder = td.build(td.load_model(file), folder=tmp_path / "out", python=False)
+    folder = td.build(td.load_model(file), folder=tmp_path / "out")
     for path in folder.rglob("*"):
         assert not path.is_file() or b"evil_marker" not in path.read_bytes(), path.name
 
@@ -110,10 +110,10 @@ def test_descriptions_of_functions_come_out_as_text(tmp_path: Path) -> None:
     line = "    robot.add_function({!r}, robot.symbol('q'), ['q'], {!r})\n"
     file = tmp_path / "mine.py"
     file.write_text("def add_functions(robot):\n" + "".join(line.format(*one) for one in functions.items()))
-    folder = td.build(load_robot("planar3r"), folder=tmp_path / "out", python=False, user_functions=file)
-    header, stub, readme = (folder / name for name in ("thunder_planar3r.h", "thunder_planar3r.pyi", "README.md"))
+    folder = td.build(load_robot("planar3r"), folder=tmp_path / "out", user_functions=file)
+    header, module, readme = (folder / name for name in ("thunder_planar3r.h", "thunder_planar3r.py", "README.md"))
     assert header.read_text().count("/*") == header.read_text().count("*/")
-    compile(stub.read_text(), "stub", "exec")  # the docstrings close where they should
+    compile(module.read_text(), "module", "exec")  # the docstrings close where they should
     arrays, kernels = (td.save_target(load_robot("planar3r"), one, tmp_path, user_functions=file) for one in TARGETS)
     compile(arrays.read_text(), "arrays", "exec")
     assert kernels.read_text().count("/*") == kernels.read_text().count("*/")

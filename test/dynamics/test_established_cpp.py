@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import yaml
 from evaluation import load_robot
+from host_programs import eigen_include
 from robots import random_inertia
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_dynamics.codegen.toolchain import compiler, eigen_include
+from thunder_dynamics.codegen.toolchain import compiler
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import RobotModel
 
@@ -109,7 +110,7 @@ def test_a_program_in_the_established_style_runs(tmp_path: Path, is_symbolic: bo
     model = load_robot("planar3r")
     if is_symbolic:
         model = model.with_symbolic("par_DYN", True)
-    folder = td.build(model, folder=tmp_path, python=False)
+    folder = td.build(model, folder=tmp_path)
     library = str(folder / f"lib{model.name}.so")
     first, *rows = run(PROGRAM, model, folder)
     assert first == f"{model.name} {model.friction_order}"
@@ -149,7 +150,7 @@ def test_parameters_are_loaded_from_the_established_files(tmp_path: Path) -> Non
     mask = np.zeros(30, dtype=bool)
     mask[[20, 29]] = True
     model = load_robot("planar3r").with_symbolic("par_DYN", mask)
-    folder = td.build(model, folder=tmp_path, python=False)
+    folder = td.build(model, folder=tmp_path)
     pi = np.array([random_inertia(np.random.default_rng(k)).pi for k in range(3)])
     (tmp_path / "block.yaml").write_text(document(pi, flow=False))
     (tmp_path / "flow.yaml").write_text(document(pi, flow=True))

@@ -113,5 +113,5 @@ def test_a_model_prints_as_a_table_of_a_few_lines() -> None:
 
 def test_a_path_is_built_as_its_model_is(tmp_path: Path) -> None:
     path = Path(__file__).parents[2] / "config/robots/planar3r.yaml"
-    assert td.build(path, python=False) == td.build(td.load_model(path), python=False)
+    assert td.build(path) == td.build(td.load_model(path))
     assert td.robot(path, backend="casadi").get_numJoints() == 3

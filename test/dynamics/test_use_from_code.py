@@ -50,7 +50,7 @@ def test_the_example_in_cpp_finds_the_package_and_runs(place: str, expected: np.
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
     eigen = (f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_IGNORE_PATH=/usr/share/eigen3/cmake")  # not Debian's
-    package = td.build(load_robot("planar3r"), python=False)
+    package = td.build(load_robot("planar3r"))
     if place == "installed":
         build, prefix = tmp_path / "package", tmp_path / "prefix"
         run("cmake", "-S", package, "-B", build, *eigen, f"-DCMAKE_INSTALL_PREFIX={prefix}")

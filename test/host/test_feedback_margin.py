@@ -47,17 +47,17 @@ MOMENTS = [4, 7, 9]
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
     """The Panda, with both laws, adapting its last link."""
-    return Library(build(load_robot("panda"), LAWS, python=False) / "libpanda.so")
+    return Library(build(load_robot("panda"), LAWS) / "libpanda.so")
 
 
 @pytest.fixture(scope="module")
 def planar3r(build_cache: Path) -> Library:
-    return Library(build(load_robot("planar3r"), ["slotine_li"], python=False) / "libplanar3r.so")
+    return Library(build(load_robot("planar3r"), ["slotine_li"]) / "libplanar3r.so")
 
 
 @pytest.fixture(scope="module")
 def ur5(build_cache: Path) -> Library:
-    return Library(build(load_robot("ur5"), ["slotine_li"], python=False) / "libur5.so")
+    return Library(build(load_robot("ur5"), ["slotine_li"]) / "libur5.so")
 
 
 def notes(library: Library, law: str, gains: Gains | None = None, estimates: Gains | None = None) -> list[str]:
@@ -208,7 +208,7 @@ def test_an_adaptation_that_is_slow_for_rotors_that_are_not_stated_is_said(ur5: 
     assert note.startswith("the adaptation is slow (adaptation_limit 6")
     assert f"which rotors turn with {', '.join(ur5.joint_names)}: state them there (rotor)" in note
     stated = load_robot("ur5", without_rotors=True)
-    assert notes(Library(build(stated, ["slotine_li"], python=False) / "libur5.so"), "slotine_li") == []
+    assert notes(Library(build(stated, ["slotine_li"]) / "libur5.so"), "slotine_li") == []
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_feedback_that_makes_speeds_grow_is_said_as_such(tmp_path: Path) -> None
     """computed_torque compensates 5 N·m·s/rad of viscous friction, ten times what its damping takes."""
     model = load_robot("planar3r")
     rubbed = replace(model, links=tuple(replace(link, friction=(5.0,)) for link in model.links))
-    library = Library(build(rubbed, ["computed_torque"], folder=tmp_path, python=False) / "libplanar3r.so")
+    library = Library(build(rubbed, ["computed_torque"], folder=tmp_path) / "libplanar3r.so")
     (note,) = notes(library, "computed_torque")
     assert note.startswith("the velocity feedback adds energy: it adds ") and " times the speed of joint3 in" in note
     assert notes(library, "computed_torque", {"R_1": 1e3}) != [note]
@@ -246,7 +246,7 @@ def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: L
 def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> None:
     """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""
     laws = ["slotine_li", "gravity_compensation"]
-    library = Library(build(load_robot(robot), laws, python=False) / f"lib{robot}.so")
+    library = Library(build(load_robot(robot), laws) / f"lib{robot}.so")
     timing = Timing(delay=MARGIN_DELAY * PERIOD)
     for law in laws:
         K_d = default(library, law, "K_d")

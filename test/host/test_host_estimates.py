@@ -87,7 +87,7 @@ def test_links_are_those_that_the_law_was_made_for(panda: Configuration) -> None
     model = load_robot("planar3r")
     names = [link.name for link in model.links]
     laws = [("slotine_li", {"adapted_links": (names[0], names[2])})]
-    library = Library(thunder_dynamics.build(model, laws, python=False))
+    library = Library(thunder_dynamics.build(model, laws))
     assert estimated_links(library, "slotine_li") == (names[0], names[2])
 
 

@@ -310,7 +310,7 @@ def test_the_brake_stops_a_fast_panda_and_hardly_adds_energy(panda: Library, qd:
 
 @pytest.fixture(scope="module")
 def ur5(build_cache: Path) -> Library:
-    return Library(build(load_robot("ur5"), [("slotine_li", {"adaptation": "none"})], python=False) / "libur5.so")
+    return Library(build(load_robot("ur5"), [("slotine_li", {"adaptation": "none"})]) / "libur5.so")
 
 
 def _braked(library: Library, plant: ModelPlant, factor: float) -> tuple[FloatArray, bool]:
@@ -357,7 +357,7 @@ def test_the_brake_stops_wrists_whose_rotors_are_known_to_30_percent(
     model = load_robot("ur5")
     rotors = 2e-3 * np.array([link.joint.limits.effort for link in model.links])
     known = model.with_rotor_inertias(dict(zip(model.joint_names, rotors, strict=True)))
-    library = Library(build(known, [("slotine_li", {"adaptation": "none"})], python=False) / "libur5.so")
+    library = Library(build(known, [("slotine_li", {"adaptation": "none"})]) / "libur5.so")
     options = PlantOptions(velocity="differences", torque_delay=delay * STEP, rotors=list(share * rotors))
     speed, has_stopped = _braked(library, ModelPlant(model, model.joint_names, STEP, options), factor=5.0)
     assert speed.max() < 5.0  # never faster than at first

@@ -41,7 +41,7 @@ HOME = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 @pytest.fixture(scope="module")
 def panda(build_cache: Path) -> Library:
     laws = ["cartesian_backstepping", "slotine_li"]
-    return Library(thunder_dynamics.build(load_robot("panda"), laws=laws, python=False) / "libpanda.so")
+    return Library(thunder_dynamics.build(load_robot("panda"), laws=laws) / "libpanda.so")
 
 
 class Arm:
@@ -384,7 +384,7 @@ def test_limits_that_say_nothing_are_noted(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", ["panda", "ur5", "planar3r", "rpr", "sea2"])
 def test_every_robot_of_ours_has_finite_efforts_and_rates(build_cache: Path, robot: str) -> None:
-    library = Library(thunder_dynamics.build(load_robot(robot), python=False) / f"lib{robot}.so")
+    library = Library(thunder_dynamics.build(load_robot(robot)) / f"lib{robot}.so")
     limits = Limits(library)
     assert np.isfinite(limits.effort).all() and np.isfinite(limits.effort_rate).all()
 

@@ -47,7 +47,7 @@ class Drawn:
 
 @pytest.fixture(scope="module")
 def library(build_cache: object) -> Library:
-    return Library(build(load_robot("panda"), python=False))
+    return Library(build(load_robot("panda")))
 
 
 def draw(library: Library, kind: str, seed: int) -> Drawn:

@@ -32,7 +32,7 @@ TIMES = np.linspace(0.0, 10.0, 2001)
 
 @pytest.fixture(scope="module", params=START)
 def library(request: pytest.FixtureRequest, build_cache: object) -> Library:
-    folder = build(load_robot(request.param), python=False)
+    folder = build(load_robot(request.param))
     return Library(folder / f"lib{request.param}.so")
 
 
@@ -89,7 +89,7 @@ def test_it_keeps_every_limit_with_its_margin(library: Library) -> None:
 @pytest.mark.parametrize("start", [(-0.69, -1.1, -0.98, -1.34, 1.4, 1.9), (-1.62, -2.16, 1.21, -1.48, -1.76, 1.53)])
 def test_a_singularity_nearby_leaves_it_fast(start: tuple[float, ...], build_cache: object) -> None:
     """From these, random motions of the same speed pass one; a search from there ended at 0.01 and 0.5 rad/s."""
-    library = Library(build(load_robot("ur5"), python=False))
+    library = Library(build(load_robot("ur5")))
     _, qd, _ = identifying_motion(library, 5, start, MotionBounds(share=SHARE)).derivatives(TIMES)
     assert (np.abs(qd).max(axis=0) > 0.8).all()  # 0.88 to 1: where the search ends depends on the last bit
 
@@ -144,7 +144,7 @@ def test_the_pose_along_it_has_exact_derivatives(library: Library) -> None:
 
 
 def test_the_seed_decides(build_cache: object) -> None:
-    arm, bounds = Library(build(load_robot("planar3r"), python=False)), MotionBounds(share=SHARE, clearance=0.0)
+    arm, bounds = Library(build(load_robot("planar3r"))), MotionBounds(share=SHARE, clearance=0.0)
 
     def rows(seed: int) -> np.ndarray:
         return identifying_motion(arm, 2, (0.0, 0.5, 0.5), bounds, harmonics=2, seed=seed).sample(TIMES)
@@ -168,7 +168,7 @@ def test_a_start_beyond_the_limits_is_refused(library: Library) -> None:
 
 def test_one_of_the_whole_arm_tells_of_all_base_parameters(build_cache: object) -> None:
     """Half as much again of each as the best motion for the last link and sums of sinusoids; a rotor takes one of 9."""
-    library, start = Library(build(load_robot("planar3r"), python=False)), (0.0, 0.5, 0.5)
+    library, start = Library(build(load_robot("planar3r"))), (0.0, 0.5, 0.5)
     bounds = MotionBounds(share=SHARE, clearance=0.0)
 
     def told(states: tuple[np.ndarray, ...]) -> float:

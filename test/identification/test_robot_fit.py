@@ -76,7 +76,7 @@ def recorded(
 
 @pytest.fixture(scope="module")
 def library(build_cache: object) -> Library:
-    return Library(build(load_robot("panda"), python=False))
+    return Library(build(load_robot("panda")))
 
 
 @pytest.fixture(scope="module")

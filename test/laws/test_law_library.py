@@ -66,7 +66,7 @@ MODELS["random_robot"] = random_robot(8, 6)
 def test_every_law_compiled_is_the_symbolic_one(name: str, build_cache: Path) -> None:
     model, rng = MODELS[name], np.random.default_rng(0)
     laws = list(requests(model))
-    library = Library(build(model, laws=laws, python=False) / f"lib{model.name}.so")
+    library = Library(build(model, laws=laws) / f"lib{model.name}.so")
     for law_name, options in laws:
         law = build_law(law_name, RobotExpressions(model), **options)
         for _ in range(3):
@@ -82,7 +82,7 @@ def other_schemes(build_cache: Path) -> tuple[Library, list[LawRequest]]:
         ("slotine_li", {"adaptation": "natural_composite"}),
     ]
     model = MODELS["panda"]
-    return Library(build(model, laws=laws, python=False) / f"lib{model.name}.so"), laws
+    return Library(build(model, laws=laws) / f"lib{model.name}.so"), laws
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ class Run:
     """The planar arm, one joint with an offset, on a sum of sinusoids or at rest under a compiled law."""
 
     def __init__(self, model: RobotModel, plant: PlantOptions, moves: bool = True, **options: Any) -> None:
-        library = Library(build(model, [("slotine_li", {**FIXED, **options})], python=False) / f"lib{model.name}.so")
+        library = Library(build(model, [("slotine_li", {**FIXED, **options})]) / f"lib{model.name}.so")
         self.host, self.plant = Controller(), ModelPlant(arm(TRUE), model.joint_names, PERIOD, plant, seed=3)
         self.host.configure(library, law="slotine_li", options=Options(nominal_dt=PERIOD))
         self.time, self._moves = 0.0, moves

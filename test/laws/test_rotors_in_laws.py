@@ -98,7 +98,7 @@ class Run:
     """The planar arm with its rotors on a sum of sinusoids under a compiled law."""
 
     def __init__(self, model: RobotModel, **options: Any) -> None:
-        library = Library(build(model, [("slotine_li", {**FIXED, **options})], python=False) / f"lib{model.name}.so")
+        library = Library(build(model, [("slotine_li", {**FIXED, **options})]) / f"lib{model.name}.so")
         self.host, self.plant = Controller(), ModelPlant(arm(1.0), model.joint_names, PERIOD)
         self.host.configure(library, law="slotine_li", options=Options(nominal_dt=PERIOD))
         self.time = 0.0

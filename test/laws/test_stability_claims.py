@@ -49,7 +49,7 @@ def arm(name: str) -> RobotModel:
 
 @cache
 def library(name: str) -> Library:
-    return Library(build(arm(name), python=False) / f"lib{arm(name).name}.so")
+    return Library(build(arm(name)) / f"lib{arm(name).name}.so")
 
 
 @cache

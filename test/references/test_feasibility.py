@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def panda() -> Library:
     """With a law of a pose and one of joints."""
-    folder = build(load_robot("panda"), ["cartesian_impedance", "pd_plus", "gravity_compensation"], python=False)
+    folder = build(load_robot("panda"), ["cartesian_impedance", "pd_plus", "gravity_compensation"])
     return Library(Path(folder) / "libpanda.so")
 
 

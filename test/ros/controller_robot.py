@@ -54,7 +54,7 @@ def build_panda(law_options: dict[str, Any] | None = None, law: str = "cartesian
     from thunder_dynamics import build, load_model
 
     model = load_model(share("config/robots/panda.yaml"))
-    return Library(build(model, laws=[(law, law_options or {})], python=False) / "libpanda.so")
+    return Library(build(model, laws=[(law, law_options or {})]) / "libpanda.so")
 
 
 class TestRobot:

@@ -48,7 +48,7 @@ class Trap(NamedTuple):
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return Library(build(load_model(share("config/robots/planar3r.yaml")), laws=["slotine_li"], python=False))
+    return Library(build(load_model(share("config/robots/planar3r.yaml")), laws=["slotine_li"]))
 
 
 @pytest.fixture(scope="module")

@@ -233,7 +233,7 @@ def test_the_point_masses_move_as_their_positions_say() -> None:
     bias = ca.jacobian(momentum, q) @ qd - 0.5 * ca.gradient(ca.dot(qd, momentum), q)
     expected = ca.Function("expected", [q, qd], [M, bias, G, points[-1]])
     model = load_model(POINTS)
-    library = Library(build(model, python=False) / "libpoint_masses5.so")
+    library = Library(build(model) / "libpoint_masses5.so")
     assert [link.friction for link in model.links] == [(4.0,), (2.0,), (2.0,), (2.0,), (2.0,)]
     rng = np.random.default_rng(0)
     for _ in range(50):

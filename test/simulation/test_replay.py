@@ -36,7 +36,7 @@ PAYLOAD = Inertia(0.5, np.array([0.1, 0.02, 0.0]), 1e-3 * np.eye(3)).pi
 
 
 def library_of(robot: str, law: str, **options: Any) -> Library:
-    return Library(build(load_robot(robot), [(law, options)], python=False))
+    return Library(build(load_robot(robot), [(law, options)]))
 
 
 def record_of(library: Library, pi: np.ndarray, friction: np.ndarray, seed: int = 0) -> Record:

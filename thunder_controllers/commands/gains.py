@@ -64,7 +64,7 @@ def gains(
     timing = Timing(rate, lag=lag, velocity_filter=velocity_filter)  # refuses a rate of 0
     timing = replace(timing, delay=MARGIN_DELAY / rate if delay is None else delay)
     values = given_gains(given)
-    library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
+    library = Library(build(model, [request]) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))
     looked_at = margin_poses(library, poses, 0 if seed is None else poses * (1 + seed))
     if seed is None:

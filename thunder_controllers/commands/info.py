@@ -50,7 +50,7 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
         _show_posture(RobotExpressions(model), _positions(model, at))
         return
     missing = what_is_missing()
-    library = None if missing else Library(build(model, python=False) / f"lib{model.name}.so")
+    library = None if missing else Library(build(model) / f"lib{model.name}.so")
     if library is None:
         what = f"{missing}: nothing is compiled, and the limits are the file's, without what a controller adds"
         warnings.warn(what, RuntimeWarning, stacklevel=2)

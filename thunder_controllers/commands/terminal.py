@@ -78,7 +78,7 @@ def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> 
     """
     if others := model.other_joints:
         raise ModelError(f"the joints {listed(others)}", where=model.name, valid=SINGLE_JOINTS)
-    return Library(build(model, laws, python=False))
+    return Library(build(model, laws))
 
 
 @contextmanager

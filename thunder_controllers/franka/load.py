@@ -32,7 +32,7 @@ def load(robot: str, estimates: Path, law: str, reading: dict[str, Any]) -> None
     It tells no robot anything. It is in the frame of the end effector, on a Franka the flange.
     """
     model, request = load_model(robot, **reading), parse_law(law)
-    library = Library(build(model, [request], python=False) / f"lib{model.name}.so")
+    library = Library(build(model, [request]) / f"lib{model.name}.so")
     found = carried(model, library, estimates)
     rows = zip(DYN_NAMES, map("{:.5g}".format, found.dyn), UNITS, strict=True)
     print_table([["load, about its CoM", "found", "unit"], *map(list, rows)])

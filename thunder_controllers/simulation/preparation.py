@@ -77,7 +77,7 @@ def compile_law(model: RobotModel, law: LawSection, check: Callable[[Any], None]
     from thunder_dynamics.build import build  # only here: running a library needs no code generator
 
     requests = [(law.name, law.options)]
-    folder = build(model, requests, python=False, check=None if check is None else lambda laws: check(laws[0]))
+    folder = build(model, requests, check=None if check is None else lambda laws: check(laws[0]))
     return Library(folder / f"lib{model.name}.so")
 
 

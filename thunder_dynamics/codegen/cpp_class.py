@@ -11,17 +11,11 @@ from thunder_dynamics.algorithms.drives import rotor_inertias
 from thunder_dynamics.algorithms.kinematics import Parameters
 from thunder_dynamics.codegen.package import GeneratedFunction, Package
 from thunder_dynamics.codegen.text import c_double, c_string, comment_text, template
-from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import PARAMETER_GROUPS
+from thunder_dynamics.runtime.parameter_files import FROM_ROBOT_FILE, NO_PAR_REG, REG_KEYS
 
 CONVERSIONS = ("par_REG_from_DYN", "par_DYN_from_REG", "pi_from_DYN")
 """Functions that serve get_par_REG, set_par_REG and save_par_REG and are no methods of their own."""
-
-FROM_ROBOT_FILE = " (those of a robot file: thunder_dynamics.robot(FILE).save_conf)"
-"""What messages of load_conf say of keys that it does not know: a robot file has one reader, which no class repeats."""
-
-REG_KEYS = tuple(f"m_{name}" if name.startswith("CoM") else name for name in DYN_NAMES)
-"""Keys of a link's parameters in files of par_REG; in files of par_DYN they are `DYN_NAMES`."""
 
 _LOAD_PAR_REG = """\
   const std::vector<double> values = read_inertial(file);
@@ -45,9 +39,6 @@ _ESTIMATES_SET = """\
     }
   }
 """
-
-NO_PAR_REG = "the inertial parameters of {robot} are numbers; valid: a robot with symbolic ones"
-"""What load_par_REG says of a robot that it can set nothing of."""
 
 LARGEST_FIXED = 128 * 1024
 """Bytes that Eigen keeps in a fixed-size matrix by default: what is larger is on the heap."""

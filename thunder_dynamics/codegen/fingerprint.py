@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import importlib.util
 import json
-import sysconfig
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
@@ -59,8 +58,7 @@ def content_hash(
         "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
         "user_functions": hashlib.sha256(user_functions.read_bytes()).hexdigest() if user_functions else None,
         "generator": _generator_sources(),
-        "versions": {p: metadata.version(p) for p in ("casadi", "pybind11")} | {"thunder": __version__},
-        "python": sysconfig.get_config_var("EXT_SUFFIX"),
+        "versions": {"casadi": metadata.version("casadi"), "thunder": __version__},
         "settings": canonical(dict(settings)),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -133,11 +131,11 @@ def _imported(tree: ast.Module, own_package: str) -> list[str]:
 
 
 def _generator_sources() -> str:
-    """Digest of this package, but for what makes models and requests: both stand in the hash themselves."""
+    """Digest of this package, but for what makes models and requests, which stand in the hash, and what runs robots."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     suffixes = {".py", ".h", ".c", ".cpp", ".txt", ".md", ".pyi", ".cmake", ".cu"}
-    others = {root / "cli.py", *(root / "readers").rglob("*")}
+    others = {root / "cli.py", *(root / "readers").rglob("*"), *(root / "runtime").rglob("*")}
     for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in suffixes and p not in others):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thunder_dynamics.codegen import cpp_class, library_metadata, python_module, toolchain
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import comment_text, template
 from thunder_dynamics.law import SIGNALS, Law
+from thunder_dynamics.runtime.parameter_files import group_line
 from thunder_dynamics.version import __version__
 
 
@@ -28,8 +28,7 @@ def package_files(package: Package) -> dict[str, str]:
         f"thunder_{name}.h": cpp_class.header(package),
         f"test_{name}.cpp": cpp_class.self_test(package),
         f"{name}_conf.yaml": conf_text(package),
-        f"thunder_{name}_py.cpp": python_module.source(package),
-        f"thunder_{name}.pyi": python_module.stub(package),
+        f"thunder_{name}.py": python_module.source(package),
         "CMakeLists.txt": template("CMakeLists.txt").substitute(
             robot=name, flags=" ".join(package.flags), lanes=" ".join(lanes)
         ),
@@ -49,11 +48,6 @@ def conf_text(package: Package) -> str:
     ]
     lines += [group_line(name, entry.default) for name, entry in package.groups.items()]
     return "\n".join(lines) + "\n"
-
-
-def group_line(group: str, values: NDArray[np.float64]) -> str:
-    """Line of a group in a file of run-time parameters."""
-    return f"{group}: [{', '.join(repr(float(v)) for v in values.ravel())}]"
 
 
 def readme_text(package: Package) -> str:

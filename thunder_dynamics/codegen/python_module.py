@@ -1,6 +1,8 @@
-"""thunder_<robot>_py.cpp and .pyi: the Python module that mirrors the C++ class."""
+"""thunder_<robot>.py: the class of the established interface, its names, texts and numbers; `runtime` has the rest."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from thunder_dynamics.codegen.cpp_class import (
     constants,
@@ -11,63 +13,58 @@ from thunder_dynamics.codegen.cpp_class import (
     visible_functions,
 )
 from thunder_dynamics.codegen.package import Package
-from thunder_dynamics.codegen.text import c_string, comment_text, template
+from thunder_dynamics.codegen.text import comment_text, template
+from thunder_dynamics.model import PARAMETER_GROUPS
+
+_READS = "NDArray[np.float64]"
 
 
 def source(package: Package) -> str:
-    """Text of thunder_<robot>_py.cpp."""
-    name = f"thunder_{package.name}"
-    rows = []
-    for argument in stored_arguments(package):
-        entry = package.arguments[argument]
-        doc = c_string(f"{entry.description} {entry.size} values [{entry.unit}].")
-        rows.append(f'    .def("set_{argument}", writing(&{name}::set_{argument}), {doc})')
-        if argument in package.groups:
-            rows.append(f'    .def("get_{argument}", reading(&{name}::get_{argument}))')
-    rows += [f'    .def("get_{group}", reading(&{name}::get_{group}))' for group in numeric_groups(package)]
-    for established, argument in established_names(package).items():
-        rows.append(f'    .def("set_{established}", writing(&{name}::set_{argument}), "The same as set_{argument}.")')
-    if has_conversions(package):
-        rows.append(f'    .def("set_par_REG", writing(&{name}::set_par_REG), "Set par_DYN from its REG form.")')
-        rows.append(f'    .def("get_par_REG", reading(&{name}::get_par_REG), "REG form of par_DYN.")')
-    for f in visible_functions(package):
-        doc = c_string(f"{f.description} Function of {', '.join(f.arguments) or 'nothing'}.")
-        reader = "reading" if f.is_vector else "reading_matrix"
-        rows.append(f'    .def("get_{f.name}", {reader}(&{name}::get_{f.name}), {doc})')
-    values = [f'  robot.attr("{key}") = {_python_object(value)};' for key, value in constants(package).items()]
-    return template("module.cpp").substitute(robot=package.name, constants="\n".join(values), methods="\n".join(rows))
-
-
-def stub(package: Package) -> str:
-    """Text of thunder_<robot>.pyi."""
+    """Text of thunder_<robot>.py."""
     lines = []
     for argument in stored_arguments(package):
         entry = package.arguments[argument]
-        lines += [f"    def set_{argument}(self, value: ArrayLike) -> None:"]
-        lines += [f'        """{comment_text(entry.description)} {entry.size} values [{comment_text(entry.unit)}]."""']
-    for established in established_names(package):
-        lines += [f"    def set_{established}(self, value: ArrayLike) -> None: ..."]
-    groups = [*package.groups, *numeric_groups(package), *(["par_REG"] if has_conversions(package) else [])]
-    for group in groups:
-        lines += [f"    def get_{group}(self) -> NDArray[np.float64]: ..."]
+        doc = f"{comment_text(entry.description)} {entry.size} values [{comment_text(entry.unit)}]."
+        lines += _method(f"set_{argument}", doc, f'self._set("{argument}", value)')
+    lines += [f"    set_{name} = set_{argument}\n" for name, argument in established_names(package).items()]
+    for group in package.groups:
+        lines += _method(f"get_{group}", f"Symbolic entries of {group}.", f'return self._get("{group}")')
+    for group in numeric_groups(package):
+        lines += _method(f"get_{group}", "Numbers of the robot file.", f'return np.array(self._numbers["{group}"])')
     if has_conversions(package):
-        lines += ["    def set_par_REG(self, value: ArrayLike) -> None: ..."]
+        lines += _method("set_par_REG", "Set par_DYN from its REG form.", "self._set_par_REG(value)")
+        lines += _method("get_par_REG", "REG form of par_DYN.", "return self._par_REG()")
     for f in visible_functions(package):
-        shape = f"({f.rows},)" if f.is_vector else f"({f.rows}, {f.cols})"
-        lines += [f"    def get_{f.name}(self) -> NDArray[np.float64]:"]
-        lines += [f'        """{comment_text(f.description)} Shape {shape}."""']
-    values = [f"    {key}: {_annotation(value)}" for key, value in constants(package).items()]
-    return template("module_pyi.txt").substitute(
-        robot=package.name, constants="\n".join(values), methods="\n".join(lines)
+        kind, shape = ("vector", f"({f.rows},)") if f.is_vector else ("matrix", f"({f.rows}, {f.cols})")
+        doc = f"{comment_text(f.description)} Function of {', '.join(f.arguments) or 'nothing'}. Shape {shape}."
+        lines += _method(f"get_{f.name}", doc, f'return self._{kind}("{f.name}")')
+    return template("module_py.txt").substitute(
+        robot=package.name, constants="\n".join(_constants(package)), methods="\n".join(lines).rstrip()
     )
 
 
-def _python_object(value: int | bool | str | tuple[int, ...]) -> str:
-    """C++ that makes a Python object of a constant."""
-    if isinstance(value, tuple):
-        return f"py::make_tuple({', '.join(map(str, value))})"
-    return c_string(value) if isinstance(value, str) else str(value).lower()
+def _method(name: str, doc: str, body: str) -> list[str]:
+    given, result = (", value: ArrayLike", "None") if name.startswith("set_") else ("", _READS)
+    return [f"    def {name}(self{given}) -> {result}:", f'        """{doc}"""', f"        {body}\n"]
+
+
+def _constants(package: Package) -> list[str]:
+    """Those of the established interface, and what `runtime.robot.Robot` asks of a robot."""
+    model = package.model
+    lines = [f"    {key}: {_annotation(value)} = {value!r}" for key, value in constants(package).items()]
+    numbers = {group: tuple(map(float, model.parameters(group))) for group in PARAMETER_GROUPS}
+    symbolic = {group: tuple(np.flatnonzero(model.symbolic[group]).tolist()) for group in package.groups}
+    return [
+        *lines,
+        "    _file = __file__",
+        f"    _hash = {package.content_hash!r}",
+        f"    _links = {model.link_names!r}",
+        "    _numbers = {",
+        *(f"        {group!r}: {values!r}," for group, values in numbers.items()),
+        "    }",
+        f"    _symbolic = {symbolic!r}",
+    ]
 
 
 def _annotation(value: int | bool | str | tuple[int, ...]) -> str:
-    return "tuple[int, ...]" if isinstance(value, tuple) else f"{type(value).__name__} = {value!r}"
+    return "tuple[int, ...]" if isinstance(value, tuple) else type(value).__name__

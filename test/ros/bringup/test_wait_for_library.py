@@ -25,7 +25,7 @@ Start = Callable[..., NodeProcess]
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return Library(build(load_model(share("config/robots/planar3r.yaml")), python=False))
+    return Library(build(load_model(share("config/robots/planar3r.yaml"))))
 
 
 @pytest.fixture

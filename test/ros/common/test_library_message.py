@@ -82,7 +82,7 @@ def test_a_bad_message_is_refused(text: str, message: str) -> None:
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return Library(build(load_model(share("config/robots/planar3r.yaml")), python=False))
+    return Library(build(load_model(share("config/robots/planar3r.yaml"))))
 
 
 def announcement(library: Library, **changes: str) -> str:

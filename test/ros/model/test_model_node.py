@@ -31,7 +31,7 @@ MakeNode = Callable[..., ModelNode]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = td.load_model(ROOT / "config/robots/planar3r.yaml")
-    return td.build(model, folder=tmp_path_factory.mktemp("model"), python=False)
+    return td.build(model, folder=tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")

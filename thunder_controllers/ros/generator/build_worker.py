@@ -67,7 +67,6 @@ def build_here(request: Request) -> BuildResult:
         model,
         _laws(request),
         folder=request["output"] or None,
-        python=request["python"],
         portable=request["portable"],
         user_functions=request["user_functions"] or None,
     )

@@ -90,7 +90,7 @@ class ModelPlant(Plant):
         from thunder_dynamics.build import build
 
         bodies = _bodies(self.robot)
-        folder = build(bodies, python=False, functions=("forward_dynamics", "M_inv"))
+        folder = build(bodies, functions=("forward_dynamics", "M_inv"))
         self._library = Library(folder / f"lib{bodies.name}.so")
         names = ("forward_dynamics", "M_inv", "M", "G")
         self._forward, self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in names)

@@ -1,0 +1,1 @@
+"""What robots are calculated with from Python: one class, on a compiled library or on CasADi's virtual machine."""
