@@ -179,6 +179,21 @@ def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:
     assert library.function("clamped").description == "Clamped position."
 
 
+@pytest.mark.slow
+def test_an_argument_that_is_called_as_one_of_a_step_has_no_default(tmp_path: Path) -> None:
+    file = tmp_path / "scaled.py"
+    file.write_text(
+        "def add_functions(robot):\n"
+        "    gains = robot.add_argument('gains', 3)\n"
+        "    robot.add_function('scaled', gains * robot.symbol('q'), ['q', 'gains'], 'Scaled position.')\n"
+    )
+    library = Library(td.build(load_robot("planar3r"), folder=tmp_path, user_functions=file))
+    np.testing.assert_array_equal(library.batch("scaled", np.ones((2, 3)), gains=[1.0, 2.0, 3.0]), 2 * [[1, 2, 3]])
+    for call in (library.evaluate, library.batch):
+        with pytest.raises(td.ThunderError, match="scaled: the argument gains is missing"):
+            call("scaled", np.ones((2, 3)) if call == library.batch else np.ones(3))
+
+
 def test_only_expanded_functions_compile() -> None:
     x = ca.MX.sym("x")
     with pytest.raises(td.ThunderError, match="arm_f: only scalar-expanded functions without free variables compile"):

@@ -40,19 +40,16 @@ void check_arguments(const thunder_function& function, const py::args& args, con
   }
 }
 
-/// What of a law's step may be left out; what follows a measurement and a reference may not.
-bool has_default(const thunder_function& function, int index) {
-  const std::string name = function.in[index].name;
-  return name.rfind("par_", 0) == 0 || name == "applied_effort" || name == "measurements" || name == "state" ||
-         name == "gains";
-}
+/// What of a law's step may be left out; what it measures and follows may not.
+const std::vector<std::string_view> kDefaultsOfStep = {"applied_effort", "measurements", "state", "gains"};
 
-/// The value that was given for an input, or null where it keeps its default.
-py::object given(const thunder_function& function, int index, const py::args& args, const py::kwargs& kwargs) {
+/// The value that was given for an input, or null where it keeps its default: a parameter group, or what `optional` names.
+py::object given(const thunder_function& function, int index, const py::args& args, const py::kwargs& kwargs,
+                 const std::vector<std::string_view>& optional = {}) {
   const char* name = function.in[index].name;
   if (!kwargs.empty() && kwargs.contains(name)) return kwargs[name];
   if (static_cast<std::size_t>(index) < args.size()) return args[static_cast<std::size_t>(index)];
-  if (has_default(function, index)) return {};
+  if (std::string_view(name).substr(0, 4) == "par_" || std::count(optional.begin(), optional.end(), name) > 0) return {};
   throw HostError(ErrorKind::dimension, std::string("the argument ") + name + " is missing", function.name);
 }
 
@@ -270,7 +267,8 @@ py::object PyLibrary::batch(const std::string& name, const py::Args<ArrayLike>& 
   std::vector<Rows> in;
   py::ssize_t count = -1;
   for (int i = 0; i < function.n_in; ++i) {
-    const py::object value = given(function, i, args, kwargs);
+    const py::object value =
+        given(function, i, args, kwargs, step ? kDefaultsOfStep : std::vector<std::string_view>{});
     in.push_back(value ? rows_of(value, function.in[i], function, count, kept) : Rows{function.in[i].defaults, 0});
   }
   if (count < 0) {
