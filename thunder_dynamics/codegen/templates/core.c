@@ -2,6 +2,9 @@
 #include "${robot}_gen.h"
 
 #include <math.h>
+#if defined(THUNDER_WIDE) && defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 #ifdef THUNDER_SINGLE
 #define THUNDER_SCALAR(name) name##f
@@ -37,24 +40,21 @@ THUNDER_INLINE int thunder_any(thunder_mask m) {
 
 /* What has no instruction for all lanes is computed in one after the other. */
 #define THUNDER_LIBM(name) thunder_##name
-#define THUNDER_EACH(name)                                                \
-  THUNDER_INLINE thunder_real thunder_##name(thunder_real x) {    \
-    int k;                                                                \
-    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k]);                \
-    return x;                                                             \
+#define THUNDER_EACH(name)                                                           \
+  THUNDER_INLINE thunder_real thunder_##name(thunder_real x) {                       \
+    int k;                                                                           \
+    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k]);                           \
+    return x;                                                                        \
   }
-#define THUNDER_EACH_PAIR(name)                                                        \
-  THUNDER_INLINE thunder_real thunder_##name(thunder_real x, thunder_real y) {  \
-    int k;                                                                             \
-    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k], y[k]);                       \
-    return x;                                                                          \
+#define THUNDER_EACH_PAIR(name)                                                      \
+  THUNDER_INLINE thunder_real thunder_##name(thunder_real x, thunder_real y) {       \
+    int k;                                                                           \
+    for (k = 0; k < THUNDER_LANES; ++k) x[k] = name(x[k], y[k]);                     \
+    return x;                                                                        \
   }
 $each
 THUNDER_INLINE thunder_real thunder_fabs(thunder_real x) { return (thunder_real)((thunder_mask)x & 0x7fffffffffffffff); }
 
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
 THUNDER_INLINE thunder_real thunder_sqrt(thunder_real x) {
 #if defined(__AVX512F__)
   return (thunder_real)_mm512_sqrt_pd((__m512d)x);
@@ -121,7 +121,7 @@ static THUNDER_NOINLINE void thunder_sincos(const thunder_real* restrict x, thun
   }
   for (i = 0; i < n; i += THUNDER_ANGLES)
     for (j = i; j < i + THUNDER_ANGLES; ++j) {
-      /* to the nearest whole number, and to that below a quarter of one, as a sum so large has no other places */
+      /* 1.5 * 2^52 added and taken off rounds to the nearest whole number; of k/4 - 3/8 that is the one below k/4 */
       const thunder_real k = (x[j] * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0;
       const thunder_real turns = (0.25 * k - 0.375 + 6755399441055744.0) - 6755399441055744.0, quarter = k - 4.0 * turns;
       const thunder_real near = x[j] - k * 1.5707963267341256, part = k * 6.077100506303966e-11;
