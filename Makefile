@@ -68,7 +68,7 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
-	@echo "Installing the package into $(VENV)"
+	@echo "Installing the package into $(VENV): its C++ host is compiled, which takes some minutes"
 	@$(PIP) --editable '.[sim]'
 	@echo '$(CURDIR)' > $(STAMP)
 
