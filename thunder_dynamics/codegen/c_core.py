@@ -16,7 +16,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from thunder_dynamics.codegen.instructions import Element, read_instructions
+from thunder_dynamics.codegen.instructions import ARITHMETIC, Element, read_instructions
 from thunder_dynamics.codegen.text import c_double, template
 from thunder_dynamics.errors import BuildError
 
@@ -40,14 +40,7 @@ _LIBM_PAIRS = "pow fmod copysign atan2 hypot remainder"
 
 OPERATIONS = {
     ca.OP_ASSIGN: "{0}",
-    ca.OP_ADD: "{0} + {1}",
-    ca.OP_SUB: "{0} - {1}",
-    ca.OP_MUL: "{0} * {1}",
-    ca.OP_DIV: "{0} / {1}",
-    ca.OP_NEG: "-{0}",
-    ca.OP_SQ: "{0} * {0}",
-    ca.OP_TWICE: "{0} + {0}",
-    ca.OP_INV: "1.0 / {0}",
+    **ARITHMETIC,
     **{
         getattr(ca, f"OP_{name.upper()}"): f"thunder_{name}({{0}}, {{1}})"
         for name in ("lt", "le", "eq", "ne", "and", "or", "if_else_zero", "fmin", "fmax")
@@ -63,9 +56,6 @@ OPERATIONS = {
     },
 }
 """C of an operation by CasADi's code, of the operands."""
-
-_ARITHMETIC = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_INV}
-"""Of a number and a vector C knows what it is; whatever else takes a constant takes one in every lane."""
 
 _CIRCLES = {ca.OP_SIN: "sine", ca.OP_COS: "cosine"}
 
@@ -210,7 +200,7 @@ class _Function:
         for code, inputs, number, result in read_instructions(self._symbol, function):
             operands = [holds[one] if isinstance(one, int) else _literal(one) for one in inputs]
             names = [_name(one) if isinstance(one, int) else one for one in operands]
-            if code not in _ARITHMETIC:
+            if code not in ARITHMETIC:  # of a number and a vector C knows what these are
                 names = [
                     f"thunder_all({a})" if isinstance(one, float) else a for a, one in zip(names, inputs, strict=True)
                 ]

@@ -9,6 +9,18 @@ import casadi as ca
 
 from thunder_dynamics.errors import BuildError
 
+ARITHMETIC = {
+    ca.OP_ADD: "{0} + {1}",
+    ca.OP_SUB: "{0} - {1}",
+    ca.OP_MUL: "{0} * {1}",
+    ca.OP_DIV: "{0} / {1}",
+    ca.OP_NEG: "-{0}",
+    ca.OP_SQ: "{0} * {0}",
+    ca.OP_TWICE: "{0} + {0}",
+    ca.OP_INV: "1.0 / {0}",
+}
+"""Operations by CasADi's code that all languages write alike, of the operands."""
+
 
 class Element(NamedTuple):
     """Element of an argument or a result, column by column."""

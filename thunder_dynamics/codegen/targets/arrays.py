@@ -14,7 +14,7 @@ from typing import Any
 
 import casadi as ca
 
-from thunder_dynamics.codegen.instructions import Element, Instruction, Operand
+from thunder_dynamics.codegen.instructions import ARITHMETIC, Element, Instruction, Operand
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.targets.routines import Routine, read_routines
 from thunder_dynamics.codegen.text import comment_text, template
@@ -45,14 +45,7 @@ _INVERSE = "sin cos tan sinh cosh tanh"
 
 OPERATIONS = {
     ca.OP_ASSIGN: "{0}",
-    ca.OP_ADD: "{0} + {1}",
-    ca.OP_SUB: "{0} - {1}",
-    ca.OP_MUL: "{0} * {1}",
-    ca.OP_DIV: "{0} / {1}",
-    ca.OP_NEG: "-{0}",
-    ca.OP_SQ: "{0} * {0}",
-    ca.OP_TWICE: "{0} + {0}",
-    ca.OP_INV: "1.0 / {0}",
+    **ARITHMETIC,
     ca.OP_POW: "{0} ** {1}",
     ca.OP_CONSTPOW: "{0} ** {1}",
     ca.OP_LT: "_number({0} < {1}, {2})",
