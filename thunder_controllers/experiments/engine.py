@@ -12,12 +12,17 @@ from contextlib import contextmanager
 import matplotlib.style
 
 from thunder_controllers.experiments.experiment import FAILED, Case, Findings, Group, Outcome, by_row
-from thunder_controllers.experiments.runner import load_robot, run_case
+from thunder_controllers.experiments.runner import load_robot, shared_by
+from thunder_controllers.experiments.runner import run_cases as run_here
 from thunder_controllers.experiments.table import COLUMNS
 from thunder_controllers.report.figures import STYLE
+from thunder_controllers.simulation.fleet import may_share
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """What BLAS libraries read as they are loaded."""
+
+MOST_TOGETHER = 256
+"""Cases that go together: what a step costs beside them is shared by so many, and progress is seen when they end."""
 
 
 def run_groups(
@@ -87,18 +92,32 @@ def _one_thread_each() -> Iterator[None]:
 def _run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
     context, lost = multiprocessing.get_context("spawn"), []
     with ProcessPoolExecutor(jobs, context) as pool:
-        futures = {pool.submit(run_case, case): index for index, case in enumerate(cases)}
+        futures = {pool.submit(run_here, [cases[i] for i in part]): part for part in parts_of(cases, jobs)}
         for future in as_completed(futures):
             try:
-                yield futures[future], future.result()
+                yield from zip(futures[future], future.result(), strict=True)
             except BrokenProcessPool:
-                lost.append(futures[future])
+                lost += futures[future]
     for index in lost:
         with ProcessPoolExecutor(1, context) as pool:
             try:
-                yield index, pool.submit(run_case, cases[index]).result()
+                yield index, pool.submit(run_here, [cases[index]]).result()[0]
             except BrokenProcessPool:
                 yield index, Outcome(FAILED, message="its process died")
+
+
+def parts_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:
+    """Indices of the cases that a process takes at once: those that may go together, shared out among the processes."""
+    together: dict[str, list[int]] = {}
+    for index, case in enumerate(cases):
+        config = case.config
+        key = f"{shared_by(config)} {config.rate} {config.duration}" if may_share(config) else str(index)
+        together.setdefault(key, []).append(index)
+    parts = []
+    for some in together.values():
+        size = min(MOST_TOGETHER, -(-len(some) // jobs))
+        parts += [some[first : first + size] for first in range(0, len(some), size)]
+    return parts
 
 
 def summarise(group: Group, outcomes: Sequence[Outcome]) -> Findings:

@@ -1,11 +1,14 @@
-"""A case to its outcome, in the process that runs it, which loads a robot's library once."""
+"""Cases to their outcomes, in the process that runs them, which loads a robot's library once."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import count, groupby
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,7 @@ from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, R
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
+from thunder_controllers.simulation.fleet import Ran, kinship, may_share, most_together, run_together, twin
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.stop import explain
@@ -46,14 +50,24 @@ def choose_run(scenario: Scenario, name: str | None = None) -> Run:
     return found[-1]
 
 
+Prepared = tuple[Setup, Run]
+
+Done = TypeVar("Done")
+
+
 def load_robot(config: RunConfig) -> Robot:
     """Build or find the library of a case, once in a process."""
+    return _load_robot(shared_by(config))
+
+
+def shared_by(config: RunConfig) -> str:
+    """What cases of one robot, law and plant have in common, as text."""
     keys = {"robot", "robot_options", "ee_link", "plant", "law"}
     text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
     shared = json.loads(text)
     described = ("engine", "urdf", "xacro_args", "packages", "locked_joints")
     shared["plant"] = {key: shared["plant"][key] for key in described}
-    return _load_robot(json.dumps(shared, sort_keys=True))
+    return json.dumps(shared, sort_keys=True)
 
 
 @lru_cache
@@ -61,7 +75,8 @@ def _load_robot(shared: str) -> Robot:
     anything = {"reference": {"type": "hold", "position": (0.0, 0.0, 0.0)}, "start": {"q": (0.0,)}, "duration": 1.0}
     run = Run("library", True, RunConfig.model_validate(json.loads(shared) | anything))
     scenario = _scenario(run)
-    return Robot(*build_library(scenario, run), read_description(scenario, run.config))
+    model, library = build_library(scenario, run, lanes=may_share(run.config))
+    return Robot(model, library, read_description(scenario, run.config))
 
 
 def prepare_case(case: Case) -> tuple[Setup, Run] | None:
@@ -81,23 +96,82 @@ def prepare_case(case: Case) -> tuple[Setup, Run] | None:
 
 def run_case(case: Case) -> Outcome:
     """Run one case; an error is an outcome too."""
+    return run_cases([case])[0]
+
+
+def run_cases(cases: Sequence[Case]) -> list[Outcome]:
+    """Run cases, together where they may be; an error is an outcome of its case alone."""
+    prepared = _prepare_all(cases)
+    outcomes: dict[int, Outcome] = {i: one for i, one in enumerate(prepared) if isinstance(one, Outcome)}
+    ready = {i: one for i, one in enumerate(prepared) if not isinstance(one, Outcome)}
+    alone = count()
+    keys = {i: repr(kinship(setup) or next(alone)) for i, (setup, _) in ready.items()}
+    for _, group in groupby(sorted(ready, key=keys.__getitem__), keys.__getitem__):
+        members = list(group)
+        size = most_together(ready[members[0]][0])
+        for first in range(0, len(members), size):
+            some = members[first : first + size]
+            ran = _tried(partial(_run_all, [ready[i] for i in some]))
+            if isinstance(ran, Outcome):  # whose case is not known
+                outcomes |= {i: run_case(cases[i]) if len(some) > 1 else ran for i in some}
+                continue
+            judged = [_tried(partial(_judged, cases[i], *ready[i], one)) for i, one in zip(some, ran, strict=True)]
+            outcomes |= dict(zip(some, judged, strict=True))
+    return [outcomes[i] for i in range(len(cases))]
+
+
+def _prepare_all(cases: Sequence[Case]) -> list[Prepared | Outcome]:
+    """Set cases up; of those that differ in the seed alone the first one, and what follows from it for the others."""
+    first: dict[str, Prepared | Outcome] = {}
+    prepared: list[Prepared | Outcome] = []
+    for case in cases:
+        key = case.config.model_dump_json(exclude={"seed"}) + str(case.adaptation)
+        like = first.get(key)
+        if not may_share(case.config) or isinstance(like, Outcome | None):
+            first[key] = like = _tried(partial(_prepared, case))
+            prepared.append(like)
+        else:
+            prepared.append(_tried(partial(_twin, case, like[0])))
+    return prepared
+
+
+def _prepared(case: Case) -> Prepared | Outcome:
+    return prepare_case(case) or Outcome(REFUSED)
+
+
+def _twin(case: Case, setup: Setup) -> Prepared:
+    run = Run(case.row, case.adaptation, case.config)
+    return twin(setup, run, case.config.seed), run
+
+
+def _run_all(prepared: Sequence[Prepared]) -> Sequence[Ran]:
+    setups, runs = zip(*prepared, strict=True)
+    if len(setups) > 1:
+        return run_together(setups, runs)
     try:
-        prepared = prepare_case(case)
-        if prepared is None:
-            return Outcome(REFUSED)
-        setup, run = prepared
-        try:
-            trace, timing = run_once(setup, run)
-        except ScenarioError:
-            return Outcome(DIVERGED)
-        fault, values = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
-        if fault is not None:
-            return Outcome(fault, values, why=str(explain(setup, run, trace)["what"]))
-        more = Measured({}) if case.measure is None else case.measure(case, trace, timing)
-        return Outcome(DONE, {**values, **more.values}, more.series)
+        return [run_once(setups[0], runs[0])]
+    except ScenarioError as error:
+        return [error]
+
+
+def _tried(work: Callable[[], Done]) -> Done | Outcome:
+    """What `work` gives, or the error that it ends with as an outcome."""
+    try:
+        return work()
     except Exception as error:  # noqa: BLE001 - whatever it is, it must not take the other cases along
         kind = "" if isinstance(error, ThunderError) else f"{type(error).__name__}: "
         return Outcome(FAILED, message=kind + " ".join(str(error).split()))
+
+
+def _judged(case: Case, setup: Setup, run: Run, ran: Ran) -> Outcome:
+    if isinstance(ran, ScenarioError):
+        return Outcome(DIVERGED)
+    trace, timing = ran
+    fault, values = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
+    if fault is not None:
+        return Outcome(fault, values, why=str(explain(setup, run, trace)["what"]))
+    more = Measured({}) if case.measure is None else case.measure(case, trace, timing)
+    return Outcome(DONE, {**values, **more.values}, more.series)
 
 
 def _scenario(run: Run) -> Scenario:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -785,6 +785,12 @@ class Controller:
         law, gain or state that is not there, DimensionError for a wrong size, and BuildError if the library
         lacks G(q), or, for a cartesian law, T_0_ee(q) or J_ee(q).
         """
+    def configure_as(self, other: Controller) -> None:
+        """
+        Prepare the same as another controller was configured for, whose gains were looked at then.
+        
+        Raises LawError while active, or if the other is unconfigured.
+        """
     def deactivate(self) -> None:
         """
         Approach the safe effort, without damping, in the following updates and forget the reference.
@@ -957,6 +963,23 @@ class Controller:
     def telemetry_vector(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         The whole flat telemetry.
+        """
+class Fleet:
+    """
+    Active controllers of one law of one library, updated together, each as by itself.
+    
+    Where the library was built with `lanes`, the law's steps are computed several at once.
+    """
+    def __init__(self, controllers: collections.abc.Sequence[Controller]) -> None:
+        """
+        Raises LawError unless there is one, and all have the same law of the same `Library`.
+        """
+    def update(self, t: typing.SupportsFloat | typing.SupportsIndex, reference: numpy.typing.NDArray[numpy.float64], q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], dt: typing.SupportsFloat | typing.SupportsIndex, effort: numpy.typing.NDArray[numpy.float64], guards: numpy.typing.NDArray[numpy.uint32], state: numpy.typing.NDArray[numpy.float64], telemetry: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        `Controller.set_reference` and `update` of each: a row for each controller in every array.
+        
+        Writes effort (N, n), the bits of `Guard` (N, 1) uint32, state and telemetry (N, …), flat. Rows are
+        contiguous. Raises DimensionError for another shape, and as those do.
         """
 class FreeLaw:
     """

@@ -167,7 +167,7 @@ def run_once(
 
     The wall time is that of the loop: what `progress` and `watch` take is not in it.
     """
-    recorder = _Recorder(setup)
+    recorder = Recorder(setup)
     steps = len(setup.samples)
     parts = PROGRESS_STEPS if watch is None else max(round(FRAME_RATE * steps * setup.period), 1)
     bounds = np.linspace(0, steps, min(parts, steps) + 1).astype(int)
@@ -177,12 +177,7 @@ def run_once(
         _loop(setup, recorder, int(first), int(last))
         wall += time.perf_counter() - started
         if not np.isfinite(setup.plant.q).all():
-            end = last * setup.period
-            what = f"the plant diverged before t = {end:g} s; likely cause: {likely_cause(setup, run, end)}"
-            raise ScenarioError(
-                f"run {run.name}: {what}",
-                valid="other gains, or a finer integration (plant.substeps)",
-            )
+            raise divergence(setup, run, last * setup.period)
         if progress is not None:
             progress(run.name, last / steps)
         if watch is not None:
@@ -191,7 +186,13 @@ def run_once(
     return recorder.finish(setup), Timing(recorder.step_ns, wall)
 
 
-def _loop(setup: Setup, rows: _Recorder, first: int, last: int) -> None:
+def divergence(setup: Setup, run: Run, end: float) -> ScenarioError:
+    """What is raised of a plant whose state is not finite at a time [s]."""
+    what = f"the plant diverged before t = {end:g} s; likely cause: {likely_cause(setup, run, end)}"
+    return ScenarioError(f"run {run.name}: {what}", valid="other gains, or a finer integration (plant.substeps)")
+
+
+def _loop(setup: Setup, rows: Recorder, first: int, last: int) -> None:
     """Steps `first` to `last` − 1."""
     host, plant = setup.host, setup.plant
     for k in range(first, last):
@@ -210,7 +211,7 @@ def _loop(setup: Setup, rows: _Recorder, first: int, last: int) -> None:
             rows.note_truth(setup, rows.t[k])
 
 
-class _Recorder:
+class Recorder:
     """Arrays of a trace, allocated before the run."""
 
     def __init__(self, setup: Setup) -> None:

@@ -53,23 +53,26 @@ class Setup:
     notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
 
 
-def build_library(scenario: Scenario, run: Run) -> tuple[RobotModel, Library]:
-    """Read the robot, compile it with the run's law unless the cache holds just that, and load it.
+def build_library(scenario: Scenario, run: Run, *, lanes: bool = False) -> tuple[RobotModel, Library]:
+    """Read the robot, compile it with the run's law, and in lanes, unless the cache holds just that, and load it.
 
     Raises:
         ThunderError: as reader, build and library raise.
     """
     model = scenario.load_model(run.config.robot, run.config)
-    return model, compile_law(model, run.config.law)
+    return model, compile_law(model, run.config.law, lanes=lanes)
 
 
-def compile_law(model: RobotModel, law: LawSection, check: Callable[[Any], None] | None = None) -> Library:
+def compile_law(
+    model: RobotModel, law: LawSection, check: Callable[[Any], None] | None = None, *, lanes: bool = False
+) -> Library:
     """Compile a robot with a law unless the cache holds just that, and load it.
 
     Args:
         model: The robot.
         law: Its name and options.
         check: Is given the law's `thunder_dynamics.law.Law` before it is compiled, if it is.
+        lanes: Whether it computes several states at once too.
 
     Raises:
         ThunderError: as build, `check` and library raise.
@@ -77,7 +80,7 @@ def compile_law(model: RobotModel, law: LawSection, check: Callable[[Any], None]
     from thunder_dynamics.build import build  # only here: running a library needs no code generator
 
     requests = [(law.name, law.options)]
-    folder = build(model, requests, check=None if check is None else lambda laws: check(laws[0]))
+    folder = build(model, requests, check=None if check is None else lambda laws: check(laws[0]), lanes=lanes)
     return Library(folder / f"lib{model.name}.so")
 
 

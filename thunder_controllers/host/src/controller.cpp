@@ -87,14 +87,18 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       notes(limits.notes),
+      given_gains(gain_values),
       initial_state(initial),
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       robot_effort(safe_effort),
       applied_effort(safe_effort),
       braked_effort(safe_effort),
-      wanted_effort(safe_effort) {
-  if (const auto margin = feedback_note(library, law_name, gain_values, initial, options)) notes.push_back(*margin);
-  if (const auto slow = adaptation_note(*library, law_name, gain_values)) notes.push_back(*slow);
+      wanted_effort(safe_effort) {}
+
+void Controller::Parts::look() {
+  const std::string name = law.law().name;
+  if (const auto margin = feedback_note(library, name, given_gains, initial_state, options)) notes.push_back(*margin);
+  if (const auto slow = adaptation_note(*library, name, given_gains)) notes.push_back(*slow);
 }
 
 Controller::Parts& Controller::parts(const char* what) const {
@@ -109,12 +113,28 @@ void Controller::require(Lifecycle needed, const char* what) const {
                   std::string("while ") + to_string(needed));
 }
 
+void Controller::require_idle() const {
+  if (lifecycle() != Lifecycle::active) return;
+  throw HostError(ErrorKind::law, "the controller is active", "configure", "while unconfigured or inactive");
+}
+
 void Controller::configure(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains,
                            const NamedValues& initial_state, const Options& options) {
-  if (lifecycle() == Lifecycle::active) {
-    throw HostError(ErrorKind::law, "the controller is active", "configure", "while unconfigured or inactive");
-  }
+  require_idle();
   auto made = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
+  made->look();
+  install(std::move(made));
+}
+
+void Controller::configure_as(const Controller& other) {
+  require_idle();
+  const Parts& p = other.parts("configure_as");
+  auto made = std::make_unique<Parts>(p.library, p.law.law().name, p.given_gains, p.initial_state, p.options);
+  made->notes = p.notes;
+  install(std::move(made));
+}
+
+void Controller::install(std::unique_ptr<Parts> made) {
   // The arm may still have the effort that was commanded last: the rate limit goes on from there.
   has_commanded_ = has_commanded_ && is_same_robot(made->library->data(), parts_->library->data());
   if (has_commanded_) made->limiter.restart(parts_->limiter.previous().data());
@@ -164,12 +184,22 @@ void Controller::note_applied(const double* effort) noexcept {
 
 /// The law's effort, less what the robot adds. False if anything is not finite.
 bool Controller::step_law(const double* q, const double* qd, const std::vector<double>& reference, double dt) noexcept {
-  Parts& p = *parts_;
-  const LawInputs inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(),
-                            p.gains.refresh(), dt};
-  if (!find_gravity(q) || !p.law.step(inputs)) return false;
-  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
+  LawInputs inputs{};
+  if (!begin_law(q, qd, reference, dt, inputs) || !parts_->law.step(inputs)) return false;
+  end_law();
   return true;
+}
+
+bool Controller::begin_law(const double* q, const double* qd, const std::vector<double>& reference, double dt,
+                           LawInputs& inputs) noexcept {
+  Parts& p = *parts_;
+  inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(), p.gains.refresh(), dt};
+  return find_gravity(q);
+}
+
+void Controller::end_law() noexcept {
+  Parts& p = *parts_;
+  for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
 }
 
 void Controller::try_step(const double* q, const double* qd, const double* held) {
@@ -289,14 +319,27 @@ void Controller::apply_reset() noexcept {
   }
 }
 
-GuardBits Controller::update(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
-  if (!parts_) return kNotActive;
-  const Clock::time_point begin = Clock::now();
-  guards_ = run(t, q, qd, dt, elapsed(dt, begin), effort);
+Controller::Update Controller::begin_update(double t, const double* q, const double* qd, double dt) noexcept {
+  const Clock::time_point now = Clock::now();
+  Update update{now, q, qd, dt, elapsed(dt, now), 0, false, {}};
+  apply_reset();
+  update.guards = check(t, q, qd, dt, update.elapsed);
+  if ((update.guards & kBlockingGuards) == 0) begin_step(t, update);
+  return update;
+}
+
+GuardBits Controller::end_update(const Update& begun, bool stepped, double* effort) noexcept {
+  guards_ = begun.guards;
+  has_stopped_ = false;
+  if (stepped) {
+    guards_ |= end_step(begun, effort);
+  } else if (begun.steps) {
+    guards_ |= kResultNonFinite;
+  }
+  if ((guards_ & kBlockingGuards) != 0) guards_ |= approach_safe_effort(guards_, begun.q, begun.qd, begun.elapsed, effort);
   counters_.record(guards_);
-  const auto duration = Clock::now() - begin;
-  step_times_.record(
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count()));
+  step_times_.record(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begun.began).count()));
   return guards_;
 }
 
@@ -309,17 +352,7 @@ double Controller::elapsed(double dt, Clock::time_point now) noexcept {
   return parts_->monitor.is_valid_dt(dt) ? dt : measured;
 }
 
-GuardBits Controller::run(double t, const double* q, const double* qd, double dt, double elapsed,
-                          double* effort) noexcept {
-  apply_reset();
-  GuardBits guards = begin_update(t, q, qd, dt, elapsed);
-  has_stopped_ = false;
-  if ((guards & kBlockingGuards) == 0) guards |= step(t, q, qd, dt, effort);
-  if ((guards & kBlockingGuards) != 0) guards |= approach_safe_effort(guards, q, qd, elapsed, effort);
-  return guards;
-}
-
-GuardBits Controller::begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
+GuardBits Controller::check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
   Parts& p = *parts_;
   p.measurements.refresh();
   GuardBits guards = p.monitor.check(t, q, qd, p.measurements.is_finite(), dt, elapsed);
@@ -335,31 +368,40 @@ GuardBits Controller::begin_update(double t, const double* q, const double* qd, 
   return guards | faults_ | (faults_ != 0 ? kStopping : 0u);
 }
 
-GuardBits Controller::step(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
+void Controller::begin_step(double t, Update& update) noexcept {
   Parts& p = *parts_;
-  const ReferenceState reference = p.reference.refresh(t, q, dt, p.options.reference_timeout);
-  GuardBits guards = reference == ReferenceState::stale ? kReferenceStale : 0u;
-  if (reference == ReferenceState::failed) return guards | kResultNonFinite;
-  if (p.reference.is_limited()) guards |= kReferenceLimited;
-  if (p.reference.is_late()) guards |= kReferenceLate;
-  if (p.reference.is_given_up()) guards |= kReferenceUnreached;
+  const ReferenceState reference = p.reference.refresh(t, update.q, update.dt, p.options.reference_timeout);
+  if (reference == ReferenceState::stale) update.guards |= kReferenceStale;
+  if (reference == ReferenceState::failed) {
+    update.guards |= kResultNonFinite;
+    return;
+  }
+  if (p.reference.is_limited()) update.guards |= kReferenceLimited;
+  if (p.reference.is_late()) update.guards |= kReferenceLate;
+  if (p.reference.is_given_up()) update.guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
-  if (!step_law(q, qd, p.reference.values(), dt)) return guards | kResultNonFinite;
+  update.steps = begin_law(update.q, update.qd, p.reference.values(), update.dt, update.inputs);
+  if (!update.steps) update.guards |= kResultNonFinite;
+}
+
+GuardBits Controller::end_step(const Update& begun, double* effort) noexcept {
+  Parts& p = *parts_;
+  end_law();
   if (p.monitor.resumes() && !p.law.may_activate()) {
     faults_ |= kMeasurementLost;
-    return guards | faults_ | kStopping;
+    return faults_ | kStopping;
   }
   p.brake.restart();
-  p.handover.apply(dt, p.law.effort());
+  p.handover.apply(begun.dt, p.law.effort());
   std::copy_n(p.law.effort(), p.library->n_joints(), p.wanted_effort.begin());
-  const GuardBits stopped = p.stops.apply(q, qd, p.safe_effort.data(), nullptr, p.law.effort());
-  const GuardBits limited = stopped | p.limiter.apply(p.law.effort(), dt, effort);
+  const GuardBits stopped = p.stops.apply(begun.q, begun.qd, p.safe_effort.data(), nullptr, p.law.effort());
+  const GuardBits limited = stopped | p.limiter.apply(p.law.effort(), begun.dt, effort);
   note_applied(effort);
-  const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, dt) && limited != 0;
+  const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, begun.dt) && limited != 0;
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (falls_short && p.options.saturation_freezes_adaptation));
   p.law.commit(freeze);
-  return guards | limited | (freeze ? kAdaptationFrozen : 0u);
+  return limited | (freeze ? kAdaptationFrozen : 0u);
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -41,6 +42,8 @@ class ModelPlant(Plant):
         BuildError: if the model's library cannot be compiled.
     """
 
+    _lanes = False
+
     def __init__(
         self,
         model: RobotModel,
@@ -66,11 +69,20 @@ class ModelPlant(Plant):
         self._set_bodies({link: body.to_inertia() for link, body in self.options.inertia.items()})
         self._rotors = self._rotor_inertias(model.rotor_inertias)
         self.offsets = self._effort_offsets(model.effort_offsets)
+        self._viscous = np.reshape([link.friction for link in self.robot.links], (self.n, -1)).T
+        self._coulomb = np.array([link.coulomb for link in self.robot.links])
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
         self._state_vector = np.zeros((2, self.n))
         self._steps = 0
         self.reset(np.zeros(self.n))
+
+    def twin(self, seed: int) -> ModelPlant:
+        """The same robot, here the start, with the noise of another seed."""
+        other = deepcopy(self, {id(one): one for one in (self._library, self.robot, self.options)})
+        other._seed = seed
+        other.reset(self.q, self.qd)
+        return other
 
     def _check(self, model: RobotModel) -> None:
         offending = {
@@ -89,15 +101,13 @@ class ModelPlant(Plant):
         from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
         from thunder_dynamics.build import build
 
+        self._smoothing = SMOOTHING_VELOCITY
         bodies = _bodies(self.robot)
-        folder = build(bodies, functions=("forward_dynamics", "M_inv"))
+        folder = build(bodies, functions=("forward_dynamics", "M_inv"), lanes=self._lanes)
         self._library = Library(folder / f"lib{bodies.name}.so")
         names = ("forward_dynamics", "M_inv", "M", "G")
         self._forward, self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in names)
         self._described_G = self._function("G", self._described)
-        viscous, coulomb = joint_friction(self.robot)
-        self._damping = viscous + coulomb / SMOOTHING_VELOCITY
-        self._friction = _friction_of(self.robot)
         frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
         self._ee = partial(self._library.batch, frame)
 
@@ -105,11 +115,17 @@ class ModelPlant(Plant):
         """The function of that name with the parameters of bodies and rotors on which it depends."""
         given = {"par_DYN": dyn, "par_Ia": self._rotors}
         taken = {entry.name for entry in self._library.function(name).inputs}
-        return partial(self._library.evaluate, name, **{key: value for key, value in given.items() if key in taken})
+        evaluate = self._library.batch if self._lanes else self._library.evaluate
+        return partial(evaluate, name, **{key: value for key, value in given.items() if key in taken})
 
     def _dyn_of(self, link: str) -> FloatArray:
         index = self.robot.index_of(link)
         return self._dyn[N_PARAMETERS * index : N_PARAMETERS * (index + 1)]
+
+    @property
+    def library_hash(self) -> str:
+        """Content hash of the library of its bodies."""
+        return self._library.hash
 
     @property
     def time(self) -> float:
@@ -148,13 +164,17 @@ class ModelPlant(Plant):
         Raises:
             ScenarioError: if M is singular: a joint moves no mass there.
         """
-        torque = effort - self.offsets
-        if self._friction is not None:
-            torque -= self._friction(qd)
-        qdd = self._forward(q, qd, torque)
+        qdd = self._forward(q, qd, effort - self.offsets - self._friction(qd))
         if not math.isfinite(qdd.sum()):
             self._check_regular(q)
         return qdd
+
+    def _friction(self, qd: FloatArray) -> FloatArray:
+        """What `algorithms.drives.friction_torque` says, (…, n), of numbers: other friction needs no compiler."""
+        torque = self._coulomb * np.tanh(qd / self._smoothing)
+        for order, coefficients in enumerate(self._viscous):
+            torque += coefficients * np.abs(qd) ** order * qd if order else coefficients * qd
+        return torque
 
     def _inverse_inertia(self, q: FloatArray) -> FloatArray:
         inverse = self._M_inv(q)
@@ -191,20 +211,20 @@ class ModelPlant(Plant):
                 self._step(self.time + h * part / parts, h / parts, effort)
             self._steps += 1
 
-    def _stable_parts(self, q: FloatArray) -> int:
-        """Steps of Runge–Kutta in a time step, stable at rest, where friction damps joints at M⁻¹(Dl + Fc/v_s) [1/s].
+    def _stable_parts(self, q: FloatArray) -> Any:
+        """Steps of Runge–Kutta in a time step, stable at rest, where friction damps joints at M⁻¹D [1/s], shape (…).
 
-        A joint that sticks would oscillate otherwise, and be measured at speeds that it does not have.
+        D = Dl + Fc/v_s. A joint that sticks would oscillate otherwise, and be measured at speeds that it does not have.
         """
-        if self._friction is None:
+        damping = self._coulomb / self._smoothing + self._viscous[:1].sum(axis=0)
+        if not damping.any():
             return 1
-        inverse, damping = self._inverse_inertia(q), np.sqrt(self._damping)
-        rate = float(self._damping @ np.diag(inverse))  # the sum of all eigenvalues, of which none is negative
-        if self.timestep * rate > LARGEST_STEP:
-            rate = float(np.linalg.eigvalsh(damping[:, None] * inverse * damping)[-1])
-        return max(1, math.ceil(self.timestep * rate / LARGEST_STEP))
+        root = np.sqrt(damping)
+        # Frobenius' norm is no less than the largest eigenvalue, and little more, as one joint is the fastest by far
+        rate = np.linalg.norm(root[..., None] * self._inverse_inertia(q) * root[..., None, :], axis=(-2, -1))
+        return np.maximum(np.ceil(self.timestep * rate / LARGEST_STEP), 1.0).astype(int)
 
-    def _step(self, time: float, h: float, effort: FloatArray) -> None:
+    def _step(self, time: float, h: Any, effort: FloatArray) -> None:
         state = self._state_vector
         rate, change = np.zeros_like(state), np.zeros_like(state)
         for ahead, weight in RK4:
@@ -264,28 +284,6 @@ def _bodies(robot: RobotModel) -> RobotModel:
     links = tuple(replace(link, friction=(), coulomb=0.0, effort_offset=0.0) for link in robot.links)
     bodies = replace(robot, links=links, symbolic={"par_DYN": (True,) * (N_PARAMETERS * robot.n)})
     return bodies.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.0)).with_symbolic("par_Ia", True)
-
-
-def _friction_of(robot: RobotModel) -> Callable[[FloatArray], FloatArray] | None:
-    """Friction at velocities (n,), None if nothing rubs: interpreted, so that other friction needs no compiler."""
-    from thunder_dynamics.expressions import RobotExpressions
-
-    links = tuple(replace(link, effort_offset=0.0) for link in robot.links)
-    expressions = RobotExpressions(replace(robot, links=links, symbolic={}))
-    if "dl" not in expressions.functions:
-        return None
-    function: Any = expressions.function("dl")  # whose buffers take two arguments, not the three of CasADi's stubs
-    buffer, evaluate = function.buffer()
-    velocity, torque = np.zeros(robot.n), np.zeros(robot.n)
-    buffer.set_arg(0, velocity.data)
-    buffer.set_res(0, torque.data)
-
-    def friction(qd: FloatArray, _kept: object = buffer) -> FloatArray:  # `evaluate` alone does not keep it
-        velocity[:] = qd
-        evaluate()
-        return torque
-
-    return friction
 
 
 def _rubbed(model: RobotModel, friction: Friction, where: str) -> tuple[Link, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +70,7 @@ class Plant(ABC):
         self._pending: list[tuple[float, bool, Payload]] = []
         self._carried: list[Payload] = []
         self._own: dict[str, Inertia] = {}
-        self._gravity_compensated = gravity_compensated
+        self.gravity_compensated = gravity_compensated
         self.effort = np.zeros(self.n)
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
@@ -113,7 +114,7 @@ class Plant(ABC):
         return self._state()[1]
 
     def _state(self) -> tuple[FloatArray, FloatArray]:
-        q, qd = np.empty(self.n), np.empty(self.n)
+        q, qd = np.empty_like(self.effort), np.empty_like(self.effort)
         self.read(q, qd)
         return q, qd
 
@@ -161,8 +162,7 @@ class Plant(ABC):
 
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
-        if self._pending:
-            self._change_payloads(self.time + 0.5 * self.timestep)
+        self._change_payloads(self.time + 0.5 * self.timestep)
         if len(self._delay):
             effort, self._delay[self._slot] = self._delay[self._slot].copy(), effort
             self._slot = (self._slot + 1) % len(self._delay)
@@ -185,12 +185,12 @@ class Plant(ABC):
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         """What is asked of the motors: the command, and what the robot itself adds, shape (n,)."""
-        return effort + self._described_gravity() if self._gravity_compensated else effort
+        return effort + self._described_gravity() if self.gravity_compensated else effort
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still, (n,): gravity torque and offsets, less what the robot itself adds."""
         held = self._gravity() + self.offsets
-        return held - self._described_gravity() if self._gravity_compensated else held
+        return held - self._described_gravity() if self.gravity_compensated else held
 
     def attach(self, payload: Payload) -> None:
         """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
@@ -318,6 +318,14 @@ class _Lag:
         decay = np.divide(step, time_constant, out=np.full(len(time_constant), np.inf), where=time_constant > 0.0)
         self._left = np.exp(-decay)
         self._mean = -np.expm1(-decay) / decay
+
+    def together(self, members: Sequence[_Lag]) -> _Lag:
+        """The drives of several plants: rows of efforts, shape (N, n)."""
+        all_of = copy(self)
+        all_of.acts = any(one.acts for one in members)
+        for name in ("effort", "_left", "_mean"):
+            setattr(all_of, name, np.stack([getattr(one, name) for one in members]))
+        return all_of
 
     def follow(self, command: FloatArray) -> FloatArray:
         """Advance by a step under a command, and return the mean effort over it, shape (n,) each."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 
 from thunder_controllers.fields import FloatArray, per_joint
@@ -9,6 +12,8 @@ from thunder_controllers.simulation.options import PlantOptions
 
 NOISE_BLOCK = 1024
 """Steps for which noise is drawn at once: one call of the generator costs as much as a thousand numbers."""
+
+_SIZED = ("_std", "_resolution")
 
 
 class Sensors:
@@ -28,11 +33,25 @@ class Sensors:
         self._std, self._resolution = (
             np.concatenate([per_joint(value, n, f"{where}: noise") for value in pair]) for pair in pairs
         )
-        self._rounded = self._resolution > 0.0
         self._rng = np.random.default_rng(seed)
-        self._block = np.empty((NOISE_BLOCK, 2 * n))
         self._row = NOISE_BLOCK
         self.restart()
+
+    @classmethod
+    def together(cls, members: Sequence[Sensors]) -> Sensors:
+        """Sensors of several plants, with the noise of each: rows of q and q̇, shape (N, n).
+
+        All differ positions, or none does.
+        """
+        all_of = copy(members[0])
+        all_of.act = any(one.act for one in members)
+        all_of._std, all_of._resolution = (np.stack([getattr(one, key) for one in members]) for key in _SIZED)
+        all_of._weight = np.array([[one._weight] for one in members])
+        all_of._draw = lambda: np.stack([one._draw() for one in members], axis=1)  # type: ignore[method-assign]
+        return all_of
+
+    def _draw(self) -> FloatArray:
+        return self._rng.standard_normal((NOISE_BLOCK, 2 * self._n))
 
     def restart(self) -> None:
         """Forget the filtered velocity: the next one is the true one, as of a filter that has long settled."""
@@ -41,14 +60,15 @@ class Sensors:
     def corrupt(self, q: FloatArray, qd: FloatArray) -> None:
         """Turn true q and q̇ into measured ones, in place."""
         if self._row == NOISE_BLOCK:
-            self._rng.standard_normal(out=self._block)
+            self._block = self._draw()
             self._row = 0
-        both = np.concatenate((q, qd)) + self._std * self._block[self._row]
+        both = np.concatenate((q, qd), axis=-1) + self._std * self._block[self._row]
         self._row += 1
-        if self._rounded.any():
-            steps = self._resolution[self._rounded]
-            both[self._rounded] = np.round(both[self._rounded] / steps) * steps
-        q[:], qd[:] = both[: self._n], both[self._n :]
+        rounded = self._resolution > 0.0
+        if rounded.any():
+            steps = self._resolution[rounded]
+            both[rounded] = np.round(both[rounded] / steps) * steps
+        q[:], qd[:] = both[..., : self._n], both[..., self._n :]
         if self._differences:
             if self._last is not None:
                 last_q, last_qd = self._last

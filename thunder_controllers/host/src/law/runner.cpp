@@ -57,14 +57,26 @@ bool LawRunner::start(const LawInputs& inputs) noexcept {
   return true;
 }
 
-bool LawRunner::step(const LawInputs& inputs) noexcept {
+bool LawRunner::begin(const LawInputs& inputs) noexcept {
   if (starts_ && law_->initial && !start(inputs)) return false;
   starts_ = false;
-  const double* arguments[] = {inputs.q,         inputs.qd,     inputs.applied_effort, inputs.measurements,
-                               inputs.reference, state_.data(), inputs.gains,          &inputs.dt};
-  double* results[] = {effort_.data(), next_state_.data(), next_telemetry_.data()};
-  return law_->step(arguments, results, iw_.data(), w_.data(), 0) == 0 &&
-         all_finite(effort_.data(), static_cast<int>(effort_.size())) &&
+  return true;
+}
+
+Arguments LawRunner::arguments(const LawInputs& inputs) const noexcept {
+  return {inputs.q,         inputs.qd,     inputs.applied_effort, inputs.measurements,
+          inputs.reference, state_.data(), inputs.gains,          &inputs.dt};
+}
+
+bool LawRunner::step(const LawInputs& inputs) noexcept {
+  if (!begin(inputs)) return false;
+  Arguments given = arguments(inputs);
+  Results taken = results();
+  return law_->step(given.data(), taken.data(), iw_.data(), w_.data(), 0) == 0 && end();
+}
+
+bool LawRunner::end() const noexcept {
+  return all_finite(effort_.data(), static_cast<int>(effort_.size())) &&
          all_finite(next_state_.data(), law_->state.size) && all_finite(next_telemetry_.data(), law_->telemetry.size);
 }
 

@@ -4,23 +4,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
+#include "thunder/host/library/aligned.hpp"
 #include "thunder/host/library/signals.hpp"
 
 namespace thunder {
 namespace {
 
 constexpr std::size_t kStatesPerThread = 512;
-
-/// [bytes] Of the most lanes that a library may have.
-constexpr std::align_val_t kAlignment{512};
 
 /// [bytes] Results that are larger leave the caches before anybody reads them.
 constexpr std::size_t kCached = std::size_t{1} << 23;
@@ -57,15 +53,6 @@ void transpose(const double* from, std::size_t rows, std::size_t cols, std::size
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = r < even_rows ? even_cols : 0; c < cols; ++c) to[c * height + r] = from[r * width + c];
   }
-}
-
-struct Release {
-  void operator()(double* values) const { ::operator delete[](values, kAlignment); }
-};
-using Aligned = std::unique_ptr<double[], Release>;
-
-Aligned aligned(std::size_t size) {
-  return Aligned(static_cast<double*>(::operator new[](sizeof(double) * std::max<std::size_t>(size, 1), kAlignment)));
 }
 
 std::size_t size_of(const thunder_entry& entry) { return static_cast<std::size_t>(entry_size(entry)); }

@@ -52,6 +52,10 @@ class Controller {
   void configure(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains = {},
                  const NamedValues& initial_state = {}, const Options& options = {});
 
+  /// The same as another one was configured, whose gains were looked at then. Throws HostError(law) while active, or if
+  /// that is unconfigured.
+  void configure_as(const Controller& other);
+
   /// Start from the measured position and velocity [rad or m, per second], n_joints values each.
   ///
   /// The reference is what was written since configure or deactivate, else holding the place. The effort starts from
@@ -76,7 +80,26 @@ class Controller {
   /// Args: t, the time stamp of the measurement, [s]; q, qd, [rad or m, per second]; dt, the period, [s]; effort,
   /// n_joints values to write, [N·m or N], always finite and inside the limits.
   /// Returns the guards that acted. Unconfigured, it writes nothing and returns kNotActive.
-  GuardBits update(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  GuardBits update(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
+    if (!parts_) return kNotActive;
+    Update begun = begin_update(t, q, qd, dt);
+    return end_update(begun, begun.steps && runner().step(begun.inputs), effort);
+  }
+
+  /// What `update` does before and after the law's step, for who steps several laws at once (Fleet).
+  struct Update {
+    std::chrono::steady_clock::time_point began;
+    const double* q;
+    const double* qd;
+    double dt;
+    double elapsed;
+    GuardBits guards;
+    bool steps;  ///< Whether the law is stepped, with the inputs.
+    LawInputs inputs;
+  };
+  Update begin_update(double t, const double* q, const double* qd, double dt) noexcept;
+  GuardBits end_update(const Update& begun, bool stepped, double* effort) noexcept;
+  LawRunner& runner() noexcept { return parts_->law; }
 
   /// Approach the safe effort until the next activation; has_stopped tells when it is reached and the arm at rest.
   /// Throws HostError(law) unless active.
@@ -155,6 +178,8 @@ class Controller {
   struct Parts {
     Parts(std::shared_ptr<const Library> library, const std::string& law, const NamedValues& gains,
           const NamedValues& initial_state, const Options& options);
+    /// Notes of law and gains, beside those of the limits.
+    void look();
 
     std::shared_ptr<const Library> library;
     Options options;
@@ -174,6 +199,7 @@ class Controller {
     Brake brake;
     PositionFunction gravity;
     std::vector<Note> notes;
+    NamedValues given_gains;
     NamedValues initial_state;
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
     std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two
@@ -189,21 +215,26 @@ class Controller {
     begin(planned);
   }
   Parts& parts(const char* what) const;
+  void require_idle() const;
+  void install(std::unique_ptr<Parts> made);
   void require(Lifecycle needed, const char* what) const;
   void check_start(const double* q, const double* qd, const double* held_effort) const;
   const double* held_effort(const double* given) const noexcept;
   void try_step(const double* q, const double* qd, const double* held_effort);
   void begin_handover(const double* q, const double* qd, const double* rest) noexcept;
   bool step_law(const double* q, const double* qd, const std::vector<double>& reference, double dt) noexcept;
+  bool begin_law(const double* q, const double* qd, const std::vector<double>& reference, double dt,
+                 LawInputs& inputs) noexcept;
+  void end_law() noexcept;
   bool find_gravity(const double* q) noexcept;
   void note_applied(const double* effort) noexcept;
 
   using Clock = std::chrono::steady_clock;
 
   double elapsed(double dt, Clock::time_point now) noexcept;
-  GuardBits run(double t, const double* q, const double* qd, double dt, double elapsed, double* effort) noexcept;
-  GuardBits begin_update(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
-  GuardBits step(double t, const double* q, const double* qd, double dt, double* effort) noexcept;
+  GuardBits check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
+  void begin_step(double t, Update& update) noexcept;
+  GuardBits end_step(const Update& begun, double* effort) noexcept;
   GuardBits approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,
                                  double* effort) noexcept;
 

@@ -21,6 +21,10 @@ struct LawInputs {
   double dt;
 };
 
+/// In the order of thunder_law::step.
+using Arguments = std::array<const double*, 8>;
+using Results = std::array<double*, 3>;
+
 /// Owns the state of one law and steps it, see thunder_law.
 ///
 /// A step computes into scratch; only `commit` changes the state, so a step can be thrown away. The first step after a
@@ -36,6 +40,12 @@ class LawRunner {
 
   /// Compute a step. False unless it succeeded and effort, next state and telemetry are all finite.
   bool step(const LawInputs& inputs) noexcept;
+
+  /// What `step` does before and after the law's function, for who calls that for several runners at once (LawLanes).
+  bool begin(const LawInputs& inputs) noexcept;
+  bool end() const noexcept;
+  Arguments arguments(const LawInputs& inputs) const noexcept;
+  Results results() noexcept { return {effort_.data(), next_state_.data(), next_telemetry_.data()}; }
 
   /// Take over the step's state and telemetry; adapted entries keep their value if asked for.
   void commit(bool keep_adapted) noexcept;

@@ -1,0 +1,130 @@
+"""Runs of one law on one robot together: step by step, controllers and plants in the lanes of their libraries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.host import Controller, Fleet
+from thunder_controllers.simulation.experiment import PROGRESS_STEPS, RECORDED, Recorder, divergence
+from thunder_controllers.simulation.plants.fleet import ModelPlants, common_options
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.preparation import Setup
+from thunder_controllers.simulation.scenario import Run, RunConfig
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.errors import ScenarioError
+
+MEMORY = 1 << 30
+"""What the traces of runs together may take [bytes]."""
+
+Ran = tuple[Trace, Timing] | ScenarioError
+"""What a run gave; the error of one whose plant diverged."""
+
+
+def may_share(config: RunConfig) -> bool:
+    """Whether a run of this configuration may go together with others: see `kinship`."""
+    return config.plant.engine == "model" and not config.plant.faults
+
+
+def kinship(setup: Setup) -> Hashable | None:
+    """What runs must have in common to go together: robot, law, steps, and how plant and sensors work.
+
+    Gains, options of the host, bodies, payloads, friction, noise, references and starts may differ. None: by itself.
+    """
+    plant = common_options(setup.plant)
+    if plant is None:
+        return None
+    return setup.library.hash, setup.host.law, setup.samples.shape, setup.period, plant
+
+
+def most_together(setup: Setup) -> int:
+    """How many such runs fit into `MEMORY`."""
+    recorder = Recorder(setup)
+    size = sum(getattr(recorder, name).nbytes for name in RECORDED)
+    return max(1, int(MEMORY / (2 * size)))  # twice: a trace has also what follows from the rows
+
+
+def twin(setup: Setup, run: Run, seed: int) -> Setup:
+    """The same at its start, with other noise.
+
+    Raises:
+        LawError: if the controller refuses to start, as it did not with the seed of `setup`.
+    """
+    plant, host = cast(ModelPlant, setup.plant), Controller()
+    host.configure_as(setup.host)
+    host.set_reference(setup.samples[0])
+    for name, values in run.config.reference.further.items():
+        host.set_reference_entry(name, values)
+    host.freeze_adaptation(not run.adaptation)
+    host.activate(plant.q, plant.qd, plant.holding_effort())
+    return replace(setup, plant=plant.twin(seed), host=host)
+
+
+def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> list[Ran]:
+    """`run_once` of runs of one `kinship`, to rounding: lanes of compilers round as scalars do, but for the last digit.
+
+    The time of a step is a share of what all took together.
+    """
+    rows = _Rows(setups)
+    plants = ModelPlants([cast(ModelPlant, setup.plant) for setup in setups])
+    fleet = Fleet([setup.host for setup in setups])
+    for setup in setups:
+        for name, read in setup.measurements.items():
+            setup.host.set_measurement(name, read(setup.plant))  # constant, without faults
+    steps, diverged = len(rows.t), dict[int, ScenarioError]()
+    bounds = np.linspace(0, steps, min(PROGRESS_STEPS, steps) + 1).astype(int)
+    started = time.perf_counter()
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        _loop(setups, rows, plants, fleet, range(first, last))
+        for i in map(int, np.flatnonzero(~np.isfinite(plants.q).all(axis=1))):
+            diverged.setdefault(i, divergence(setups[i], runs[i], last * setups[i].period))
+    wall = (time.perf_counter() - started) / len(setups)
+    for setup in setups:
+        setup.host.deactivate()
+    return [
+        diverged.get(i) or (recorder.finish(setup), Timing(rows.step_ns, wall))
+        for i, (setup, recorder) in enumerate(zip(setups, rows.recorders, strict=True))
+    ]
+
+
+class _Rows:
+    """Recorders of all runs, whose rows are parts of arrays of all: (N, steps, …)."""
+
+    def __init__(self, setups: Sequence[Setup]) -> None:
+        self.recorders = [Recorder(setup) for setup in setups]
+        first, count = self.recorders[0], len(setups)
+        self.t, self.step_ns = first.t, first.step_ns
+        self.own = {name: getattr(first, name) for name in RECORDED if name != "t"}
+        self.own = {name: np.zeros((count, *of.shape), of.dtype) for name, of in self.own.items()}
+        for i, recorder in enumerate(self.recorders):
+            for name, of in self.own.items():
+                setattr(recorder, name, of[i])
+        self._samples = [setup.samples for setup in setups]
+        self._one = all(np.array_equal(one, self._samples[0]) for one in self._samples[1:])
+
+    def reference(self, k: int) -> FloatArray:
+        """Samples at a step, (N, size)."""
+        if self._one:
+            return np.broadcast_to(self._samples[0][k], (len(self._samples), self._samples[0].shape[1]))
+        return np.stack([samples[k] for samples in self._samples])
+
+
+def _loop(setups: Sequence[Setup], rows: _Rows, plants: ModelPlants, fleet: Fleet, steps: range) -> None:
+    """As the loop of one run, `simulation.experiment`."""
+    own, period, count = rows.own, setups[0].period, len(setups)
+    for k in steps:
+        q, qd, effort = (own[name][:, k] for name in ("q_measured", "qd_measured", "effort"))
+        plants.read(own["q"][:, k], own["qd"][:, k])
+        plants.measure(q, qd)
+        begun = time.perf_counter_ns()
+        told = own["guards"][:, k, None], own["state"][:, k], own["telemetry"][:, k]
+        fleet.update(rows.t[k], rows.reference(k), q, qd, period, effort, *told)
+        rows.step_ns[k] = (time.perf_counter_ns() - begun) // count
+        plants.step(effort)
+        for i in plants.changed():
+            rows.recorders[i].note_truth(setups[i], rows.t[k])

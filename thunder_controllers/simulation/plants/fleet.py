@@ -1,0 +1,83 @@
+"""ModelPlants: plants of one robot that move together, a row of every array for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thunder_controllers.fields import FloatArray
+from thunder_controllers.simulation.plants.model import ModelPlant
+from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.plants.sensors import Sensors
+
+OWN = ("effort", "offsets", "_dyn", "_described", "_rotors", "_limit", "_coulomb")
+"""Arrays of a plant, a number or more for each joint, that have a row for each plant here."""
+
+
+def common_options(plant: Plant) -> tuple[object, ...] | None:
+    """What plants must have in common to move together, as a key; None: this one moves by itself.
+
+    Bodies, payloads, friction, rotors, offsets, noise, lag and seed may differ.
+    """
+    options = plant.options
+    if not isinstance(plant, ModelPlant) or options.faults:
+        return None
+    return (
+        plant.library_hash,
+        plant.ee_link,
+        plant.gravity_compensated,
+        len(plant.robot.links[0].friction),
+        *(getattr(options, name) for name in ("substeps", "torque_delay", "velocity")),
+    )
+
+
+class ModelPlants(ModelPlant):
+    """`ModelPlant`s at their start, moved together from there on: by the same formulas, of arrays (N, n).
+
+    The library computes them in lanes. The plants given have payloads and true inertias, and see the state change.
+    """
+
+    _lanes = True
+
+    def __init__(self, members: Sequence[ModelPlant]) -> None:
+        vars(self).update(vars(members[0]))
+        self._members = tuple(members)
+        for name in OWN:
+            rows = np.stack([getattr(one, name) for one in members])
+            setattr(self, name, rows)
+        self._viscous = np.stack([one._viscous for one in members], axis=1)
+        self._state_vector = np.stack([one._state_vector for one in members], axis=1)
+        self._delay = np.stack([one._delay for one in members], axis=1)
+        self._lag = self._lag.together([one._lag for one in members])
+        self._sensors = Sensors.together([one._sensors for one in members])
+        for i, one in enumerate(members):  # a payload that they attach is of their row
+            one._dyn, one._state_vector = self._dyn[i], self._state_vector[:, i]
+        self._compile()
+        self._loaded = [one for one in members if one._pending]
+        self._changes = [one.payload_changes for one in members]
+
+    def _change_payloads(self, time: float) -> None:
+        for one in self._loaded:
+            one._change_payloads(time)
+
+    def changed(self) -> Sequence[int]:
+        """Which of the plants have a payload more or less than when this was asked last."""
+        if not self._loaded:
+            return ()
+        before, self._changes = self._changes, [one.payload_changes for one in self._members]
+        self._loaded = [one for one in self._members if one._pending]
+        return [i for i, now in enumerate(self._changes) if now != before[i]]
+
+    def _integrate(self, effort: FloatArray, steps: int) -> None:
+        """A plant whose time step has fewer parts than others' waits in theirs."""
+        effort = np.clip(effort, -self._limit, self._limit)
+        for _ in range(steps):
+            parts = np.broadcast_to(self._stable_parts(self._state_vector[0]), len(self._members))
+            for part in range(parts.max()):
+                h = np.where(part < parts, self.timestep / parts, 0.0)
+                self._step(self.time, h[:, None], effort)
+            self._steps += 1
+
+    def _check_regular(self, q: FloatArray) -> None:
+        """Where M is singular the state is not finite: whoever watches it takes that plant out."""
