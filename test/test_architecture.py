@@ -50,7 +50,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "view": {"simulation", "references", "fields", "host"},
     "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
-    "scripting": {"report", "view", "simulation", "references", "fields", "host"},
+    "scripting": {"experiments", "report", "view", "simulation", "references", "fields", "host"},
     "commands": {
         "fields",
         "experiments",

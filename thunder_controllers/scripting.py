@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import yaml
@@ -20,20 +20,24 @@ from thunder_controllers.references.table import Sampled, table_of
 from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
-from thunder_controllers.simulation.preparation import prepare
+from thunder_controllers.simulation.fleet import may_share
+from thunder_controllers.simulation.metrics import FINAL_SECONDS
+from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.reference_options import KINDS, GivenReference
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_keys
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
 from thunder_controllers.view.browser import View
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+    from thunder_controllers.experiments.experiment import Outcome
 
 FloatArray = NDArray[np.float64]
 
@@ -88,11 +92,7 @@ class Result:
         Raises:
             ScenarioError: if pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ScenarioError("pandas is not installed", where="to_pandas", valid="pip install pandas") from error
-        return pd.DataFrame(self.trace.columns()).set_index("t")
+        return _frame(self.trace.columns(), "t")
 
     def plot(self, name: str = "errors") -> go.Figure:
         """Draw a plot of the report: errors, components, guards, efforts, estimates_<link>, replay or step_times.
@@ -123,7 +123,82 @@ class Result:
         return write_report(write_results(self._scenario, [self._run], Path(folder)))
 
 
+def _frame(table: Any, index: str) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ScenarioError("pandas is not installed", where="to_pandas", valid="pip install pandas") from error
+    return pd.DataFrame(table).set_index(index)
+
+
+@dataclass(frozen=True, repr=False)
+class Sample:
+    """What runs gave that differ in their seeds alone.
+
+    Attributes:
+        seeds: Of the runs.
+        outcomes: How each ended, and what was measured of it.
+        config: Of the first run, as in a scenario.
+        notes: What the host and the check of the reference noticed before the runs.
+    """
+
+    seeds: range
+    outcomes: tuple[Outcome, ...]
+    config: RunConfig
+    notes: tuple[Note, ...]
+
+    def values(self, name: str) -> FloatArray:
+        """A number of every run, (N,), NaN where a run has none: docs/experiments.md says which there are.
+
+        Raises:
+            NameNotFoundError: if no run has it.
+        """
+        known = {key for one in self.outcomes for key in one.values}
+        if name not in known:
+            raise NameNotFoundError(f"no number '{name}'", where="Sample", valid=nearest(name, sorted(known)))
+        found = (one.values.get(name) for one in self.outcomes)
+        return np.array([np.nan if value is None else value for value in found])
+
+    @property
+    def faults(self) -> int:
+        """How many of the runs were stopped, diverged, or could not be made."""
+        from thunder_controllers.experiments.experiment import DONE  # only here, as below: one run draws nothing
+
+        return sum(one.ended != DONE for one in self.outcomes)
+
+    def __repr__(self) -> str:
+        runs = f"<{self.config.law.name} on {Path(self.config.robot).stem}, {len(self.outcomes)} runs"
+        if self.faults == len(self.outcomes):
+            return f"{runs}: none to its end, {self.outcomes[0].message or self.outcomes[0].ended}>"
+        low, middle, high = np.nanquantile(self.values("error"), [0.05, 0.5, 0.95])
+        return f"{runs}, {self.faults} stopped: error at the end {middle:.3g} ({low:.3g} to {high:.3g} in 90 %)>"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each run, by seed: how it ended, and its numbers.
+
+        Raises:
+            ScenarioError: if pandas is not installed.
+        """
+        rows = [
+            {"seed": seed, "ended": one.ended, **one.values}
+            for seed, one in zip(self.seeds, self.outcomes, strict=True)
+        ]
+        return _frame(rows, "seed")
+
+
+@overload
 def simulate(
+    robot: RobotModel | str | PathLike[str], *, reference: Motion, seeds: int, jobs: int = 1, **arguments: Any
+) -> Sample: ...
+
+
+@overload
+def simulate(
+    robot: RobotModel | str | PathLike[str], *, reference: Motion, seeds: None = None, **arguments: Any
+) -> Result: ...
+
+
+def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     robot: RobotModel | str | PathLike[str],
     *,
     reference: Motion,
@@ -143,7 +218,9 @@ def simulate(
     plant: Mapping[str, Any] | None = None,
     host: Mapping[str, Any] | None = None,
     view: bool = False,
-) -> Result:
+    seeds: int | None = None,
+    jobs: int = 1,
+) -> Result | Sample:
     """Let a robot follow a reference under a law, by the compiled law in the host against a simulated plant.
 
     Arguments are the keys of a scenario (docs/simulation.md); paths are relative to the working directory.
@@ -173,9 +250,13 @@ def simulate(
             the equations of its model any other robot.
         host: Keys of the scenario's `host`.
         view: Whether it is shown while it goes, no faster than real time, as `thunder run --view` does.
+        seeds: How many runs to make, with seeds from `seed` on: many at once where the plant is of engine `model`
+            without faults, in processes elsewhere.
+        jobs: That many processes; their robots and references are from files, or names.
 
     Returns:
-        The run. That an arm had to be stopped is no exception: `Result.fault` says it, and a `RuntimeWarning`.
+        The run, or the `Sample` of `seeds` runs. That an arm had to be stopped is no exception: `Result.fault` says it,
+        and a `RuntimeWarning`.
 
     Raises:
         ScenarioError: if arguments do not fit each other or the robot, or the plant diverges.
@@ -209,13 +290,38 @@ def simulate(
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
     its_plant = model if config.plant.urdf == config.robot and config.plant.engine == "model" else None
-    setup = prepare(scenario, run, model, description=its_plant)
+    together = seeds is not None and may_share(config)
+    setup = prepare(scenario, run, model, description=its_plant, lanes=together)
+    if seeds is not None:
+        is_from_here = isinstance(robot, RobotModel) or isinstance(config.reference, GivenReference)
+        if is_from_here and not together:
+            what = "a robot or a reference made in Python, of which other processes know nothing"
+            raise ScenarioError(what, where="seeds", valid="files, mappings and names; or a plant of engine model")
+        return _sample(setup, run, range(seed, seed + seeds), None if together else jobs)
     with View(print) if view else nullcontext() as watch:
         done = run_prepared(setup, run, watch=watch)
     result = Result(done.trace, done.timing, done.metrics, done.notes, config, done, scenario)
     if result.fault is not None:
         warnings.warn(result.fault, RuntimeWarning, stacklevel=2)
     return result
+
+
+def _sample(setup: Setup, run: Run, seeds: range, jobs: int | None) -> Sample:
+    """Runs of these seeds, here, or in so many processes."""
+    from thunder_controllers.experiments.engine import run_cases as run_in_processes
+    from thunder_controllers.experiments.experiment import Case
+    from thunder_controllers.experiments.measures import measure_run
+    from thunder_controllers.experiments.runner import run_cases
+
+    config = run.config
+    cases = [
+        Case(NAME, config.model_copy(update={"seed": seed}), FINAL_SECONDS, run.adaptation, measure_run)
+        for seed in seeds
+    ]
+    if jobs is None:
+        return Sample(seeds, tuple(run_cases(cases, lambda _: (setup, run))), config, setup.notes)
+    outcomes = dict(run_in_processes(cases, jobs))
+    return Sample(seeds, tuple(outcomes[i] for i in range(len(cases))), config, setup.notes)
 
 
 def _plant(

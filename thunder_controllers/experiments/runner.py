@@ -52,6 +52,9 @@ def choose_run(scenario: Scenario, name: str | None = None) -> Run:
 
 Prepared = tuple[Setup, Run]
 
+Prepare = Callable[[Case], Prepared | None]
+"""Sets a case up; None if its activation is refused."""
+
 Done = TypeVar("Done")
 
 
@@ -99,9 +102,14 @@ def run_case(case: Case) -> Outcome:
     return run_cases([case])[0]
 
 
-def run_cases(cases: Sequence[Case]) -> list[Outcome]:
-    """Run cases, together where they may be; an error is an outcome of its case alone."""
-    prepared = _prepare_all(cases)
+def run_cases(cases: Sequence[Case], prepare: Prepare | None = None) -> list[Outcome]:
+    """Run cases, together where they may be; an error is an outcome of its case alone.
+
+    Args:
+        cases: To run.
+        prepare: Instead of `prepare_case`, of the first of those that differ in the seed alone.
+    """
+    prepared = _prepare_all(cases, prepare or prepare_case)
     outcomes: dict[int, Outcome] = {i: one for i, one in enumerate(prepared) if isinstance(one, Outcome)}
     ready = {i: one for i, one in enumerate(prepared) if not isinstance(one, Outcome)}
     alone = count()
@@ -120,7 +128,7 @@ def run_cases(cases: Sequence[Case]) -> list[Outcome]:
     return [outcomes[i] for i in range(len(cases))]
 
 
-def _prepare_all(cases: Sequence[Case]) -> list[Prepared | Outcome]:
+def _prepare_all(cases: Sequence[Case], prepare: Prepare) -> list[Prepared | Outcome]:
     """Set cases up; of those that differ in the seed alone the first one, and what follows from it for the others."""
     first: dict[str, Prepared | Outcome] = {}
     prepared: list[Prepared | Outcome] = []
@@ -128,15 +136,15 @@ def _prepare_all(cases: Sequence[Case]) -> list[Prepared | Outcome]:
         key = case.config.model_dump_json(exclude={"seed"}) + str(case.adaptation)
         like = first.get(key)
         if not may_share(case.config) or isinstance(like, Outcome | None):
-            first[key] = like = _tried(partial(_prepared, case))
+            first[key] = like = _tried(partial(_prepared, case, prepare))
             prepared.append(like)
         else:
             prepared.append(_tried(partial(_twin, case, like[0])))
     return prepared
 
 
-def _prepared(case: Case) -> Prepared | Outcome:
-    return prepare_case(case) or Outcome(REFUSED)
+def _prepared(case: Case, prepare: Prepare) -> Prepared | Outcome:
+    return prepare(case) or Outcome(REFUSED)
 
 
 def _twin(case: Case, setup: Setup) -> Prepared:

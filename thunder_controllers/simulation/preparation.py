@@ -90,6 +90,8 @@ def prepare(
     model: RobotModel | None = None,
     library: Library | None = None,
     description: str | RobotModel | None = None,
+    *,
+    lanes: bool = False,
 ) -> Setup:
     """Set a run up.
 
@@ -100,6 +102,7 @@ def prepare(
         library: The same, compiled with the law; if None it is compiled when all else has been looked at that does not
             need it, and `notes` say what of the plant the law was not told of.
         description: The plant's, as `read_description` gives it; it is read if None.
+        lanes: Whether a library that is compiled here computes several states at once too.
 
     Raises:
         ScenarioError: if parts of the scenario do not fit each other or the robot.
@@ -113,7 +116,7 @@ def prepare(
     check = partial(_check_fit, model, config, where)
     notes: list[Note] = []
     if library is None:
-        library = compile_law(model, config.law, check)
+        library = compile_law(model, config.law, check, lanes=lanes)
         notes += find_untold(plant, model, config.law.name, config.law.options)
     law = library.law(config.law.name)
     check(law)

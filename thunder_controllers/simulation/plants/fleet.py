@@ -27,7 +27,6 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
         plant.library_hash,
         plant.ee_link,
         plant.gravity_compensated,
-        len(plant.robot.links[0].friction),
         *(getattr(options, name) for name in ("substeps", "torque_delay", "velocity")),
     )
 
@@ -46,12 +45,13 @@ class ModelPlants(ModelPlant):
         for name in OWN:
             rows = np.stack([getattr(one, name) for one in members])
             setattr(self, name, rows)
-        self._viscous = np.stack([one._viscous for one in members], axis=1)
+        self._viscous = np.zeros((max(len(one._viscous) for one in members), len(members), self.n))
         self._state_vector = np.stack([one._state_vector for one in members], axis=1)
         self._delay = np.stack([one._delay for one in members], axis=1)
         self._lag = self._lag.together([one._lag for one in members])
         self._sensors = Sensors.together([one._sensors for one in members])
-        for i, one in enumerate(members):  # a payload that they attach is of their row
+        for i, one in enumerate(members):
+            self._viscous[: len(one._viscous), i] = one._viscous
             one._dyn, one._state_vector = self._dyn[i], self._state_vector[:, i]
         self._compile()
         self._loaded = [one for one in members if one._pending]
