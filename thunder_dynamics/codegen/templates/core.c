@@ -78,15 +78,8 @@ THUNDER_INLINE int thunder_any(thunder_mask m) { return m; }
 #endif
 
 THUNDER_INLINE thunder_real thunder_is(thunder_mask m) { return thunder_pick(m, thunder_all(1.0), thunder_all(0.0)); }
-THUNDER_INLINE thunder_real thunder_lt(thunder_real x, thunder_real y) { return thunder_is(x < y); }
-THUNDER_INLINE thunder_real thunder_le(thunder_real x, thunder_real y) { return thunder_is(x <= y); }
-THUNDER_INLINE thunder_real thunder_eq(thunder_real x, thunder_real y) { return thunder_is(x == y); }
-THUNDER_INLINE thunder_real thunder_ne(thunder_real x, thunder_real y) { return thunder_is(x != y); }
-THUNDER_INLINE thunder_real thunder_not(thunder_real x) { return thunder_is(x == 0.0); }
-THUNDER_INLINE thunder_real thunder_and(thunder_real x, thunder_real y) { return thunder_is((x != 0.0) & (y != 0.0)); }
-THUNDER_INLINE thunder_real thunder_or(thunder_real x, thunder_real y) { return thunder_is((x != 0.0) | (y != 0.0)); }
-THUNDER_INLINE thunder_real thunder_if_else_zero(thunder_real x, thunder_real y) {
-  return thunder_pick(x != 0.0, y, thunder_all(0.0));
+THUNDER_INLINE thunder_real thunder_if_else_zero(thunder_mask m, thunder_real x) {
+  return thunder_pick(m, x, thunder_all(0.0));
 }
 /* Those of libm are calls and drop a NaN; a comparison is one instruction and lets a NaN in x through. */
 THUNDER_INLINE thunder_real thunder_fmin(thunder_real x, thunder_real y) { return thunder_pick(x > y, y, x); }
