@@ -168,7 +168,8 @@ class ConsistentEstimates(BodyEstimates):
     E = diag(γ_m, γ_I 1₃)^-½ and Γ is γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖²), δΣ of the second moments of mass, of
     which ε E has LEAST_MOMENT. P ⪰ ε E are eigenvalues of X = R⁻¹ P R⁻ᵀ, and Γ is γ ‖δX‖_F². In this metric the nearest
     body has the same eigenvectors and eigenvalues, but for those below ε, which become ε. It is nearer than π̂ to every
-    body, the true one too: V falls by projection, and the motion along the border goes on.
+    body, the true one too: V falls by projection, and the motion along the border goes on. Of a body that is P itself,
+    which pivots tell (`is_above`): a step finds eigenvalues only where there is something to do.
 
     Where parameters stay, the bodies that have them are a convex set, too, which holds π̂. Γ⁻¹ has the rows and columns
     of what adapts. With Z of the eigenvalues that are less than ε, their eigenvectors times what they lack,
