@@ -165,9 +165,8 @@ class Compiled:
             inputs[:] = some.T.ravel()  # element by element, of every lane
             outputs = [_aligned(graph.numel_out(j) * self._lanes) for j in range(graph.n_out())]
             work = _aligned(max(self._sizes[f"arm_{k}"], 1) * self._lanes)
-            assert (
-                self._functions[k](_pointers([inputs]), _pointers(outputs), None, work.ctypes.data_as(_POINTER), 0) == 0
-            )
+            place, asks_ahead = work.ctypes.data_as(_POINTER), 1
+            assert self._functions[k](_pointers([inputs]), _pointers(outputs), None, place, asks_ahead) == 0
             rows.append(np.concatenate([one.reshape(-1, self._lanes) for one in outputs]).T)
         return np.concatenate(rows)
 
@@ -192,13 +191,19 @@ def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array:
 def test_numbers_are_those_of_casadi_to_the_last_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, has_sines: bool, lanes: bool
 ) -> None:
-    """Whole functions and pieces of them; lanes of which some hold a condition and some do not; sines but for a bit."""
+    """Whole functions and pieces of them; lanes of which some hold a condition and some do not; sines but for a bit.
+
+    Long functions are told that their code may be in no cache.
+    """
     monkeypatch.setattr(instructions, "LEAST_COST", 4)
     monkeypatch.setattr(c_core, "PIECE_LIMIT", limit)
     monkeypatch.setattr(c_core, "PIECE_SIZE", 11)
+    monkeypatch.setattr(c_core, "LONG", 60)
     graphs = [random_graph(seed, has_sines) for seed in range(12)]
     compiled = Compiled(tmp_path, graphs, lanes)
-    assert (tmp_path / "arm_gen.c").read_text().count("_if0(const thunder_real* restrict i") > 8
+    text = (tmp_path / "arm_gen.c").read_text()
+    assert text.count("_if0(const thunder_real* restrict i") > 8
+    assert text.count("  THUNDER_AHEAD(arm_") > 8
     tolerance = 1e-12 if has_sines else 0.0
     for k, graph in enumerate(graphs):
         expected = np.array([np.concatenate([r.full().ravel() for r in graph.call([x])]) for x in STATES])

@@ -38,6 +38,9 @@ PIECE_LIMIT = 12000
 PIECE_SIZE = 2000
 """Statements in each piece of a split function."""
 
+LONG = 2000
+"""Statements of a function from which on it asks for its code ahead, if it is told that this may be in no cache."""
+
 ANGLES = 4
 """Of which `thunder_sincos` takes a multiple at once."""
 
@@ -187,6 +190,7 @@ class _Function:
         self._is_whole = len(items) <= PIECE_LIMIT
         statements = list(self._statements(items, self._names))
         size = max(len(statements), 1) if self._is_whole else PIECE_SIZE
+        self._part = f"THUNDER_PART({symbol}) " if len(statements) >= LONG else ""
         self._pieces = [statements[k : k + size] for k in range(0, len(statements), size)]
 
     @cached_property
@@ -215,7 +219,10 @@ class _Function:
     def text(self) -> str:
         """The definition, after those of its blocks and pieces."""
         blocks = "".join(f"THUNDER_NOINLINE static void {name}{body}" for body, name in self._blocks.items())
-        head, end = f"int {self._symbol}{SIGNATURE} {{\n", "  (void)iw;\n  (void)mem;\n  return 0;\n}\n"
+        head, end = f"{self._part}int {self._symbol}{SIGNATURE} {{\n", "  (void)iw;\n  (void)mem;\n  return 0;\n}\n"
+        if self._part:
+            blocks = f"THUNDER_LONG({self._symbol})\n{blocks}"
+            head += f"  THUNDER_AHEAD({self._symbol})\n"
         if len(self._pieces) < 2:
             body = "".join(one.text for piece in self._pieces for one in piece)
             return blocks + head + self._pointers + self._circles + body + self._unused + end
@@ -237,7 +244,7 @@ class _Function:
 
     def _piece_text(self, k: int) -> str:
         taken, left = self._handed[k]
-        head = f"THUNDER_NOINLINE static void {self._symbol}_{k}"
+        head = f"THUNDER_NOINLINE {self._part}static void {self._symbol}_{k}"
         masks = self._names.masks
         loads = "".join(
             f"  const thunder_mask {masks[value]} = w[{self._slots[value]}] != 0.0;\n"

@@ -15,6 +15,7 @@ namespace thunder {
 namespace {
 
 constexpr const char* kAdaptationLimit = "adaptation_limit";
+constexpr std::chrono::microseconds kWarmFor{100};  // after an update; then others have had the caches
 constexpr double kSlowAdaptation = 0.01;  // of the damping, in each period: seconds for what is seen best
 
 bool is_same_robot(const thunder_library& a, const thunder_library& b) {
@@ -166,7 +167,7 @@ void Controller::note_applied(const double* effort) noexcept {
 bool Controller::step_law(const double* q, const double* qd, const std::vector<double>& reference, double dt) noexcept {
   Parts& p = *parts_;
   const LawInputs inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(),
-                            p.gains.refresh(), dt};
+                            p.gains.refresh(), dt, is_cold_};
   if (!find_gravity(q) || !p.law.step(inputs)) return false;
   for (std::size_t i = 0; i < p.robot_effort.size(); ++i) p.law.effort()[i] -= p.robot_effort[i];
   return true;
@@ -292,9 +293,11 @@ void Controller::apply_reset() noexcept {
 GuardBits Controller::update(double t, const double* q, const double* qd, double dt, double* effort) noexcept {
   if (!parts_) return kNotActive;
   const Clock::time_point begin = Clock::now();
+  is_cold_ = begin - last_end_ > kWarmFor;
   guards_ = run(t, q, qd, dt, elapsed(dt, begin), effort);
   counters_.record(guards_);
-  const auto duration = Clock::now() - begin;
+  last_end_ = Clock::now();
+  const auto duration = last_end_ - begin;
   step_times_.record(
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count()));
   return guards_;

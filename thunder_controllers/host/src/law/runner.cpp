@@ -63,7 +63,7 @@ bool LawRunner::step(const LawInputs& inputs) noexcept {
   const double* arguments[] = {inputs.q,         inputs.qd,     inputs.applied_effort, inputs.measurements,
                                inputs.reference, state_.data(), inputs.gains,          &inputs.dt};
   double* results[] = {effort_.data(), next_state_.data(), next_telemetry_.data()};
-  return law_->step(arguments, results, iw_.data(), w_.data(), 0) == 0 &&
+  return law_->step(arguments, results, iw_.data(), w_.data(), inputs.is_cold ? 1 : 0) == 0 &&
          all_finite(effort_.data(), static_cast<int>(effort_.size())) &&
          all_finite(next_state_.data(), law_->state.size) && all_finite(next_telemetry_.data(), law_->telemetry.size);
 }
