@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,7 +18,8 @@ from robots import random_inertia, random_robot
 
 from thunder_controllers.laws.adaptation import pseudo_inertia as graph
 from thunder_controllers.laws.adaptation.bodies import LEAST_MOMENT
-from thunder_controllers.laws.adaptation.eigen import lacking
+from thunder_controllers.laws.adaptation.eigen import is_above, lacking
+from thunder_controllers.laws.parts.redundancy import SMALLEST_PIVOT
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia, pseudo_inertia
@@ -46,7 +48,7 @@ def arm() -> RobotModel:
 
 
 MATRIX, LEAST = ca.SX.sym("matrix", 4, 4), ca.SX.sym("least")
-LACKING = ca.Function("lacking", [MATRIX, LEAST], [*lacking(MATRIX, LEAST)])
+LACKING = ca.Function("lacking", [MATRIX, LEAST], [*lacking(MATRIX, LEAST), is_above(MATRIX, LEAST)])
 GAMMA_IS_ENERGY = ("gradient", "projected", "composite")
 RISING = 1e-5
 """Of V at the start, that it may rise in a period, over which effort and estimates are constant."""
@@ -81,12 +83,42 @@ def test_what_lacks_of_a_body_leads_to_the_nearest_one(seed: int, size: float) -
     A = (body + change + change.T)[np.ix_([3, 0, 1, 2], [3, 0, 1, 2])]
     values, vectors = np.linalg.eigh(A)
     nearest, spread = vectors @ np.diag(np.maximum(values, LEAST_MOMENT)) @ vectors.T, np.ptp(values)
-    lacks, V = (np.asarray(found) for found in LACKING(A, LEAST_MOMENT))
+    lacks, V, above = (np.asarray(found) for found in LACKING(A, LEAST_MOMENT))
     found = A + V @ np.diag(lacks.ravel()) @ V.T
     np.testing.assert_allclose(V.T @ V, np.eye(4), rtol=0, atol=1e-14)
     np.testing.assert_allclose(found, nearest, rtol=0, atol=1e-6 * spread)
     assert np.linalg.eigvalsh(found)[0] > LEAST_MOMENT - 1e-14 * spread
     assert not lacks.any() or values[0] < LEAST_MOMENT + 1e-9 * spread
+    rounding = 1e-14 * spread + 2.0 * SMALLEST_PIVOT
+    assert above == (values[0] > LEAST_MOMENT) or abs(values[0] - LEAST_MOMENT) < rounding
+
+
+def test_what_is_no_number_is_above_nothing() -> None:
+    body = np.diag([2.0, 0.1, 0.2, 0.3])
+    assert LACKING(body, LEAST_MOMENT)[2] == 1.0
+    for row, column in itertools.combinations_with_replacement(range(4), 2):
+        A = body.copy()
+        A[row, column] = A[column, row] = np.nan
+        assert LACKING(A, LEAST_MOMENT)[2] == 0.0
+
+
+@pytest.mark.slow
+def test_bodies_within_all_bounds_stay_to_the_last_bit(panda: RobotModel) -> None:
+    """A step that nothing moves: what the projection gives. It draws others to where they stay, but for a rounding."""
+    law, rng, rest = build_law(panda, "consistent"), np.random.default_rng(7), np.zeros(7)
+    nominal, reference = panda.links[-1].inertia.pi, {"q": HOME, "qd": rest, "qdd": rest}
+    stayed = moved = 0
+    for _ in range(60):
+        pi = nominal + nominal * 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=10)
+        found = step(law, HOME, rest, reference, {"pi_hat": pi})[1]["pi_hat"]
+        if np.array_equal(found, pi):
+            stayed += 1
+            assert np.linalg.eigvalsh(pseudo_inertia(pi))[0] > LEAST_MOMENT
+        else:
+            moved += 1
+            again = step(law, HOME, rest, reference, {"pi_hat": found})[1]["pi_hat"]
+            np.testing.assert_allclose(again, found, rtol=1e-9, atol=1e-9)  # what three sweeps leave
+    assert min(stayed, moved) > 10
 
 
 @pytest.mark.slow

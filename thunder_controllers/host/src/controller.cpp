@@ -15,6 +15,7 @@ namespace thunder {
 namespace {
 
 constexpr const char* kAdaptationLimit = "adaptation_limit";
+constexpr std::chrono::microseconds kWarmFor{100};  // after an update; then others have had the caches
 constexpr double kSlowAdaptation = 0.01;  // of the damping, in each period: seconds for what is seen best
 
 bool is_same_robot(const thunder_library& a, const thunder_library& b) {
@@ -193,7 +194,7 @@ bool Controller::step_law(const double* q, const double* qd, const std::vector<d
 bool Controller::begin_law(const double* q, const double* qd, const std::vector<double>& reference, double dt,
                            LawInputs& inputs) noexcept {
   Parts& p = *parts_;
-  inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(), p.gains.refresh(), dt};
+  inputs = {q, qd, p.applied_effort.data(), p.measurements.values(), reference.data(), p.gains.refresh(), dt, is_cold_};
   return find_gravity(q);
 }
 
@@ -321,6 +322,7 @@ void Controller::apply_reset() noexcept {
 
 Controller::Update Controller::begin_update(double t, const double* q, const double* qd, double dt) noexcept {
   const Clock::time_point now = Clock::now();
+  is_cold_ = now - last_end_ > kWarmFor;
   Update update{now, q, qd, dt, elapsed(dt, now), 0, false, {}};
   apply_reset();
   update.guards = check(t, q, qd, dt, update.elapsed);
@@ -338,8 +340,9 @@ GuardBits Controller::end_update(const Update& begun, bool stepped, double* effo
   }
   if ((guards_ & kBlockingGuards) != 0) guards_ |= approach_safe_effort(guards_, begun.q, begun.qd, begun.elapsed, effort);
   counters_.record(guards_);
+  last_end_ = Clock::now();
   step_times_.record(static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begun.began).count()));
+      std::chrono::duration_cast<std::chrono::nanoseconds>(last_end_ - begun.began).count()));
   return guards_;
 }
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.laws.adaptation.eigen import lacking, rotated_to_diagonal
+from thunder_controllers.laws.adaptation.eigen import all_of, is_above, lacking, rotated_to_diagonal
 from thunder_controllers.laws.adaptation.limit import TINY, Estimates, gamma_of_links, weight_of
 from thunder_controllers.laws.adaptation.mask import chosen_of
 from thunder_controllers.laws.adaptation.pseudo_inertia import (
@@ -81,13 +81,19 @@ class BodyEstimates(Estimates):
         self.telemetry = {"consistency": ca.mmin(ca.vertcat(*map(smallest_pivot, self.pseudo_inertias)))}
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
+        """π of every link as it is where it `_fits`, else `_drawn`, which takes much more of a step."""
+        width = self.bearable(Lambda)
+        vectors = (pi, self._drawn(pi, width), width, *self.bounds)
+        links = zip(*(ca.vertsplit(x, N_PARAMETERS) for x in vectors), np.split(self.nominal, self._links), strict=True)
+        return SX(ca.vertcat(*(ca.if_else(_fits(one, *limits), one, drawn) for one, drawn, *limits in links)))
+
+    def _drawn(self, pi: SX, width: SX) -> SX:
         """π drawn towards its nominal value, link by link, until it is within the bounds and what a loop bears.
 
         What gives way is the inertia about the CoM, then the CoM, then the whole body: drawn along, the mass of a
         payload, which gravity shows, would be lost for an inertia that nothing shows. All this leads from a body to a
         body; clamped components could leave the set of them.
         """
-        width = self.bearable(Lambda)
         links = zip(ca.vertsplit(pi, N_PARAMETERS), ca.vertsplit(width, N_PARAMETERS), strict=True)
         nominal = np.split(self.nominal, self._links)
         pi = ca.vertcat(*(_turning_less(one, room[4:], of) for (one, room), of in zip(links, nominal, strict=True)))
@@ -117,6 +123,13 @@ def _check_room(link: Link) -> None:
     if np.linalg.eigvalsh(body_of(link.inertia.pi))[0] < LEAST_MOMENT:
         what = f"parameters of {link.name} that stay, with a second moment of mass below {LEAST_MOMENT:g} kg·m²"
         raise LawError(what, valid="adapted_parameters with all of it, adaptation=projected, or a link of some size")
+
+
+def _fits(pi: SX, width: SX, lower: SX, upper: SX, nominal: NDArray[np.float64]) -> SX:
+    """Whether a link's π, of numbers, is within its bounds and the width, so that `_drawn` leaves it as it is."""
+    of_mass = _inertia_of_mass(pi) - nominal[0] * np.array(parallel_axis(1.0, nominal[1:4] / (nominal[0] + LEAST_MASS)))
+    away = ca.fabs(ca.horzcat(pi[4:] - nominal[4:], of_mass))
+    return all_of(ca.vertcat(lower <= pi, pi <= upper, ca.vec(away <= ca.repmat(width[4:], 1, 2))))
 
 
 def _share_within(change: SX, lower: SX, upper: SX) -> SX:
@@ -155,7 +168,8 @@ class ConsistentEstimates(BodyEstimates):
     E = diag(γ_m, γ_I 1₃)^-½ and Γ is γ (γ_m δm² + 2 √(γ_m γ_I) ‖δh‖² + γ_I ‖δΣ‖²), δΣ of the second moments of mass, of
     which ε E has LEAST_MOMENT. P ⪰ ε E are eigenvalues of X = R⁻¹ P R⁻ᵀ, and Γ is γ ‖δX‖_F². In this metric the nearest
     body has the same eigenvectors and eigenvalues, but for those below ε, which become ε. It is nearer than π̂ to every
-    body, the true one too: V falls by projection, and the motion along the border goes on.
+    body, the true one too: V falls by projection, and the motion along the border goes on. Of a body that is P itself,
+    which pivots tell (`is_above`): a step finds eigenvalues only where there is something to do.
 
     Where parameters stay, the bodies that have them are a convex set, too, which holds π̂. Γ⁻¹ has the rows and columns
     of what adapts. With Z of the eigenvalues that are less than ε, their eigenvectors times what they lack,
@@ -211,14 +225,22 @@ class ConsistentEstimates(BodyEstimates):
         return pi
 
     def _nearer(self, pi: SX, D: SX) -> SX:
-        """A link's π in the half-space of Z."""
-        B, V = rotated_to_diagonal(self._K @ pseudo_inertia(pi) @ self._K.T)
+        """A link's π in the half-space of Z: as it is where nothing is lacking."""
+        X = self._metric(pi)
+        B, V = rotated_to_diagonal(X)
         lacks, moved = ca.fmax(self._least - ca.diag(B), 0.0), V.T @ self._K
         normal = force_of_matrix(moved.T @ (ca.repmat(lacks, 1, 4) * moved))
-        return nearest(pi, normal, SX(ca.sumsqr(lacks)), lambda normal: D @ (D.T @ normal))
+        found = nearest(pi, normal, SX(ca.sumsqr(lacks)), lambda normal: D @ (D.T @ normal))
+        return SX(ca.if_else(is_above(X, self._least), pi, found))
 
     def _lack(self, pi: SX) -> SX:
-        """What a link's π lacks of P ⪰ ε E."""
-        lacks, V = lacking(self._K @ pseudo_inertia(pi) @ self._K.T, self._least)
+        """What a link's π lacks of P ⪰ ε E: nothing inside of that set, which few operations tell."""
+        X = self._metric(pi)
+        lacks, V = lacking(X, self._least)
         moved = self._R @ V
-        return reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))
+        lack = reg_from_pseudo_inertia(moved @ (ca.repmat(lacks, 1, 4) * moved.T))
+        return SX(ca.if_else(is_above(X, self._least), 0.0, lack))
+
+    def _metric(self, pi: SX) -> SX:
+        """X = R⁻¹ P R⁻ᵀ of a link's π."""
+        return SX(self._K @ pseudo_inertia(pi) @ self._K.T)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import LEAST_SLOPE, nearest
+from thunder_controllers.laws.adaptation.eigen import all_of
 from thunder_controllers.laws.adaptation.limit import Estimates
 from thunder_controllers.laws.adaptation.prediction import PredictionError, prediction_weight
 from thunder_controllers.laws.adaptation.scheme import LINKS, Adaptation, Adapted
@@ -104,7 +105,7 @@ class CompositeAdaptation(Adaptation):
 
         missing = self._bounded(x, Lambda) - x
         normal = missing * reciprocal(ca.densify(ca.sum2(D * D)) + LEAST_SLOPE)  # what stays misses nothing
-        x = nearest(x, normal, dot(normal, missing), inverse)
+        x = ca.if_else(all_of(missing == 0.0), x, nearest(x, normal, dot(normal, missing), inverse))
         return ca.vertcat(self._estimates.kept(x[:size], Lambda), self._bounded(x, Lambda)[size:])
 
     def _bounded(self, x: SX, Lambda: SX) -> SX:

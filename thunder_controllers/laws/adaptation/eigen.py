@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations
 
 import casadi as ca
 
+from thunder_controllers.laws.parts.redundancy import SMALLEST_PIVOT, factor_ldl
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
@@ -19,6 +21,19 @@ PAIRS = (*combinations(range(4), 2), *2 * ((0, 3), (1, 2), (0, 2), (1, 3), (0, 1
 The mass, the largest entry, leaves the others alone after one sweep that begins with it. In the other two, neighbours
 have no index in common: a processor rotates both at a time.
 """
+
+
+def all_of(truths: SX) -> SX:
+    """One where all of a vector are true, else zero."""
+    return reduce(ca.logic_and, ca.vertsplit(truths))
+
+
+def is_above(A: SX, least: SX) -> SX:
+    """One where A has no eigenvalue below `least`, else zero, also where A is not of numbers.
+
+    All pivots of A − least 1 are positive then, by more than the floor of `factor_ldl`.
+    """
+    return all_of(factor_ldl(A - least * SX.eye(A.shape[0])).pivots > SMALLEST_PIVOT)
 
 
 def lacking(A: SX, least: SX) -> tuple[SX, SX]:

@@ -36,7 +36,8 @@ typedef struct thunder_entry {
 } thunder_entry;
 
 /* arg and res hold one pointer per input and output, none of them NULL; they may not overlap.
- * Scratch: iw has size_iw elements, w has size_w. Returns 0. */
+ * Scratch: iw has size_iw elements, w has size_w. `mem` is 1 where the code may be in no cache, as in a control loop that
+ * has slept: a long function then asks for all of it at once, which takes less time; else 0. Returns 0. */
 typedef int (*thunder_eval)(const double** arg, double** res, long long* iw, double* w, int mem);
 
 /* One in lanes computes as many states at once as thunder_library.lanes says: wherever thunder_eval has a double, in arg,

@@ -72,7 +72,7 @@ bool LawRunner::step(const LawInputs& inputs) noexcept {
   if (!begin(inputs)) return false;
   Arguments given = arguments(inputs);
   Results taken = results();
-  return law_->step(given.data(), taken.data(), iw_.data(), w_.data(), 0) == 0 && end();
+  return law_->step(given.data(), taken.data(), iw_.data(), w_.data(), inputs.is_cold ? 1 : 0) == 0 && end();
 }
 
 bool LawRunner::end() const noexcept {

@@ -248,6 +248,8 @@ class Controller {
   bool has_stopped_ = false;
   bool has_commanded_ = false;  ///< since the robot was configured first: the limiter knows an effort
   std::optional<double> last_update_;  ///< [s]
+  Clock::time_point last_end_;         ///< of an update
+  bool is_cold_ = true;                ///< whether the law's code may have left the caches since
   GuardCounters counters_;
   StepTimes step_times_;
 };

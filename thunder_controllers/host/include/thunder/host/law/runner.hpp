@@ -19,6 +19,7 @@ struct LawInputs {
   const double* reference;
   const double* gains;
   double dt;
+  bool is_cold;  ///< whether the law's code may be in no cache
 };
 
 /// In the order of thunder_law::step.
