@@ -363,18 +363,21 @@ def _generate(
 
 
 def _compile(request: _Request, folder: Path) -> None:
-    """Compile the library of the folder."""
+    """Compile the library of the folder, on all cores."""
+    from thunder_dynamics.codegen.c_core import PARTS
+
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
     cc, processor = toolchain.compiler("c"), toolchain.processor_flags(request.flags)
+    sources = [f"{name}_gen.c", f"{name}_lanes.c"] if request.lanes else [f"{name}_gen.c"]
     commands = [
-        [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
-        [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
+        [*cc, *flags, "-std=c99", f"-DTHUNDER_PART={part}", "-c", source, "-o", f"{Path(source).stem}_{part}.o"]
+        for source in sources
+        for part in range(1, PARTS + 1)
     ]
-    if request.lanes:
-        commands.append([*cc, *flags, "-std=c99", "-c", f"{name}_lanes.c"])
+    library = [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c", "-o", f"{name}_library.o"]
+    commands.append(library)
     toolchain.run_all(commands, folder)
-    objects = [f"{Path(command[-1]).stem}.o" for command in commands]
-    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *objects, "-lm"], folder)
+    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *(command[-1] for command in commands), "-lm"], folder)
     for path in folder.glob("*.o"):
         path.unlink()
 

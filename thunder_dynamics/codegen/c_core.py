@@ -10,7 +10,7 @@ because register allocation is superlinear in the size of a function.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,9 @@ import casadi as ca
 from thunder_dynamics.codegen.instructions import ARITHMETIC, Element, read_instructions
 from thunder_dynamics.codegen.text import c_double, template
 from thunder_dynamics.errors import BuildError
+
+PARTS = 4
+"""Of the source, for compilers that run at the same time: time goes with its length."""
 
 PIECE_LIMIT = 8000
 """Instructions of CasADi in one C function before it is split."""
@@ -102,6 +105,17 @@ def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str
     """
     written = {symbol: _Function(symbol, function) for symbol, function in functions.items()}
     return {symbol: (one.text, one.work_size) for symbol, one in written.items()}
+
+
+def in_parts(definitions: Sequence[str]) -> str:
+    """Definitions one after the other, of which THUNDER_PART=1 … `PARTS` compiles one part each; without it, all."""
+    total, done, parts = sum(map(len, definitions)), 0, [""] * PARTS
+    for text in definitions:
+        parts[min(PARTS * done // max(total, 1), PARTS - 1)] += text + "\n"
+        done += len(text)
+    return "\n".join(
+        f"#if !defined(THUNDER_PART) || THUNDER_PART == {k}\n{part}#endif\n" for k, part in enumerate(parts, 1)
+    )
 
 
 def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
-from thunder_dynamics.codegen.c_core import CCore, make_c_core, write_functions
+from thunder_dynamics.codegen.c_core import CCore, in_parts, make_c_core, write_functions
 from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.expressions import RobotExpressions
@@ -92,7 +92,8 @@ class Package:
         written = write_functions(table)
         sizes = {symbol: size for symbol, (_, size) in written.items()}
         loops, more = self.loops.source(sizes)
-        return make_c_core(self.name, "\n".join(text for text, _ in written.values()) + loops, {**sizes, **more})
+        definitions = in_parts([*(text for text, _ in written.values()), loops])
+        return make_c_core(self.name, definitions, {**sizes, **more})
 
     @cached_property
     def loops(self) -> Loops:
