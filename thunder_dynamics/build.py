@@ -25,15 +25,14 @@ from platformdirs import user_cache_path
 
 from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
-from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
-from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
     import thunder_dynamics.law
     from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.model import RobotModel
     from thunder_dynamics.runtime.robot import Robot
 
 LawRequest = str | tuple[str, Mapping[str, Any]]
@@ -89,7 +88,7 @@ def build(
             works on it for longer than `LOCK_PATIENCE`.
         ThunderError: for an unknown law, option, function or expression.
     """
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     request = _Request(
         model,
         _law_requests(laws),
@@ -133,7 +132,7 @@ def robot(
     """
     if backend not in get_args(Backend):
         raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     missing = toolchain.what_is_missing() if backend == "auto" else None
     if backend != "casadi" and missing is None:
         return load(build(model, user_functions=user_functions, functions=functions))
@@ -175,6 +174,16 @@ def load(folder: str | Path) -> Any:
         kind._library = open_library(content, path / library, kind._hash)
         _classes[key] = kind
     return _classes[key]()
+
+
+def read_functions(folder: Path) -> list[dict[str, Any]]:
+    """Read what a generated folder says of its functions: `Package.table`.
+
+    Raises:
+        BuildError: as `load`.
+    """
+    table: list[dict[str, Any]] = json.loads(read_verified(folder, MANIFEST))["functions"]
+    return table
 
 
 def save_functions(
@@ -236,12 +245,12 @@ def save_target(
     from thunder_dynamics.codegen.targets.arrays import array_source
     from thunder_dynamics.codegen.targets.cuda import cuda_source
 
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     user_functions = None if user_functions is None else Path(user_functions)
     request = _Request(model, _law_requests(laws), (), user_functions, tuple(sorted(set(functions))))
     robot = _expressions(model, user_functions)
     settings = {"target": target, "functions": request.functions}
-    digest = content_hash(model, request.laws, law_modules(request.law_entries()), user_functions, settings)
+    digest = request.hash_with(settings)
     package = Package(robot, request.built_laws(robot), digest, functions=request.functions)
     name = f"{model.name}.cu" if target == "cuda" else f"{model.name}_{target}.py"
     text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
@@ -314,6 +323,11 @@ class _Request:
             "functions": self.functions,
             "lanes": self.lanes,
         }
+        return self.hash_with(settings)
+
+    def hash_with(self, settings: Mapping[str, Any]) -> str:
+        from thunder_dynamics.codegen.fingerprint import content_hash  # and NumPy, which `thunder --help` needs not
+
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def built_laws(self, robot: RobotExpressions) -> list[thunder_dynamics.law.Law]:
@@ -352,7 +366,7 @@ def _generate(
             "generator": __version__,
             "flags": list(request.flags),
             "library": f"lib{package.name}.so",
-            "functions": [f.name for f in package.functions],
+            "functions": package.table,
             "laws": [law.name for law in package.laws],
         }
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -28,6 +29,10 @@ class GeneratedFunction:
     rows: int
     cols: int
     is_vector: bool
+
+
+def _row(name: str, arguments: Sequence[str], description: str) -> dict[str, Any]:
+    return {"name": name, "arguments": list(arguments), "description": description}
 
 
 class Package:
@@ -74,6 +79,22 @@ class Package:
             symbol = f"{self.name}_{name}"
             result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector))
         return tuple(result)
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each function: name, arguments, description, shape [rows, columns] and operations of its C code.
+
+        Operations of one in loops are None, as is the shape of one that is compiled on request alone.
+        """
+        rows = []
+        for f in self.functions:
+            count = None if f.name in self.loops.functions else self.robot.operations(f.name)
+            rows.append({**_row(f.name, f.arguments, f.description), "shape": [f.rows, f.cols], "operations": count})
+        for name in self.robot.functions_on_request:
+            if name not in self.selected:
+                spec = self.robot.spec(name)
+                rows.append({**_row(name, spec.arguments, spec.description), "shape": None, "operations": None})
+        return rows
 
     def law_functions(self, law: Law) -> Mapping[str, ca.Function]:
         """A law's step, and `initial` if it has one, by their C symbols."""

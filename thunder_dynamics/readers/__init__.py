@@ -10,15 +10,23 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, files_beside, loaded, nearest
-from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.source import InconsistentInertiaWarning
+from thunder_dynamics.errors import (
+    InconsistentInertiaWarning,
+    NameNotFoundError,
+    RobotFileError,
+    files_beside,
+    loaded,
+    nearest,
+)
+
+if TYPE_CHECKING:
+    from thunder_dynamics.model import RobotModel
 
 __all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
 
-Reader = Callable[[Path, Mapping[str, Any]], RobotModel]
+Reader = Callable[[Path, Mapping[str, Any]], "RobotModel"]
 """Reads the file at a path under options given by name."""
 
 GROUP = "thunder.readers"
