@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import json
 import os
 import re
 import shutil
-import stat
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +24,8 @@ from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.storage.lock import locked
+from thunder_dynamics.storage.whole import write_whole
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
@@ -42,15 +41,6 @@ MANIFEST = "manifest.json"
 
 _classes: dict[bytes, type[Robot]] = {}
 """Of the folders that were loaded, by their content."""
-
-PRIVATE = 0o600
-"""Mode of locks: whoever can read a file can lock it."""
-
-LOCK_PATIENCE = 900.0
-"""How long a folder that another process builds or loads is waited for [s]; the largest builds take minutes."""
-
-QUIET_WAIT = 2.0
-"""How long nobody is told of that [s]."""
 
 PART_GROUPS = ("thunder.adaptations", "thunder.kinematic_loops")
 """Entry points of what laws are composed of by option."""
@@ -85,7 +75,7 @@ def build(
 
     Raises:
         BuildError: if a compiler fails, the folder cannot be written, it holds something else, or another process
-            works on it for longer than `LOCK_PATIENCE`.
+            works on it for longer than `storage.lock.LOCK_PATIENCE`.
         ThunderError: for an unknown law, option, function or expression.
     """
     model = load_model(model) if isinstance(model, (str, PathLike)) else model
@@ -99,7 +89,7 @@ def build(
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
-    with _written(target), _locked(target, exclusive=True):
+    with _written(target), locked(target, exclusive=True):
         _remove_leftovers(target)
         if not _is_current(target, digest):
             _check_replaceable(target)
@@ -164,7 +154,7 @@ def load(folder: str | Path) -> Any:
     from thunder_dynamics.runtime.loading import class_of, open_library
 
     path = (Path(folder) / SUMS).resolve().parent  # colcon's --symlink-install links every file
-    with _locked(path, exclusive=False):
+    with locked(path, exclusive=False):
         manifest = json.loads(read_verified(path, MANIFEST))
         name, library = f"thunder_{manifest['robot']}", manifest["library"]
         text, content = read_verified(path, f"{name}.py"), read_verified(path, library)
@@ -256,12 +246,7 @@ def save_target(
     text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
     file = Path(folder) / name
     with _written(file):
-        partial = file.with_name(f".{name}.{os.getpid()}")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, file)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(file, lambda target: target.write(text.encode()))
     return file
 
 
@@ -438,66 +423,6 @@ def _written(target: Path) -> Iterator[None]:
     except OSError as error:
         where, what = str(error.filename or target.parent), f"the output cannot be written ({error.strerror or error})"
         raise BuildError(what, where=where, valid="a writable folder with space") from error
-
-
-@contextmanager
-def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
-    """Hold the lock of a generated folder: alone to build, together to load.
-
-    Who may not open it loads without, as all that is read there is verified.
-
-    Raises:
-        OSError: if it cannot be opened to build, or is a link.
-        BuildError: if others hold it for `LOCK_PATIENCE`, or it is not this user's: who may open a file may lock it.
-    """
-    lock = target.parent / f".{target.name}.lock"
-    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_RDWR | os.O_CREAT if exclusive else os.O_RDONLY)
-    try:
-        handle = os.open(lock, flags, PRIVATE)
-    except OSError:
-        if exclusive:
-            raise
-        yield
-        return
-    try:
-        _check_lock(handle, lock)
-        _wait_for(handle, lock, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _check_lock(handle: int, lock: Path) -> None:
-    """Raise unless a lock is a file of this user, of root or of the folder's owner; close an own one to all others."""
-    status, own = os.fstat(handle), os.geteuid()
-    if not stat.S_ISREG(status.st_mode) or status.st_uid not in (own, 0, lock.parent.stat().st_uid):
-        raise BuildError("the lock is no file of this user", where=str(lock), valid="another folder, or remove it")
-    if status.st_uid == own and stat.S_IMODE(status.st_mode) != PRIVATE:
-        os.fchmod(handle, PRIVATE)
-
-
-def _wait_for(handle: int, lock: Path, kind: int) -> None:
-    begin, told = time.monotonic(), False
-    while True:
-        try:
-            return fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waited = time.monotonic() - begin
-        if waited > LOCK_PATIENCE:
-            what = f"{_holders(handle)} has held it for {waited:.0f} s"
-            raise BuildError(what, where=str(lock), valid="wait for its end, or end it") from None
-        if waited > QUIET_WAIT and not told:
-            told = True
-            warnings.warn(f"waiting for {_holders(handle)}, which holds {lock}", RuntimeWarning, stacklevel=2)
-        time.sleep(0.05)
-
-
-def _holders(handle: int) -> str:
-    """Processes that hold a lock, as far as the system tells."""
-    inode = f":{os.fstat(handle).st_ino}"
-    rows = (line.split() for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines())
-    found = sorted({row[4] for row in rows if row[1] == "FLOCK" and row[5].endswith(inode)})
-    return f"process {', '.join(found)}" if found else "another process"
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
