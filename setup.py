@@ -10,10 +10,15 @@ from importlib import metadata
 from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
-from setuptools import setup
+from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 HOST = Path("thunder_controllers/host")
+UNITED = 2
+"""Sources that those of the binding are joined to, as CMakeLists.txt does: each compiles all of pybind11 that it uses,
+which takes longer than what is its own.
+"""
+
 BUILT = {"__pycache__", "build"}
 """Folders that a source tree may hold and an installation must not."""
 
@@ -38,7 +43,7 @@ def calls_extension() -> Pybind11Extension:
         include_dirs=["thunder_dynamics/include"],
         libraries=["dl"],
         cxx_std=17,
-        extra_compile_args=["-O2", "-Wall", "-Wextra"],
+        extra_compile_args=["-O2", "-g0", "-Wall", "-Wextra"],
     )
 
 
@@ -47,13 +52,32 @@ def host_extension() -> Pybind11Extension:
     return Pybind11Extension(
         "thunder_controllers.host._host",
         sources=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.cpp"))],
-        depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.hpp"))],
+        depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / HOST).rglob("*.?pp"))],
         include_dirs=[str(HOST / "include"), "thunder_dynamics/include"],
         libraries=["crypto"],
         cxx_std=17,
-        extra_compile_args=["-O2", "-pthread", "-Wall", "-Wextra", "-isystem", eigen_include()],
+        extra_compile_args=["-O2", "-g0", "-pthread", "-Wall", "-Wextra", "-isystem", eigen_include()],
         extra_link_args=["-pthread"],
     )
+
+
+class BuildHost(build_ext):
+    """Builds extensions, those of the host's binding from joined sources."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build one."""
+        joined = [source for source in ext.sources if Path(source).parent == HOST / "bindings"]
+        others = [source for source in ext.sources if source not in joined]
+        Path(self.build_temp).mkdir(parents=True, exist_ok=True)
+        for k in range(UNITED if joined else 0):
+            part = joined[k * len(joined) // UNITED : (k + 1) * len(joined) // UNITED]
+            text = "".join(f'#include "{ROOT / source}"\n' for source in part)
+            united = Path(self.build_temp) / f"bindings_{k}.cpp"
+            if not united.exists() or united.read_text(encoding="utf-8") != text:
+                united.write_text(text, encoding="utf-8")
+            others.insert(0, str(united))
+        ext.sources = others
+        super().build_extension(ext)
 
 
 def share_files() -> Iterator[tuple[str, list[str]]]:
@@ -71,6 +95,6 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
 ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
     ext_modules=[calls_extension(), host_extension()],
-    cmdclass={"build_ext": build_ext},
+    cmdclass={"build_ext": BuildHost},
     data_files=list(share_files()),
 )

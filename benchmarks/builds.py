@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PANDA = REPOSITORY / "config" / "robots" / "panda.yaml"
 SCENARIO = REPOSITORY / "config" / "scenarios" / "panda_lissajous_wrong_last_link.yaml"
 THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
-CHAIN_JOINTS = 30
+CHAIN_JOINTS, LONG_CHAIN_JOINTS = 30, 60
 DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
@@ -68,6 +68,14 @@ def time_commands(folder: Path, repeats: int = 3) -> dict[str, dict[str, float]]
     return result
 
 
+def time_installation(folder: Path) -> dict[str, float]:
+    """Wall and processor time [s] of compiling the extension modules from source, as an installation does."""
+    started, used = time.time(), _children_time()
+    places = ["--build-temp", str(folder / "objects"), "--build-lib", str(folder / "modules")]
+    _run([sys.executable, "setup.py", "--quiet", "build_ext", "--force", *places], None, REPOSITORY)
+    return {"wall": time.time() - started, "processor": _children_time() - used}
+
+
 def write_chain(file: Path, joints: int = CHAIN_JOINTS, *, is_planar: bool = False) -> None:
     """Write a chain with inertias of random bodies (eight point masses each).
 
@@ -105,8 +113,8 @@ def _children_time() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _run(command: list[str], core: int | None) -> None:
+def _run(command: list[str], core: int | None, cwd: Path | None = None) -> None:
     pin = [] if core is None else ["taskset", "-c", str(core)]
-    result = subprocess.run([*pin, *command], capture_output=True, text=True)
+    result = subprocess.run([*pin, *command], capture_output=True, text=True, cwd=cwd)
     if result.returncode != 0:
         raise BuildError(f"'{' '.join(command)}' failed: {result.stderr.strip()[-2000:]}", valid="exit status 0")

@@ -61,6 +61,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     document["builds"] = _builds(options, core)
     document["simulation"] = _simulation(options, core)
     document["waiting"] = _waiting(options)
+    document["installation"] = _installation(options)
     document["instructions"] = _instructions(options, document["skipped"])
     wanted = table.speed_requirements(document["timings"])
     wanted += table.other_requirements(document["builds"], document["simulation"])
@@ -82,17 +83,26 @@ def _waiting(options: argparse.Namespace) -> dict[str, Any]:
     return builds.time_commands(options.work / "waiting")
 
 
+def _installation(options: argparse.Namespace) -> dict[str, float]:
+    if "waiting" not in options.parts:
+        return {}
+    _say("compiling the host as an installation does")
+    with tempfile.TemporaryDirectory(prefix="thunder_bench_") as name:
+        return builds.time_installation(Path(name))
+
+
 def _builds(options: argparse.Namespace, core: int) -> dict[str, Any]:
     if "builds" not in options.parts:
         return {}
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="thunder_bench_") as name:
         folder = Path(name)
-        chain = folder / "chain30.yaml"
+        chain, long = (folder / f"chain{n}.yaml" for n in (builds.CHAIN_JOINTS, builds.LONG_CHAIN_JOINTS))
         builds.write_chain(chain)
-        for robot in (builds.PANDA, chain):
-            _say(f"building {robot.stem}, on one core and on all")
-            ways = {"one core": core, "all cores": None}
+        builds.write_chain(long, builds.LONG_CHAIN_JOINTS)
+        for robot in (builds.PANDA, chain, long):
+            ways = {"all cores": None} if robot == long else {"one core": core, "all cores": None}
+            _say(f"building {robot.stem}, on {' and on '.join(ways)}")
             result[robot.stem] = {
                 how: builds.time_build(robot, LAW, folder / f"{robot.stem}_{how.split()[0]}", pin)
                 for how, pin in ways.items()

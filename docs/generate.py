@@ -357,11 +357,12 @@ def written(page: str) -> str:
 @click.option("--check", is_flag=True, help="Exit with 1 if a page is not what would be written.")
 def main(check: bool) -> None:
     """Write the pages."""
-    for page in PARTS:
-        text = written(page)
-        if check and text != (DOCS / page).read_text(encoding="utf-8"):
-            raise SystemExit(1)
-        (DOCS / page).write_text(text, encoding="utf-8")
+    pages = {DOCS / page: written(page) for page in PARTS}
+    if not check:
+        for file, text in pages.items():
+            file.write_text(text, encoding="utf-8")
+    elif stale := [file.name for file, text in pages.items() if text != file.read_text(encoding="utf-8")]:
+        raise click.ClickException(f"not what docs/generate.py writes: {', '.join(stale)}; run it without --check")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia", "checksums", "entries"),
+    ("spatial", "inertia", "checksums", "storage", "entries"),
     ("joints",),
     ("model",),
     ("locking",),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import json
 import os
 import re
 import shutil
-import stat
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,15 +22,16 @@ from platformdirs import user_cache_path
 
 from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
-from thunder_dynamics.codegen.fingerprint import content_hash
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
-from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.storage.lock import locked
+from thunder_dynamics.storage.whole import write_whole
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
     import thunder_dynamics.law
     from thunder_dynamics.expressions import RobotExpressions
+    from thunder_dynamics.model import RobotModel
     from thunder_dynamics.runtime.robot import Robot
 
 LawRequest = str | tuple[str, Mapping[str, Any]]
@@ -43,15 +41,6 @@ MANIFEST = "manifest.json"
 
 _classes: dict[bytes, type[Robot]] = {}
 """Of the folders that were loaded, by their content."""
-
-PRIVATE = 0o600
-"""Mode of locks: whoever can read a file can lock it."""
-
-LOCK_PATIENCE = 900.0
-"""How long a folder that another process builds or loads is waited for [s]; the largest builds take minutes."""
-
-QUIET_WAIT = 2.0
-"""How long nobody is told of that [s]."""
 
 PART_GROUPS = ("thunder.adaptations", "thunder.kinematic_loops")
 """Entry points of what laws are composed of by option."""
@@ -86,10 +75,10 @@ def build(
 
     Raises:
         BuildError: if a compiler fails, the folder cannot be written, it holds something else, or another process
-            works on it for longer than `LOCK_PATIENCE`.
+            works on it for longer than `storage.lock.LOCK_PATIENCE`.
         ThunderError: for an unknown law, option, function or expression.
     """
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     request = _Request(
         model,
         _law_requests(laws),
@@ -100,7 +89,7 @@ def build(
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
-    with _written(target), _locked(target, exclusive=True):
+    with _written(target), locked(target, exclusive=True):
         _remove_leftovers(target)
         if not _is_current(target, digest):
             _check_replaceable(target)
@@ -133,7 +122,7 @@ def robot(
     """
     if backend not in get_args(Backend):
         raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     missing = toolchain.what_is_missing() if backend == "auto" else None
     if backend != "casadi" and missing is None:
         return load(build(model, user_functions=user_functions, functions=functions))
@@ -165,7 +154,7 @@ def load(folder: str | Path) -> Any:
     from thunder_dynamics.runtime.loading import class_of, open_library
 
     path = (Path(folder) / SUMS).resolve().parent  # colcon's --symlink-install links every file
-    with _locked(path, exclusive=False):
+    with locked(path, exclusive=False):
         manifest = json.loads(read_verified(path, MANIFEST))
         name, library = f"thunder_{manifest['robot']}", manifest["library"]
         text, content = read_verified(path, f"{name}.py"), read_verified(path, library)
@@ -175,6 +164,16 @@ def load(folder: str | Path) -> Any:
         kind._library = open_library(content, path / library, kind._hash)
         _classes[key] = kind
     return _classes[key]()
+
+
+def read_functions(folder: Path) -> list[dict[str, Any]]:
+    """Read what a generated folder says of its functions: `Package.table`.
+
+    Raises:
+        BuildError: as `load`.
+    """
+    table: list[dict[str, Any]] = json.loads(read_verified(folder, MANIFEST))["functions"]
+    return table
 
 
 def save_functions(
@@ -236,23 +235,18 @@ def save_target(
     from thunder_dynamics.codegen.targets.arrays import array_source
     from thunder_dynamics.codegen.targets.cuda import cuda_source
 
-    model = model if isinstance(model, RobotModel) else load_model(model)
+    model = load_model(model) if isinstance(model, (str, PathLike)) else model
     user_functions = None if user_functions is None else Path(user_functions)
     request = _Request(model, _law_requests(laws), (), user_functions, tuple(sorted(set(functions))))
     robot = _expressions(model, user_functions)
     settings = {"target": target, "functions": request.functions}
-    digest = content_hash(model, request.laws, law_modules(request.law_entries()), user_functions, settings)
+    digest = request.hash_with(settings)
     package = Package(robot, request.built_laws(robot), digest, functions=request.functions)
     name = f"{model.name}.cu" if target == "cuda" else f"{model.name}_{target}.py"
     text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
     file = Path(folder) / name
     with _written(file):
-        partial = file.with_name(f".{name}.{os.getpid()}")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, file)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(file, lambda target: target.write(text.encode()))
     return file
 
 
@@ -314,6 +308,11 @@ class _Request:
             "functions": self.functions,
             "lanes": self.lanes,
         }
+        return self.hash_with(settings)
+
+    def hash_with(self, settings: Mapping[str, Any]) -> str:
+        from thunder_dynamics.codegen.fingerprint import content_hash  # and NumPy, which `thunder --help` needs not
+
         return content_hash(self.model, self.laws, law_modules(self.law_entries()), self.user_functions, settings)
 
     def built_laws(self, robot: RobotExpressions) -> list[thunder_dynamics.law.Law]:
@@ -352,7 +351,7 @@ def _generate(
             "generator": __version__,
             "flags": list(request.flags),
             "library": f"lib{package.name}.so",
-            "functions": [f.name for f in package.functions],
+            "functions": package.table,
             "laws": [law.name for law in package.laws],
         }
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
@@ -363,18 +362,21 @@ def _generate(
 
 
 def _compile(request: _Request, folder: Path) -> None:
-    """Compile the library of the folder."""
+    """Compile the library of the folder, on all cores."""
+    from thunder_dynamics.codegen.c_core import PARTS
+
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
     cc, processor = toolchain.compiler("c"), toolchain.processor_flags(request.flags)
+    sources = [f"{name}_gen.c", f"{name}_lanes.c"] if request.lanes else [f"{name}_gen.c"]
     commands = [
-        [*cc, *flags, "-std=c99", "-c", f"{name}_gen.c"],
-        [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c"],
+        [*cc, *flags, "-std=c99", f"-DTHUNDER_PART={part}", "-c", source, "-o", f"{Path(source).stem}_{part}.o"]
+        for source in sources
+        for part in range(1, PARTS + 1)
     ]
-    if request.lanes:
-        commands.append([*cc, *flags, "-std=c99", "-c", f"{name}_lanes.c"])
+    library = [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c", "-o", f"{name}_library.o"]
+    commands.append(library)
     toolchain.run_all(commands, folder)
-    objects = [f"{Path(command[-1]).stem}.o" for command in commands]
-    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *objects, "-lm"], folder)
+    toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *(command[-1] for command in commands), "-lm"], folder)
     for path in folder.glob("*.o"):
         path.unlink()
 
@@ -421,66 +423,6 @@ def _written(target: Path) -> Iterator[None]:
     except OSError as error:
         where, what = str(error.filename or target.parent), f"the output cannot be written ({error.strerror or error})"
         raise BuildError(what, where=where, valid="a writable folder with space") from error
-
-
-@contextmanager
-def _locked(target: Path, *, exclusive: bool) -> Iterator[None]:
-    """Hold the lock of a generated folder: alone to build, together to load.
-
-    Who may not open it loads without, as all that is read there is verified.
-
-    Raises:
-        OSError: if it cannot be opened to build, or is a link.
-        BuildError: if others hold it for `LOCK_PATIENCE`, or it is not this user's: who may open a file may lock it.
-    """
-    lock = target.parent / f".{target.name}.lock"
-    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_RDWR | os.O_CREAT if exclusive else os.O_RDONLY)
-    try:
-        handle = os.open(lock, flags, PRIVATE)
-    except OSError:
-        if exclusive:
-            raise
-        yield
-        return
-    try:
-        _check_lock(handle, lock)
-        _wait_for(handle, lock, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _check_lock(handle: int, lock: Path) -> None:
-    """Raise unless a lock is a file of this user, of root or of the folder's owner; close an own one to all others."""
-    status, own = os.fstat(handle), os.geteuid()
-    if not stat.S_ISREG(status.st_mode) or status.st_uid not in (own, 0, lock.parent.stat().st_uid):
-        raise BuildError("the lock is no file of this user", where=str(lock), valid="another folder, or remove it")
-    if status.st_uid == own and stat.S_IMODE(status.st_mode) != PRIVATE:
-        os.fchmod(handle, PRIVATE)
-
-
-def _wait_for(handle: int, lock: Path, kind: int) -> None:
-    begin, told = time.monotonic(), False
-    while True:
-        try:
-            return fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waited = time.monotonic() - begin
-        if waited > LOCK_PATIENCE:
-            what = f"{_holders(handle)} has held it for {waited:.0f} s"
-            raise BuildError(what, where=str(lock), valid="wait for its end, or end it") from None
-        if waited > QUIET_WAIT and not told:
-            told = True
-            warnings.warn(f"waiting for {_holders(handle)}, which holds {lock}", RuntimeWarning, stacklevel=2)
-        time.sleep(0.05)
-
-
-def _holders(handle: int) -> str:
-    """Processes that hold a lock, as far as the system tells."""
-    inode = f":{os.fstat(handle).st_ino}"
-    rows = (line.split() for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines())
-    found = sorted({row[4] for row in rows if row[1] == "FLOCK" and row[5].endswith(inode)})
-    return f"process {', '.join(found)}" if found else "another process"
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:

@@ -63,6 +63,10 @@ def files_beside(path: Path) -> str:
     return f"a file of {path.parent}: {nearest(path.name, names)}"
 
 
+class InconsistentInertiaWarning(UserWarning):
+    """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
+
+
 class ThunderError(Exception):
     """Root of every error this project raises on purpose.
 

@@ -234,7 +234,7 @@ def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("thunder_dynamics.build")
+    module = importlib.import_module("thunder_dynamics.storage.lock")
     monkeypatch.setattr(module, "LOCK_PATIENCE", 0.4)
     monkeypatch.setattr(module, "QUIET_WAIT", 0.1)
 

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from traces import TRUE_BODY, make_timing, make_trace
 
 from thunder_controllers.simulation.metrics import compute_metrics, joint_drift, pose_error
-from thunder_controllers.simulation.trace import BY_STEP, Timing, Trace, write_atomically
+from thunder_controllers.simulation.trace import BY_STEP, Timing, Trace
+from thunder_dynamics.storage.whole import write_whole
 
 
 def test_pose_error_is_distance_and_r_sin_theta() -> None:
@@ -173,6 +174,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         raise RuntimeError("disk full")
 
     with pytest.raises(RuntimeError, match="disk full"):
-        write_atomically(path, fail)
+        write_whole(path, fail)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
-from thunder_dynamics.build import build
+from thunder_dynamics.build import build, read_functions
 from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.codegen.toolchain import what_is_missing
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
@@ -22,9 +22,6 @@ from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import parse_number, reading_options
 from thunder_dynamics.spatial import ypr_from_rotation
-
-if TYPE_CHECKING:
-    from thunder_dynamics.expressions import RobotExpressions
 
 FloatArray = NDArray[np.float64]
 Rows = list[list[str]]
@@ -43,14 +40,13 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
 
     Compiles it if it is new, unless only a posture is asked for; without a compiler it shows what the file says.
     """
-    from thunder_dynamics.expressions import RobotExpressions
-
     model = load_model(robot, **reading)
     if at is not None:
-        _show_posture(RobotExpressions(model), _positions(model, at))
+        _show_posture(model, _positions(model, at))
         return
     missing = what_is_missing()
-    library = None if missing else Library(build(model) / f"lib{model.name}.so")
+    folder = None if missing else build(model)
+    library = None if folder is None else Library(folder / f"lib{model.name}.so")
     if library is None:
         what = f"{missing}: nothing is compiled, and the limits are the file's, without what a controller adds"
         warnings.warn(what, RuntimeWarning, stacklevel=2)
@@ -62,23 +58,27 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
     else:
         _show_limits(library)
     print_table(_parameters(model))
-    expressions = RobotExpressions(model)
-    print_table(function_rows(expressions), left=3)
+    print_table(function_rows(_functions(model) if folder is None else read_functions(folder)), left=3)
     if base_parameters:
-        _show_base_parameters(expressions)
+        _show_base_parameters(model)
 
 
-def function_rows(robot: RobotExpressions) -> Rows:
+def _functions(model: RobotModel) -> list[dict[str, Any]]:
+    """What `read_functions` reads, of a robot that is not compiled."""
+    from thunder_dynamics.codegen.package import Package
+    from thunder_dynamics.expressions import RobotExpressions
+
+    return Package(RobotExpressions(model)).table
+
+
+def function_rows(table: Iterable[Mapping[str, Any]]) -> Rows:
     """Functions of a robot: arguments, description, shape, operations of its C code; three columns are text."""
     rows = [["function", "arguments", "what", "shape", "operations"]]
-    for name in robot.functions:
-        function = robot.function(name)
-        shape = f"{function.size1_out(0)}×{function.size2_out(0)}"
-        arguments = ", ".join(robot.signature(name)) or "–"
-        rows.append([name, arguments, robot.spec(name).description, shape, f"{robot.operations(name):,}"])
-    for name in robot.functions_on_request:
-        spec = robot.spec(name)
-        rows.append([name, ", ".join(spec.arguments) or "–", spec.description, "–", "on request"])
+    for f in table:
+        shape, count = f["shape"], f["operations"]
+        operations = "on request" if shape is None else "in loops" if count is None else f"{count:,}"
+        arguments = ", ".join(f["arguments"]) or "–"
+        rows.append([f["name"], arguments, f["description"], "×".join(map(str, shape or "–")), operations])
     return rows
 
 
@@ -140,11 +140,12 @@ def _positions(model: RobotModel, text: str) -> FloatArray:
     return q
 
 
-def _show_posture(robot: RobotExpressions, q: FloatArray) -> None:
+def _show_posture(model: RobotModel, q: FloatArray) -> None:
     """What helps to choose a start: the pose there, how far from singular it is, how far from the limits."""
     from thunder_dynamics.codegen.interpreted import interpreted_robot
+    from thunder_dynamics.expressions import RobotExpressions
 
-    arm: Any = interpreted_robot(robot)
+    arm: Any = interpreted_robot(RobotExpressions(model))
     arm.set_q(q)
     T, J, G = (np.round(value, ROUNDED) for value in (arm.get_T_0_ee(), arm.get_J_ee(), arm.get_G()))
     singular = [np.round(np.linalg.svd(part, compute_uv=False), ROUNDED) for part in (J[:3], J[3:], J)]
@@ -159,7 +160,7 @@ def _show_posture(robot: RobotExpressions, q: FloatArray) -> None:
     ]
     print_table(rows)
     rows = [["joint", "position", "lower", "upper", "to the nearest limit", "effort to hold it", "effort limit"]]
-    for link, here, effort in zip(robot.model.links, q, G, strict=True):
+    for link, here, effort in zip(model.links, q, G, strict=True):
         limits = link.joint.limits
         near = min(here - limits.lower, limits.upper - here)
         rows.append([link.joint.name, *map(_number, (here, limits.lower, limits.upper, near, effort, limits.effort))])
@@ -185,8 +186,10 @@ def _parameters(model: RobotModel) -> Rows:
     return rows
 
 
-def _show_base_parameters(robot: RobotExpressions) -> None:
-    base = robot.base_parameters
+def _show_base_parameters(model: RobotModel) -> None:
+    from thunder_dynamics.expressions import RobotExpressions
+
+    base = RobotExpressions(model).base_parameters
     print_table([[f"{len(base.kept)} base parameters"], *([text] for text in base.texts())])
     print_table([["without effect"], *([name] for name in base.unobservable)])
 

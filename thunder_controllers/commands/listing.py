@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from thunder_controllers.commands.info import function_rows
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.resources import SCENARIOS, share, shipped
 from thunder_dynamics.build import law_builders, law_entry
@@ -61,6 +60,8 @@ def scenarios() -> None:
 @reading_options()
 def functions(robot: str, reading: dict[str, Any]) -> None:
     """List the functions of ROBOT, a YAML, URDF or xacro file or a name: arguments, shapes, operations."""
+    from thunder_controllers.commands.info import function_rows
+    from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.expressions import RobotExpressions
 
-    print_table(function_rows(RobotExpressions(load_model(robot, **reading))), left=3)
+    print_table(function_rows(Package(RobotExpressions(load_model(robot, **reading))).table), left=3)

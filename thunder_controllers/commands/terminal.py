@@ -6,26 +6,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from pydantic_core import to_json
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from thunder_controllers.analysis.gain_file import read_gains
-from thunder_controllers.host import Library
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import LawError, ModelError, listed
-from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
 from thunder_dynamics.readers.command_options import named_values, parse_number
+
+if TYPE_CHECKING:
+    from thunder_controllers.host import Library
+    from thunder_dynamics.model import RobotModel
 
 FILE_WIDTH = 200
 """Of a table that goes elsewhere than to a terminal [characters]."""
@@ -59,6 +57,8 @@ def given_gains(given: Iterable[str]) -> dict[str, Any]:
     Raises:
         LawError: for a text or file that has another form.
     """
+    from thunder_controllers.analysis.gain_file import read_gains
+
     found: dict[str, Any] = {}
     for text in given:
         if "=" not in text:
@@ -76,6 +76,9 @@ def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> 
     Raises:
         ModelError: for any other robot: what is compared or recorded there is not q, q̇ and q̈ of joints.
     """
+    from thunder_controllers.host import Library
+    from thunder_dynamics.model import SINGLE_JOINTS
+
     if others := model.other_joints:
         raise ModelError(f"the joints {listed(others)}", where=model.name, valid=SINGLE_JOINTS)
     return Library(build(model, laws))
@@ -84,6 +87,8 @@ def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str, float], None]]:
     """Show a bar per run, as (name, fraction done) is reported; where nobody watches, once at the end."""
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
@@ -98,6 +103,9 @@ def show_progress() -> Iterator[Callable[[str, float], None]]:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print a document that may hold arrays; a number that is not finite is null."""
+    import numpy as np
+    from pydantic_core import to_json
+
     click.echo(to_json(document, inf_nan_mode="null", fallback=np.ndarray.tolist).decode())
 
 

@@ -20,9 +20,9 @@ from thunder_controllers.experiments.table import faults, spread, summary
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import adapted_links
 from thunder_controllers.simulation.scenario import Run, RunConfig, law_text, value_text
-from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.codegen.fingerprint import canonical
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
+from thunder_dynamics.storage.whole import write_whole
 from thunder_dynamics.version import __version__
 
 LawRequest = tuple[str, Mapping[str, Any]]
@@ -179,7 +179,7 @@ class Kept:
         """Write what a case gave, unless it ended with an error."""
         if outcome.ended != FAILED:
             text = json.dumps(asdict(outcome))
-            write_atomically(self._file(case), lambda file: file.write(text.encode()))
+            write_whole(self._file(case), lambda file: file.write(text.encode()))
 
 
 def shown(findings: Findings) -> Findings:

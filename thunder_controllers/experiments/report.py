@@ -13,7 +13,7 @@ from thunder_controllers.experiments.experiment import Findings
 from thunder_controllers.experiments.figures import draw_cases
 from thunder_controllers.experiments.table import Document, markdown, tables, verdict
 from thunder_controllers.report.page import REPORT, html_figure, html_page, html_table, render
-from thunder_controllers.simulation.trace import write_atomically
+from thunder_dynamics.storage.whole import write_whole
 
 CASES = "Error of each case over its window at the end [m, rad]; a cross is one that a fault stopped."
 
@@ -60,4 +60,4 @@ def write_report(
 
 
 def _write(path: Path, content: bytes) -> None:
-    write_atomically(path, lambda file: file.write(content))
+    write_whole(path, lambda file: file.write(content))

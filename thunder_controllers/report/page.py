@@ -21,8 +21,9 @@ from thunder_controllers.report import plots
 from thunder_controllers.report.replay import replay
 from thunder_controllers.report.summary import error_rows, estimate_table, result_rows, verdict
 from thunder_controllers.simulation.experiment import ScenarioResult
-from thunder_controllers.simulation.trace import Timing, Trace, write_atomically
+from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import arms_of
+from thunder_dynamics.storage.whole import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +116,7 @@ def write_report(result: ScenarioResult, description: str = "") -> Path:
         description: Shown below the title.
     """
     page = render_page(result, description).encode()
-    write_atomically(result.folder / REPORT, lambda file: file.write(page))
+    write_whole(result.folder / REPORT, lambda file: file.write(page))
     return result.folder / REPORT
 
 

@@ -21,12 +21,13 @@ from thunder_controllers.simulation.metrics import compute_metrics, pose_error, 
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, Scenario
 from thunder_controllers.simulation.stop import explain, likely_cause
-from thunder_controllers.simulation.trace import Frames, Timing, Trace, write_atomically
+from thunder_controllers.simulation.trace import Frames, Timing, Trace
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import homogeneous, rotation_from_ypr
+from thunder_dynamics.storage.whole import write_whole
 
 Progress = Callable[[str, float], None]
 """Called with a run's name and the fraction of it that is done."""
@@ -115,9 +116,9 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
             result.frames.save(folder / f"{result.name}_frames.npz")
         hashes = {result.name: result.library_hash for result in results}
         summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
-        write_atomically(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
+        write_whole(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
         document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        write_atomically(folder / "metrics.json", lambda file: file.write(document))
+        write_whole(folder / "metrics.json", lambda file: file.write(document))
     return ScenarioResult(folder, tuple(results), summary, scenario.text)
 
 

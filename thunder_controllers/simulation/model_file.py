@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import compile_spec, set_inertia
-from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.whole import write_whole
 
 START_KEY = "start"
 OWN_INERTIA = "own_inertia:"
@@ -52,7 +52,7 @@ def write_model_file(plant: MujocoPlant, path: Path, q_start: ArrayLike) -> None
     content = _exact_text(spec, model) if path.suffix == TEXT else _binary(model)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, lambda file: file.write(content))
+        write_whole(path, lambda file: file.write(content))
     except OSError as error:
         raise ScenarioError(f"cannot write it ({error.strerror})", where=str(path), valid="a file's path") from error
 

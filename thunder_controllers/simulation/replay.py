@@ -17,8 +17,8 @@ from thunder_controllers.identification.information import columns_of, regressor
 from thunder_controllers.identification.motion import LEAST_SAMPLES, Motion, Record, smoothed_states
 from thunder_controllers.identification.records import RecordError
 from thunder_controllers.identification.robot_fit import SLOW
-from thunder_controllers.simulation.trace import write_atomically
 from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.storage.whole import write_whole
 
 QUARTER = 0.25
 """Share of the record, at its start and its end, over which the innovation is told."""
@@ -89,7 +89,7 @@ class Replay:
             **{f"estimates.{name}": rows for name, rows in self.estimates.items()},
             **{f"telemetry.{name}": rows for name, rows in self.telemetry.items()},
         }
-        write_atomically(path, lambda file: np.savez_compressed(file, links=np.array(self.links, np.str_), **arrays))
+        write_whole(path, lambda file: np.savez_compressed(file, links=np.array(self.links, np.str_), **arrays))
 
     def _rms(self, rows: FloatArray, part: slice) -> FloatArray:
         used = self.motion.used[part]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.references.trajectories import POSITION
 from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.readers.source import open_regular
+from thunder_dynamics.storage.whole import write_whole
 
 Stored = TypeVar("Stored", bound="_Archive")
 
@@ -32,7 +31,7 @@ class _Archive:
 
     def save(self, path: Path) -> None:
         """Write as .npz, whole or not at all; not compressed, which takes longer than the run and saves a third."""
-        write_atomically(path, lambda file: np.savez(file, **vars(self)))
+        write_whole(path, lambda file: np.savez(file, **vars(self)))
 
     @classmethod
     def load(cls: type[Stored], path: Path) -> Stored:
@@ -175,16 +174,3 @@ class Timing(_Archive):
 
     step_ns: NDArray[np.int64]
     wall: float
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a new file next to `path`, then put it in its place in one step."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

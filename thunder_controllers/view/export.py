@@ -17,8 +17,9 @@ from scipy.spatial.transform import Rotation
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import about_com, estimate_topics
 from thunder_controllers.references.trajectories import POSITION, ROTATION
-from thunder_controllers.simulation.trace import Frames, Trace, write_atomically
+from thunder_controllers.simulation.trace import Frames, Trace
 from thunder_dynamics.errors import MissingLibraryError
+from thunder_dynamics.storage.whole import write_whole
 
 CONTROLLER = "/adaptive_controller"
 """What the topics of a controller begin with, as those of the nodes do."""
@@ -36,7 +37,7 @@ def write_csv(trace: Trace, path: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(np.column_stack(list(columns.values())).tolist())
-    write_atomically(path, lambda file: file.write(text.getvalue().encode()))
+    write_whole(path, lambda file: file.write(text.getvalue().encode()))
 
 
 def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:

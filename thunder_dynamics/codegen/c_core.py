@@ -35,6 +35,9 @@ from thunder_dynamics.errors import BuildError
 PIECE_LIMIT = 12000
 """Statements in one C function before it is split."""
 
+PARTS = 4
+"""Of the source, for compilers that run at the same time: time goes with its length."""
+
 PIECE_SIZE = 2000
 """Statements in each piece of a split function."""
 
@@ -157,6 +160,17 @@ def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str
     """
     written = {symbol: _Function(symbol, function) for symbol, function in functions.items()}
     return {symbol: (one.text, one.work_size) for symbol, one in written.items()}
+
+
+def in_parts(definitions: Sequence[str]) -> str:
+    """Definitions one after the other, of which THUNDER_PART=1 … `PARTS` compiles one part each; without it, all."""
+    total, done, parts = sum(map(len, definitions)), 0, [""] * PARTS
+    for text in definitions:
+        parts[min(PARTS * done // max(total, 1), PARTS - 1)] += text + "\n"
+        done += len(text)
+    return "\n".join(
+        f"#if !defined(THUNDER_PART) || THUNDER_PART == {k}\n{part}#endif\n" for k, part in enumerate(parts, 1)
+    )
 
 
 def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
-from thunder_dynamics.codegen.c_core import CCore, make_c_core, write_functions
+from thunder_dynamics.codegen.c_core import CCore, in_parts, make_c_core, write_functions
 from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.expressions import RobotExpressions
@@ -28,6 +29,10 @@ class GeneratedFunction:
     rows: int
     cols: int
     is_vector: bool
+
+
+def _row(name: str, arguments: Sequence[str], description: str) -> dict[str, Any]:
+    return {"name": name, "arguments": list(arguments), "description": description}
 
 
 class Package:
@@ -75,6 +80,22 @@ class Package:
             result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector))
         return tuple(result)
 
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each function: name, arguments, description, shape [rows, columns] and operations of its C code.
+
+        Operations of one in loops are None, as is the shape of one that is compiled on request alone.
+        """
+        rows = []
+        for f in self.functions:
+            count = None if f.name in self.loops.functions else self.robot.operations(f.name)
+            rows.append({**_row(f.name, f.arguments, f.description), "shape": [f.rows, f.cols], "operations": count})
+        for name in self.robot.functions_on_request:
+            if name not in self.selected:
+                spec = self.robot.spec(name)
+                rows.append({**_row(name, spec.arguments, spec.description), "shape": None, "operations": None})
+        return rows
+
     def law_functions(self, law: Law) -> Mapping[str, ca.Function]:
         """A law's step, and `initial` if it has one, by their C symbols."""
         functions = [function for function in (law.step, law.initial) if function is not None]
@@ -92,7 +113,8 @@ class Package:
         written = write_functions(table)
         sizes = {symbol: size for symbol, (_, size) in written.items()}
         loops, more = self.loops.source(sizes)
-        return make_c_core(self.name, "\n".join(text for text, _ in written.values()) + loops, {**sizes, **more})
+        definitions = in_parts([*(text for text, _ in written.values()), loops])
+        return make_c_core(self.name, definitions, {**sizes, **more})
 
     @cached_property
     def loops(self) -> Loops:

@@ -10,15 +10,23 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, files_beside, loaded, nearest
-from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.source import InconsistentInertiaWarning
+from thunder_dynamics.errors import (
+    InconsistentInertiaWarning,
+    NameNotFoundError,
+    RobotFileError,
+    files_beside,
+    loaded,
+    nearest,
+)
+
+if TYPE_CHECKING:
+    from thunder_dynamics.model import RobotModel
 
 __all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
 
-Reader = Callable[[Path, Mapping[str, Any]], RobotModel]
+Reader = Callable[[Path, Mapping[str, Any]], "RobotModel"]
 """Reads the file at a path under options given by name."""
 
 GROUP = "thunder.readers"
@@ -101,10 +109,10 @@ def _readers() -> dict[str, EntryPoint]:
 
 
 def _reader_of(file: Path) -> Reader:
-    readers = _readers()
     suffix = file.suffix[1:].lower()
-    if suffix not in readers:
+    readers = {} if suffix in BUILT_IN else _readers()  # to look through all that is installed takes 10 ms
+    if suffix not in BUILT_IN and suffix not in readers:
         valid = ", ".join(f".{known}" for known in readers)
         raise RobotFileError(f"no reader for the suffix '{file.suffix}'", where=str(file), valid=valid)
-    reader: Reader = loaded(readers[suffix])
+    reader: Reader = loaded(readers.get(suffix) or EntryPoint(suffix, BUILT_IN[suffix], GROUP))
     return reader

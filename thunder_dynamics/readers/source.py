@@ -16,6 +16,7 @@ from typing import Annotated, Any, BinaryIO, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from thunder_dynamics.errors import (
+    InconsistentInertiaWarning,
     InertiaError,
     ModelError,
     NameNotFoundError,
@@ -39,10 +40,6 @@ Position = Annotated[
     Field(strict=False, min_length=1),
 ]
 """Of a joint: one number, or all of its configuration."""
-
-
-class InconsistentInertiaWarning(UserWarning):
-    """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
 
 
 class ReaderOptions(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.yaml_text import YamlDocument
+from thunder_dynamics.storage.whole import write_whole
 
 FloatArray = NDArray[np.float64]
 
@@ -84,10 +84,7 @@ def read_estimates(document: YamlDocument, link_names: Sequence[str]) -> dict[st
 
 def write_file(file: str, text: str) -> None:
     """Write a file that appears whole or not at all."""
-    partial = Path(f"{file}.part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, file)
+        write_whole(Path(file), lambda target: target.write(text.encode()))
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise RuntimeError(f"{file}: cannot be written") from error

@@ -10,11 +10,11 @@
 namespace thunder::python {
 namespace {
 
-using Matrix = py::array_t<double>;
+using Array = py::array_t<double>;
 
-Matrix matrix_of(const std::vector<double>& values, py::ssize_t n) {
+Array matrix_of(const std::vector<double>& values, py::ssize_t n) {
   const py::ssize_t row = sizeof(double);
-  return Matrix({n, n}, {row, row * n}, values.data());
+  return Array({n, n}, {row, row * n}, values.data());
 }
 
 std::unique_ptr<RestingLaw> resting_law(const PyLibrary& library, const std::string& name, const NamedArrays& gains,
@@ -26,7 +26,7 @@ std::unique_ptr<RestingLaw> resting_law(const PyLibrary& library, const std::str
       named_values_from(py::dict(initial_state), law.state, name + ".initial_state"), options);
 }
 
-py::typing::Tuple<Matrix, Matrix, Matrix> feedback_at(RestingLaw& law, const ArrayLike& q) {
+py::typing::Tuple<Array, Array, Array> feedback_at(RestingLaw& law, const ArrayLike& q) {
   const Vector pose = joint_vector(q, static_cast<int>(law.n_joints()), "feedback: q");
   const std::optional<Feedback> found = law.feedback({pose.data(), pose.data() + pose.size()});
   if (!found) {
@@ -109,9 +109,9 @@ void bind_free_law(py::module_& module) {
                              "The whole flat telemetry of the last step.");
 }
 
-Matrix poses_of(const PyLibrary& library, int count, int first) {
+Array poses_of(const PyLibrary& library, int count, int first) {
   const auto poses = margin_poses(*library.get(), count, first, {});
-  Matrix result({count, library.get()->n_joints()});
+  Array result({count, library.get()->n_joints()});
   for (int i = 0; i < count; ++i) std::copy(poses[i].begin(), poses[i].end(), result.mutable_data(i, 0));
   return result;
 }

@@ -8,7 +8,7 @@
 namespace thunder::python {
 namespace {
 
-using Matrix = py::array_t<double>;
+using Array = py::array_t<double>;
 
 /// With the sizes that its arguments are checked against.
 struct Follower : PoseFollower {
@@ -22,7 +22,7 @@ struct Follower : PoseFollower {
   SampleLayout layout;
 };
 
-py::typing::Tuple<Matrix, Matrix> follow(Follower& follower, const ArrayLike& start, const Numbers& samples) {
+py::typing::Tuple<Array, Array> follow_samples(Follower& follower, const ArrayLike& start, const Numbers& samples) {
   const SampleLayout& layout = follower.layout;
   const Vector first = joint_vector(start, layout.n_joints, "follow: q");
   if (samples.ndim() != 2 || (samples.shape(1) != layout.standard && samples.shape(1) != layout.size)) {
@@ -31,7 +31,7 @@ py::typing::Tuple<Matrix, Matrix> follow(Follower& follower, const ArrayLike& st
   }
   std::vector<double> q(first.data(), first.data() + first.size());
   const py::ssize_t count = samples.shape(0), rows = static_cast<py::ssize_t>(follower.rows());
-  Matrix left({count, rows}), velocities({count, first.size()});
+  Array left({count, rows}), velocities({count, first.size()});
   for (py::ssize_t k = 0; k < count; ++k) {
     const double* sample = samples.data(k, 0);
     follower.approach(q.data(), sample);
@@ -59,7 +59,7 @@ void bind_pose_follower(py::module_& module) {
            "Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee or J_ee.")
       .def_property_readonly("rows", &PoseFollower::rows,
                              "Of the task: 6, or 3 where the law leaves the orientation free.")
-      .def("follow", &follow, py::arg("q"), py::arg("samples"),
+      .def("follow", &follow_samples, py::arg("q"), py::arg("samples"),
            "From q [rad or m], shape (n,), to the poses of samples, shape (k, 24), one after the other.\n\n"
            "Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), and the smallest\n"
            "joint velocities that make its twist there [rad/s or m/s], shape (k, n). Raises DimensionError.");

@@ -18,7 +18,7 @@ py::array_t<double> read_sample(const ReferenceReader& reader, const Point& poin
   return vector_of(reader.sample(point));
 }
 
-void bind_points(py::module_& module) {
+void bind_read_points(py::module_& module) {
   py::class_<PosePoint>(module, "PosePoint",
                         "A point as a trajectory_msgs/MultiDOFJointTrajectoryPoint has it, not yet checked.")
       .def(py::init<double, std::vector<PoseNumbers>, std::vector<TwistNumbers>, std::vector<TwistNumbers>>(),
@@ -31,7 +31,7 @@ void bind_points(py::module_& module) {
 }  // namespace
 
 void bind_reading(py::module_& module) {
-  bind_points(module);
+  bind_read_points(module);
   py::class_<ReferenceReader>(module, "ReferenceReader",
                               "Checks frames, names, sizes and quaternions of reference messages.\n\n"
                               "All methods raise LawError, which names the topic and field.")

@@ -60,8 +60,8 @@ def damping_by_inertia(robot: RobotExpressions, fastest: float = FASTEST["defaul
 
     That is min 1/(M⁻¹)_ii over all poses. No eigenvalue of M⁻¹K_d exceeds `fastest` there [1/s].
     """
-    apparent = _least_of_joints(robot)
-    scale = fastest / arm_inertia(robot).largest(fastest_damping(apparent))
+    apparent, poses = _least_of_joints(robot)
+    scale = fastest / arm_inertia(robot).largest(fastest_damping(apparent), poses)
     return _rounded(np.minimum(scale * apparent, LARGEST))
 
 
@@ -127,15 +127,16 @@ def least_inertia(robot: RobotExpressions, links: tuple[int, ...]) -> FloatArray
     arm, least = arm_inertia(robot, links), []
     for i in range(len(links)):
         rows = slice(6 + 3 * i, 9 + 3 * i)
-        mobility = np.array([arm.largest(axis_mobility(rows, axis), starts=1) for axis in range(3)])
+        mobility, poses = arm.largest_of([axis_mobility(row) for row in range(rows.start, rows.stop)], starts=6)
         axes = 1.0 / np.maximum(mobility, 1.0 / NO_LEAST_INERTIA)
-        least.append(axes / max(arm.largest(box_mobility(rows, axes)), 1.0))  # below 1 where no joint turns the link
+        bound = arm.largest(box_mobility(rows, axes), poses)
+        least.append(axes / max(bound, 1.0))  # below 1 where no joint turns the link
     return _rounded(np.concatenate(least))
 
 
 def least_joint_inertia(robot: RobotExpressions) -> FloatArray:
     """Least inertia that each joint alone turns, min 1/(M⁻¹)_jj over poses, rotors included, (n,) [kg·m² or kg]."""
-    return _rounded(_least_of_joints(robot))
+    return _rounded(_least_of_joints(robot)[0])
 
 
 def mean_inertia(robot: RobotExpressions) -> float:
@@ -145,9 +146,10 @@ def mean_inertia(robot: RobotExpressions) -> float:
 
 
 @lru_cache(maxsize=8)
-def _least_of_joints(robot: RobotExpressions) -> FloatArray:
-    arm = arm_inertia(robot)
-    return np.array([1.0 / arm.largest(joint_mobility(joint), starts=1) for joint in range(robot.n)])
+def _least_of_joints(robot: RobotExpressions) -> tuple[FloatArray, FloatArray]:
+    """That of each joint (n,), and where (n, n)."""
+    mobility, poses = arm_inertia(robot).largest_of([joint_mobility(joint) for joint in range(robot.n)])
+    return 1.0 / mobility, poses
 
 
 def _rounded(values: FloatArray) -> FloatArray:
