@@ -317,7 +317,7 @@ class RobotExpressions:
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
         for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
-            self.add_argument(name, size or nv, unit, descr)
+            self.add_argument(name, size(self.model), unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
