@@ -158,10 +158,17 @@ def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -
         expected = np.array([library.evaluate(name, **{k: state[k] for k in taken}) for state in states])
         rows = {k: np.array([state[k] for state in states]) for k in taken}
         assert_close(library.batch(name, **rows), expected, RELATIVE)
-        many = {k: np.resize(v, (6000, v.shape[1])) for k, v in rows.items()}
-        assert_close(
-            library.batch(name, **many)[-50:], np.resize(expected, (6000, *expected.shape[1:]))[-50:], RELATIVE
+        blocks = np.moveaxis(library.batch(name, **rows, blocks=True), -1, 1)
+        flat = blocks.reshape(-1, *blocks.shape[2:])
+        assert_close(flat[: len(states)], expected, RELATIVE)
+        np.testing.assert_array_equal(
+            flat[len(states) :], flat[len(states) - 1 : len(states)].repeat(library.lanes - 1, 0)
         )
+        many = {k: np.resize(v, (6001, v.shape[1])) for k, v in rows.items()}
+        expected = np.resize(expected, (6001, *expected.shape[1:]))
+        assert_close(library.batch(name, **many), expected, RELATIVE)
+        blocks = np.moveaxis(library.batch(name, **many, blocks=True), -1, 1)
+        assert_close(blocks.reshape(-1, *blocks.shape[2:])[:6001], expected, RELATIVE)
 
 
 def test_nan_passes_through_minimum_and_maximum(tmp_path: Path) -> None:

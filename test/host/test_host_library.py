@@ -86,6 +86,16 @@ def test_a_batch_is_what_every_state_gives_by_itself(library: Library) -> None:
     assert library.batch("G", np.zeros((0, 2))).shape == (0, 2) and library.batch("M", q[:0]).shape == (0, 2, 2)
 
 
+def test_blocks_of_a_library_without_lanes_are_single_states(library: Library) -> None:
+    q = np.random.default_rng(4).uniform(-2.0, 2.0, (5, 2))
+    blocks = library.batch("M", q, blocks=True)
+    np.testing.assert_array_equal(blocks[..., 0], library.batch("M", q))
+    assert library.batch("G", q, blocks=True).shape == (5, 2, 1)
+    assert library.batch("M", q, out=blocks, blocks=True) is blocks
+    with pytest.raises(DimensionError, match=r"M\.out: has another shape"):
+        library.batch("M", q, out=blocks)
+
+
 @pytest.mark.parametrize(
     ("arguments", "threads", "message"),
     [

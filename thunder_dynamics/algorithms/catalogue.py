@@ -482,7 +482,7 @@ class ReducedRegressor(Functions):
 
 def _entries(matrix: SX) -> SX:
     """Entries of a matrix that are not the constant zero, shape (entries,)."""
-    return ca.vertcat(*ca.sparsify(matrix).nonzeros())
+    return SX(ca.sparsify(matrix).nz[:])
 
 
 def _places(matrix: SX) -> SX:

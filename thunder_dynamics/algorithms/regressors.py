@@ -59,7 +59,7 @@ def _powers(motion: LinkMotion, K: Sequence[Sequence[SX]], screw: Screw) -> SX:
     s_v, s_w = screw
     first_moment = cross(motion.a, s_w)
     first = (dot(motion.B[:, k], s_v) + first_moment[k] for k in range(3))
-    return ca.vertcat(dot(s_v, motion.a), *first, *(dot(column, s_w) for column in K))
+    return SX(ca.vertcat(dot(s_v, motion.a), *first, *(dot(column, s_w) for column in K)))
 
 
 def rotational_columns(motion: LinkMotion) -> list[list[SX]]:

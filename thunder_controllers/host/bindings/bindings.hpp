@@ -159,7 +159,10 @@ class PyLibrary {
   const thunder_library& data() const { return library_->data(); }
   py::object evaluate(const std::string& name, const py::Args<ArrayLike>& args, const py::KWArgs<ArrayLike>& kwargs);
   py::object batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
-                   const BatchResult& into, const py::KWArgs<ArrayLike>& kwargs) const;
+                   const BatchResult& into, bool blocks, const py::KWArgs<ArrayLike>& kwargs) const;
+  py::object normal_equations(const std::string& name, const py::Args<ArrayLike>& args, const OptionalArray& weights,
+                              const OptionalArray& b, std::optional<int> threads,
+                              const py::KWArgs<ArrayLike>& kwargs) const;
 
  private:
   std::shared_ptr<const Library> library_;
