@@ -18,7 +18,7 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
     ("macro", "message"),
     [
         ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
-        ("BREAK_ABI", "the ABI version is 6; valid: 5; generate the library again"),
+        ("BREAK_ABI", "the ABI version is 7; valid: 6; generate the library again"),
         ("BREAK_NULL", "robot: the name is missing"),
         ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
@@ -141,6 +141,13 @@ def test_what_no_call_returned_is_no_place_for_results(library: Library, out: An
     fixed.flags.writeable = False
     with pytest.raises(DimensionError, match=re.escape(message)):
         library.batch("M", np.zeros((3, 2)), out=fixed)
+
+
+def test_single_precision_is_of_libraries_that_were_built_with_it(library: Library) -> None:
+    assert library.single_lanes == 0
+    with pytest.raises(DimensionError, match="M: there is no float32; valid: float64; float32 in a library built with"):
+        library.batch("M", np.zeros((3, 2)), dtype="float32")
+    assert library.batch("M", np.zeros((3, 2), dtype=np.float32), dtype=float).dtype == np.float64
 
 
 def test_the_step_of_a_law_at_many_states(library: Library) -> None:

@@ -32,8 +32,8 @@ ANGLES = 4
 SIGNATURE = "(const thunder_real** arg, thunder_real** res, long long* iw, thunder_real* w, int mem)"
 """Of every function: `thunder_eval` of thunder_abi.h."""
 
-OF_LANES = "__lanes"
-"""Ends the symbol of a function in lanes; no name of a robot or a function holds two underscores."""
+OF_LANES, OF_SINGLE_LANES = "__lanes", "__single"
+"""End the symbol of a function in lanes, as in templates/core.h; no name of a robot or function has two underscores."""
 
 _LIBM = "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf floor ceil fabs"
 _LIBM_PAIRS = "pow fmod copysign atan2 hypot remainder"
@@ -107,7 +107,7 @@ def write_functions(functions: Mapping[str, ca.Function]) -> dict[str, tuple[str
 def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:
     """Make the C core of a robot from definitions of its functions, whose symbols `work_sizes` has."""
     declarations = "".join(f"int {symbol}{SIGNATURE};\n" for symbol in work_sizes)
-    others = "".join(f"#define {symbol} {symbol}{OF_LANES}\n" for symbol in work_sizes)
+    others = "".join(f"#define {symbol} THUNDER_IN_LANES({symbol})\n" for symbol in work_sizes)
     each = "".join(f"THUNDER_EACH({name})\n" for name in _LIBM.split() if name not in ("sqrt", "fabs"))
     each += "".join(f"THUNDER_EACH_PAIR({name})\n" for name in _LIBM_PAIRS.split())
     return CCore(

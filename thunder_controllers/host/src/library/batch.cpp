@@ -27,24 +27,25 @@ bool evaluate_singly(const thunder_function& function, const std::vector<Rows>& 
 }
 
 /// Copies results of blocks to where they belong.
+template <class Real>
 class Writer {
  public:
-  Writer(const thunder_function& function, const std::vector<double*>& out, std::size_t count, BatchLayout layout)
+  Writer(const thunder_function& function, const std::vector<Real*>& out, std::size_t count, BatchLayout layout)
       : function_(function), out_(out), layout_(layout) {
     std::size_t size = 0;
     for (std::size_t k = 0; k < out.size(); ++k) size += size_of(function.out[k]);
-    is_large_ = count * size * sizeof(double) > kCached;
+    is_large_ = count * size * sizeof(Real) > kCached;
   }
 
   /// The results of a block that begins with state `first`, of which `count` are wanted.
-  void write(const Blocks& blocks, std::size_t first, std::size_t count, Aligned& rows) const {
+  void write(const Blocks<Real>& blocks, std::size_t first, std::size_t count, AlignedOf<Real>& rows) const {
     for (std::size_t k = 0; k < out_.size(); ++k) {
       const std::size_t size = size_of(function_.out[k]);
-      const double* from = blocks.result(k);
-      double* const to = out_[k] + first * size;
+      const Real* from = blocks.result(k);
+      Real* const to = out_[k] + first * size;
       if (layout_ == BatchLayout::rows) {
         // Rows of a block follow one another: those of large results are put together in the cache first.
-        double* const transposed = is_large_ ? rows.get() : to;
+        Real* const transposed = is_large_ ? rows.get() : to;
         transpose(from, size, count, blocks.width(), transposed, size);
         if (is_large_) copy_past_cache(transposed, count * size, to);
       } else if (is_large_) {
@@ -57,10 +58,30 @@ class Writer {
 
  private:
   const thunder_function& function_;
-  const std::vector<double*>& out_;
+  const std::vector<Real*>& out_;
   const BatchLayout layout_;
   bool is_large_;
 };
+
+template <class Real>
+bool evaluate_in_blocks(const thunder_function& function, int lanes, const std::vector<RowsOf<Real>>& in,
+                        const std::vector<Real*>& out, std::size_t count, std::size_t threads, BatchLayout layout) {
+  const Writer<Real> writer(function, out, count, layout);
+  const auto width = static_cast<std::size_t>(lanes);
+  return in_threads(count, width, threads, [&](std::size_t, std::size_t first, std::size_t last) {
+    Blocks<Real> blocks(function, lanes, in);
+    std::size_t largest = 0;
+    for (std::size_t k = 0; k < out.size(); ++k) largest = std::max(largest, size_of(function.out[k]));
+    AlignedOf<Real> rows = aligned<Real>(width * largest);
+    for (; first < last; first += width) {
+      const std::size_t wanted = std::min(width, last - first);
+      if (!blocks.evaluate(first, wanted)) return false;
+      writer.write(blocks, first, wanted, rows);
+    }
+    finish_copies();
+    return true;
+  });
+}
 
 }  // namespace
 
@@ -73,21 +94,12 @@ bool evaluate_batch(const thunder_function& function, int lanes, const std::vect
       return evaluate_singly(function, in, out, first, last);
     });
   }
-  const Writer writer(function, out, count, layout);
-  const auto width = static_cast<std::size_t>(lanes);
-  return in_threads(count, width, threads, [&](std::size_t, std::size_t first, std::size_t last) {
-    Blocks blocks(function, lanes, in);
-    std::size_t largest = 0;
-    for (std::size_t k = 0; k < out.size(); ++k) largest = std::max(largest, size_of(function.out[k]));
-    Aligned rows = aligned(width * largest);
-    for (; first < last; first += width) {
-      const std::size_t wanted = std::min(width, last - first);
-      if (!blocks.evaluate(first, wanted)) return false;
-      writer.write(blocks, first, wanted, rows);
-    }
-    finish_copies();
-    return true;
-  });
+  return evaluate_in_blocks(function, lanes, in, out, count, threads, layout);
+}
+
+bool evaluate_batch(const thunder_function& function, int lanes, const std::vector<RowsOf<float>>& in,
+                    const std::vector<float*>& out, std::size_t count, std::size_t threads, BatchLayout layout) {
+  return evaluate_in_blocks(function, lanes, in, out, count, worth(threads, count), layout);
 }
 
 StepFunction::StepFunction(const thunder_law& law, int n_joints) {
@@ -96,7 +108,8 @@ StepFunction::StepFunction(const thunder_law& law, int n_joints) {
          flat("gains", law.gains), zeros("dt", 1)};
   out_ = {zeros("effort", n_joints), flat("state", law.state), flat("telemetry", law.telemetry)};
   function_ = {law.name, law.description, static_cast<int>(in_.size()), static_cast<int>(out_.size()), in_.data(),
-               out_.data(), law.step, law.size_iw, law.size_w, law.step_lanes};
+               out_.data(), law.step, law.size_iw, law.size_w, law.step_lanes,
+               law.step_single_lanes};
 }
 
 thunder_entry StepFunction::flat(const char* name, const thunder_signal& signal) {

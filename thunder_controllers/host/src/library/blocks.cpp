@@ -10,7 +10,8 @@
 namespace thunder {
 namespace {
 
-void transpose_singly(const double* from, std::size_t rows, std::size_t cols, std::size_t width, double* to,
+template <class Real>
+void transpose_singly(const Real* from, std::size_t rows, std::size_t cols, std::size_t width, Real* to,
                       std::size_t height) {
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < cols; ++c) to[c * height + r] = from[r * width + c];
@@ -43,11 +44,42 @@ __attribute__((target("avx"))) void transpose_by_four(const double* from, std::s
   }
 }
 
+void transpose_by_four(const float* from, std::size_t rows, std::size_t cols, std::size_t width, float* to,
+                       std::size_t height) {
+  for (std::size_t i = 0; i < rows; i += 4) {
+    const std::size_t r = std::min(i, rows - 4);
+    for (std::size_t j = 0; j < cols; j += 4) {
+      const std::size_t c = std::min(j, cols - 4);
+      const float* source = from + r * width + c;
+      __m128 a = _mm_loadu_ps(source);
+      __m128 b = _mm_loadu_ps(source + width);
+      __m128 d = _mm_loadu_ps(source + 2 * width);
+      __m128 e = _mm_loadu_ps(source + 3 * width);
+      _MM_TRANSPOSE4_PS(a, b, d, e);
+      float* target = to + c * height + r;
+      _mm_storeu_ps(target, a);
+      _mm_storeu_ps(target + height, b);
+      _mm_storeu_ps(target + 2 * height, d);
+      _mm_storeu_ps(target + 3 * height, e);
+    }
+  }
+}
+
 const bool kHasAvx = __builtin_cpu_supports("avx") != 0;
 const bool kHasAvx512 = __builtin_cpu_supports("avx512f") != 0;
 
-__attribute__((target("avx512f"))) void stream_lines(const double* from, std::size_t size, double* to) {
-  for (std::size_t i = 0; i < size; i += 8) _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
+__attribute__((target("avx512f"))) void stream_lines(const char* from, std::size_t bytes, char* to) {
+  for (std::size_t i = 0; i < bytes; i += 64) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+  }
+}
+
+void stream_numbers(const char* from, std::size_t bytes, char* to) {
+  for (std::size_t i = 0; i < bytes; i += 4) {
+    int bits = 0;
+    std::memcpy(&bits, from + i, sizeof bits);
+    _mm_stream_si32(reinterpret_cast<int*>(to + i), bits);
+  }
 }
 #endif
 
@@ -61,28 +93,39 @@ void transpose(const double* from, std::size_t rows, std::size_t cols, std::size
   transpose_singly(from, rows, cols, width, to, height);
 }
 
-void copy_past_cache(const double* from, std::size_t size, double* to) {
+void transpose(const float* from, std::size_t rows, std::size_t cols, std::size_t width, float* to, std::size_t height) {
 #if defined(__x86_64__)
-  const double* const end = from + size;
-  const auto single = [&] {
-    long long bits = 0;
-    std::memcpy(&bits, from++, sizeof bits);
-    _mm_stream_si64(reinterpret_cast<long long*>(to++), bits);
-  };
-  while (from != end && reinterpret_cast<std::uintptr_t>(to) % 64 != 0) single();
-  const std::size_t whole = static_cast<std::size_t>(end - from) / 8 * 8;
+  if (rows >= 4 && cols >= 4) return transpose_by_four(from, rows, cols, width, to, height);
+#endif
+  transpose_singly(from, rows, cols, width, to, height);
+}
+
+template <class Real>
+void copy_past_cache(const Real* from, std::size_t size, Real* to) {
+#if defined(__x86_64__)
+  constexpr std::size_t kLine = 64;
+  const auto* source = reinterpret_cast<const char*>(from);
+  auto* target = reinterpret_cast<char*>(to);
+  const std::size_t bytes = size * sizeof(Real);
+  const std::size_t before = std::min(bytes, (kLine - reinterpret_cast<std::uintptr_t>(target) % kLine) % kLine);
+  const std::size_t whole = (bytes - before) / kLine * kLine;
+  stream_numbers(source, before, target);
   if (kHasAvx512) {
-    stream_lines(from, whole, to);
+    stream_lines(source + before, whole, target + before);
   } else {
-    for (std::size_t i = 0; i < whole; i += 2) _mm_stream_pd(to + i, _mm_loadu_pd(from + i));
+    for (std::size_t i = before; i < before + whole; i += 16) {
+      const auto* piece = reinterpret_cast<const __m128i*>(source + i);
+      _mm_stream_si128(reinterpret_cast<__m128i*>(target + i), _mm_loadu_si128(piece));
+    }
   }
-  from += whole;
-  to += whole;
-  while (from != end) single();
+  stream_numbers(source + before + whole, bytes - before - whole, target + before + whole);
 #else
-  std::memcpy(to, from, size * sizeof(double));
+  std::memcpy(to, from, size * sizeof(Real));
 #endif
 }
+
+template void copy_past_cache(const double* from, std::size_t size, double* to);
+template void copy_past_cache(const float* from, std::size_t size, float* to);
 
 void finish_copies() {
 #if defined(__x86_64__)

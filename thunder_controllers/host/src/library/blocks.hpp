@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "thunder/host/library/batch.hpp"
@@ -19,13 +20,16 @@ namespace thunder {
 struct Release {
   /// [bytes] Of the most lanes that a library may have.
   static constexpr std::align_val_t kAlignment{512};
-  void operator()(double* values) const { ::operator delete[](values, kAlignment); }
+  void operator()(void* values) const { ::operator delete[](values, kAlignment); }
 };
-using Aligned = std::unique_ptr<double[], Release>;
+template <class Real>
+using AlignedOf = std::unique_ptr<Real[], Release>;
+using Aligned = AlignedOf<double>;
 
-inline Aligned aligned(std::size_t size) {
-  const std::size_t bytes = sizeof(double) * std::max<std::size_t>(size, 1);
-  return Aligned(static_cast<double*>(::operator new[](bytes, Release::kAlignment)));
+template <class Real = double>
+AlignedOf<Real> aligned(std::size_t size) {
+  const std::size_t bytes = sizeof(Real) * std::max<std::size_t>(size, 1);
+  return AlignedOf<Real>(static_cast<Real*>(::operator new[](bytes, Release::kAlignment)));
 }
 
 inline std::size_t size_of(const thunder_entry& entry) { return static_cast<std::size_t>(entry_size(entry)); }
@@ -33,35 +37,43 @@ inline std::size_t size_of(const thunder_entry& entry) { return static_cast<std:
 /// to[c * height + r] = from[r * width + c].
 void transpose(const double* from, std::size_t rows, std::size_t cols, std::size_t width, double* to,
                std::size_t height);
+void transpose(const float* from, std::size_t rows, std::size_t cols, std::size_t width, float* to, std::size_t height);
 
 /// Copy without reading the lines of the cache that are written, where the processor can: half of the traffic.
-void copy_past_cache(const double* from, std::size_t size, double* to);
+template <class Real>
+void copy_past_cache(const Real* from, std::size_t size, Real* to);
 
 /// What was copied so is there for other threads.
 void finish_copies();
 
+/// What evaluates a block, singly without lanes.
+inline thunder_eval eval_of(const thunder_function& function, int lanes, double) {
+  return lanes > 0 ? function.eval_lanes : function.eval;
+}
+inline thunder_eval_single eval_of(const thunder_function& function, int, float) { return function.eval_single_lanes; }
+
 /// Evaluates a function in blocks of states: value k of state i of a block is at [k * width() + i] of its result.
+template <class Real>
 class Blocks {
  public:
-  Blocks(const thunder_function& function, int lanes, const std::vector<Rows>& in)
-      : function_(function), in_(in), eval_(lanes > 0 ? function.eval_lanes : function.eval),
+  Blocks(const thunder_function& function, int lanes, const std::vector<RowsOf<Real>>& in)
+      : function_(function), in_(in), eval_(eval_of(function, lanes, Real{})),
         width_(std::max<std::size_t>(static_cast<std::size_t>(lanes), 1)), arg_(in.size()),
-        iw_(static_cast<std::size_t>(function.size_iw)), w_(aligned(width_ * static_cast<std::size_t>(function.size_w))) {
+        iw_(static_cast<std::size_t>(function.size_iw)),
+        w_(aligned<Real>(width_ * static_cast<std::size_t>(function.size_w))) {
     for (std::size_t k = 0; k < in.size(); ++k) {
-      taken_.push_back(aligned(width_ * size_of(function.in[k])));
+      taken_.push_back(aligned<Real>(width_ * size_of(function.in[k])));
       arg_[k] = taken_[k].get();
       for (std::size_t i = 0; in[k].stride == 0 && i < width_; ++i) spread(k, 0, 1, taken_[k].get() + i);
     }
     for (int k = 0; k < function.n_out; ++k) {
-      given_.push_back(aligned(width_ * size_of(function.out[k])));
+      given_.push_back(aligned<Real>(width_ * size_of(function.out[k])));
       res_.push_back(given_.back().get());
     }
   }
 
   std::size_t width() const noexcept { return width_; }
-  const double* result(std::size_t k) const noexcept { return res_[k]; }
-  /// Where the next blocks have a result; aligned to a block of one value.
-  void place(std::size_t k, double* to) noexcept { res_[k] = to; }
+  const Real* result(std::size_t k) const noexcept { return res_[k]; }
 
   /// States from `first` on, `count` of them, at most a block; the last one fills what is left of it.
   bool evaluate(std::size_t first, std::size_t count) {
@@ -74,21 +86,21 @@ class Blocks {
   }
 
  private:
-  void spread(std::size_t k, std::size_t first, std::size_t count, double* to) const {
+  void spread(std::size_t k, std::size_t first, std::size_t count, Real* to) const {
     const auto& [data, stride] = in_[k];
     transpose(data + first * stride, count, size_of(function_.in[k]), stride, to, width_);
   }
 
   const thunder_function& function_;
-  const std::vector<Rows>& in_;
-  const thunder_eval eval_;
+  const std::vector<RowsOf<Real>>& in_;
+  const decltype(eval_of(std::declval<const thunder_function&>(), 0, Real{})) eval_;
   const std::size_t width_;
-  std::vector<const double*> arg_;
-  std::vector<double*> res_;
-  std::vector<Aligned> taken_;
-  std::vector<Aligned> given_;
+  std::vector<const Real*> arg_;
+  std::vector<Real*> res_;
+  std::vector<AlignedOf<Real>> taken_;
+  std::vector<AlignedOf<Real>> given_;
   std::vector<long long> iw_;
-  Aligned w_;
+  AlignedOf<Real> w_;
 };
 
 /// Share `count` states in parts of whole blocks: work(part, first, last) -> bool, in a thread each. False if one was.

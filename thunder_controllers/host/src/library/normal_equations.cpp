@@ -272,7 +272,7 @@ bool sum_normal_equations(const thunder_function& packed, int lanes, const std::
   threads = worth(threads, count);
   std::vector<std::vector<double>> parts(threads);
   const bool succeeded = in_threads(count, kChunk, threads, [&](std::size_t part, std::size_t first, std::size_t last) {
-    Blocks blocks(packed, lanes, in);
+    Blocks<double> blocks(packed, lanes, in);
     Sums own(structure, all, weights != nullptr);
     const std::size_t width = blocks.width();
     const std::size_t values = places.row.size();
