@@ -192,7 +192,7 @@ def test_groups_of_functions_that_are_none_are_refused(tmp_path: Path) -> None:
 def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -> None:
     """Rows that fill no vector among them, and results larger than caches."""
     if kind == "step of a law":
-        library = Library(td.build(load_robot("planar3r"), ["slotine_li"], folder=tmp_path, lanes=True))
+        library = Library(td.build(load_robot("planar3r"), ["slotine_li"], folder=tmp_path, lanes=True, single=True))
         law, rng = library.law("slotine_li"), np.random.default_rng(8)
         sizes = {name: sum(e.size for e in getattr(law, name)) for name in ("reference", "state", "gains")}
         gains = np.concatenate([entry.defaults.ravel(order="F") for entry in law.gains])
@@ -203,6 +203,9 @@ def test_lanes_give_what_each_state_gives_by_itself(tmp_path: Path, kind: str) -
             "state": state * rng.uniform(0.9, 1, (41, 1)),
         }
         together = library.batch("slotine_li", **rows, gains=gains, dt=np.array([0.001]))
+        single = library.batch("slotine_li", **rows, gains=gains, dt=np.array([0.001]), dtype="float32")
+        for one, expected in zip(single, together, strict=True):
+            assert_close(one, expected, SINGLE)
         for i in range(41):
             alone = library.batch("slotine_li", **{k: v[i : i + 1] for k, v in rows.items()}, dt=np.array([0.001]))
             for one, expected in zip(together, alone, strict=True):
