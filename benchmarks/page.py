@@ -89,6 +89,9 @@ def figures(document: Mapping[str, Any]) -> str:
             "### Many states\n\n![Times of many states](images/benchmarks-many-states.svg)",
             _table(["ns a state", *_batch_titles(document["batch"])], _batches(document["batch"])),
         ]
+    if many := document.get("regressors"):
+        rows = [[name, *("" if one is None else f"{one:.0f}" for one in row)] for name, row in many["rows"].items()]
+        parts += ["### Regressors of many states", _table(["ns a state", *many["columns"]], rows)]
     if document["builds"]:
         parts.append(
             "### Building\n\n" + _table(["robot", "wall [s]", "generate", "compile", "processor"], _builds(document))

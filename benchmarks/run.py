@@ -19,6 +19,7 @@ import batch
 import builds
 import instructions
 import machine
+import regressors
 import table
 from program import LAW, cores, make_program
 
@@ -58,6 +59,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     lines = program.run("time", *words, core=core)
     document["agreement"], document["timings"] = table.checks(lines), table.timings(lines)
     document["batch"] = _batch(options)
+    document["regressors"] = regressors.measure(options.batches) if document["batch"] else {}
     document["builds"] = _builds(options, core)
     document["simulation"] = _simulation(options, core)
     document["waiting"] = _waiting(options)

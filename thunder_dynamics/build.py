@@ -55,6 +55,7 @@ def build(
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
     lanes: bool = False,
+    single: bool = False,
     check: Callable[[Sequence[thunder_dynamics.law.Law]], None] | None = None,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
@@ -66,8 +67,11 @@ def build(
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
+            Names joined by + are computed together, `M+C+G`: one function of that name, for `Library`, with a result
+            of each, which shares what they have in common.
         lanes: Compile every function and step a second time, for as many states at once as a register holds: what
             `thunder_controllers.host.Library.batch` then uses. Takes as long again.
+        single: The same in single precision, twice as many states at once, for `Library.batch(…, dtype="float32")`.
         check: Is given the laws before anything is compiled, if anything is, and may raise.
 
     Returns:
@@ -86,6 +90,7 @@ def build(
         None if user_functions is None else Path(user_functions),
         tuple(sorted(set(functions))),
         lanes,
+        single,
     )
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
@@ -242,6 +247,8 @@ def save_target(
     settings = {"target": target, "functions": request.functions}
     digest = request.hash_with(settings)
     package = Package(robot, request.built_laws(robot), digest, functions=request.functions)
+    for group in package.function_groups:
+        raise BuildError(f"no group of functions, {group.name}", where=f"target {target}", valid="the functions alone")
     name = f"{model.name}.cu" if target == "cuda" else f"{model.name}_{target}.py"
     text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
     file = Path(folder) / name
@@ -291,6 +298,7 @@ class _Request:
     user_functions: Path | None
     functions: tuple[str, ...]
     lanes: bool = False
+    single: bool = False
 
     def law_entries(self) -> list[EntryPoint]:
         names = [name for name, _ in self.laws]
@@ -307,6 +315,7 @@ class _Request:
             "compiler": toolchain.compiler_identity(),
             "functions": self.functions,
             "lanes": self.lanes,
+            "single": self.single,
         }
         return self.hash_with(settings)
 
@@ -336,7 +345,7 @@ def _generate(
     laws = request.built_laws(robot)
     if check is not None:
         check(laws)
-    package = Package(robot, laws, digest, request.flags, request.functions, request.lanes)
+    package = Package(robot, laws, digest, request.flags, request.functions, request.lanes, request.single)
     texts = package_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)
@@ -367,10 +376,12 @@ def _compile(request: _Request, folder: Path) -> None:
 
     name, flags = request.model.name, [*request.flags, "-fPIC", "-I."]
     cc, processor = toolchain.compiler("c"), toolchain.processor_flags(request.flags)
-    sources = [f"{name}_gen.c", f"{name}_lanes.c"] if request.lanes else [f"{name}_gen.c"]
+    sources: dict[str, Sequence[str]] = {f"{name}_gen.c": ()}
+    sources |= {f"{name}_lanes.c": ()} if request.lanes else {}
+    sources |= {f"{name}_single.c": toolchain.SINGLE} if request.single else {}
     commands = [
-        [*cc, *flags, "-std=c99", f"-DTHUNDER_PART={part}", "-c", source, "-o", f"{Path(source).stem}_{part}.o"]
-        for source in sources
+        [*cc, *flags, *own, "-std=c99", f"-DTHUNDER_PART={part}", "-c", source, "-o", f"{Path(source).stem}_{part}.o"]
+        for source, own in sources.items()
         for part in range(1, PARTS + 1)
     ]
     library = [*cc, "-O1", *processor, "-fPIC", "-I.", "-std=c99", "-c", f"{name}_library.c", "-o", f"{name}_library.o"]

@@ -151,9 +151,16 @@ def thunder() -> None:
 )
 @click.option("--law", "laws", multiple=True, shell_complete=complete_law, help=f"Law to compile in: {LAW_FORM}.")
 @click.option("--user-functions", type=click.Path(dir_okay=False), help="Python file with add_functions(robot).")
-@click.option("--function", "functions", multiple=True, metavar="NAME", help="Function on request, or 'all'.")
+@click.option(
+    "--function",
+    "functions",
+    multiple=True,
+    metavar="NAME",
+    help="Function on request, 'all', or several together, M+C+G.",
+)
 @click.option("--portable", is_flag=True, help="For any x86-64 processor since about 2009, not this one alone.")
 @click.option("--lanes", is_flag=True, help="For many states at once too: Library.batch is three times as fast.")
+@click.option("--single", is_flag=True, help="The same in single precision, for arrays of float32.")
 @click.option("--casadi", metavar="FOLDER", help="Save every function there too, as <robot>_<function>.casadi.")
 @reading_options()
 def gen(
@@ -166,11 +173,12 @@ def gen(
     functions: tuple[str, ...],
     portable: bool,
     lanes: bool,
+    single: bool,
     casadi: str | None,
     reading: dict[str, Any],
 ) -> None:
     """Generate and compile the library of ROBOT, a YAML, URDF or xacro file, or a name of `thunder list robots`."""
-    compiled = [name for name, given in {"portable": portable, "lanes": lanes}.items() if given]
+    compiled = [name for name, given in {"portable": portable, "lanes": lanes, "single": single}.items() if given]
     if target != "c" and compiled:
         what = f"--{compiled[0]} is of the compiled library"
         raise BuildError(what, where=f"--target {target}", valid="--target c, or without it")
@@ -178,7 +186,7 @@ def gen(
     requests = [parse_law(text) for text in laws]
     wanted: dict[str, Any] = {"user_functions": user_functions, "functions": functions}
     if target == "c":
-        made = build(model, requests, folder=out, portable=portable, lanes=lanes, **wanted)
+        made = build(model, requests, folder=out, portable=portable, lanes=lanes, single=single, **wanted)
     else:
         made = save_target(model, target, out, requests, **wanted)
     if casadi is not None:

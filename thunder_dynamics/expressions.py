@@ -41,6 +41,9 @@ SX = ca.SX
 NO_ARITHMETIC = frozenset({ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT})
 """Instructions of a function that compute nothing."""
 
+TOGETHER = "+"
+"""Between the names of functions that are computed together."""
+
 RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|numPar(DYN|REG)|work")
 """Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
 
@@ -113,8 +116,23 @@ class RobotExpressions:
         Raises:
             NameNotFoundError: listing the functions there are.
         """
-        wanted = {name for name in requested if name == "all" or self.spec(name)}
+        wanted = {name for name in requested if name == "all" or TOGETHER not in name and self.spec(name)}
         return tuple(name for name, spec in self._specs.items() if not spec.on_request or wanted & {name, "all"})
+
+    def groups(self, requested: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        """Names of the functions that requests such as `M+C+G` want computed together.
+
+        Raises:
+            NameNotFoundError: listing the functions there are.
+            ExpressionError: for one that is named twice.
+        """
+        found = [tuple(request.split(TOGETHER)) for request in requested if TOGETHER in request]
+        for group in found:
+            for name in group:
+                self.spec(name)
+                if group.count(name) > 1:
+                    raise ExpressionError(f"'{name}' twice", where=TOGETHER.join(group), valid="each function once")
+        return tuple(found)
 
     def spec(self, name: str) -> FunctionSpec:
         """Description of a function.
@@ -153,6 +171,14 @@ class RobotExpressions:
         """The function as a CasADi function of `signature(name)`, dense result, output named `out`."""
         names = self.signature(name)
         return ca.Function(f"get_{name}", [self.arguments[a].symbol for a in names], [self[name]], list(names), ["out"])
+
+    def function_of_group(self, names: Sequence[str]) -> ca.Function:
+        """The functions in one, whose common subexpressions are computed once: a dense output of the name of each."""
+        taken = {argument for name in names for argument in self.signature(name)}
+        arguments = [name for name in self.arguments if name in taken]
+        results = ca.cse([self[name] for name in names])
+        symbols = [self.arguments[name].symbol for name in arguments]
+        return ca.Function("get_together", symbols, results, arguments, list(names))
 
     def operations(self, name: str) -> int:
         """How many operations a function takes, without constants, arguments and results."""
@@ -317,7 +343,7 @@ class RobotExpressions:
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
         for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
-            self.add_argument(name, size or nv, unit, descr)
+            self.add_argument(name, size(self.model), unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")

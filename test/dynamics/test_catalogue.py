@@ -161,6 +161,31 @@ def test_momentum_is_m_dq_and_linear_in_pi(robot: RobotExpressions) -> None:
     assert_close(evaluate(robot, "kinetic_energy", state), np.array(0.5 * momentum @ state["dq"]))
 
 
+def test_products_of_regressors_are_those_of_the_matrices(robot: RobotExpressions) -> None:
+    """Yr_pi of any pi and YrT_s of any s, in operations that do not grow as those of Yr do."""
+    state = random_state(robot.model, 5)
+    pi, s = (np.random.default_rng(6).uniform(-2, 2, k) for k in (10 * robot.model.n, robot.model.nv))
+    for name in ("Yr", "Y", "reg_momentum"):
+        regressor = evaluate(robot, name, state)
+        assert_close(evaluate(robot, f"{name}_pi", state | {"pi": pi}).ravel(), regressor @ pi)
+        assert_close(evaluate(robot, f"{name}T_s", state | {"s": s}).ravel(), regressor.T @ s)
+    if robot.model.name == "panda":
+        assert max(map(robot.operations, ("Yr_pi", "YrT_s"))) < 0.55 * robot.operations("Yr")
+
+
+def test_packed_regressors_leave_out_what_is_always_zero(robot: RobotExpressions) -> None:
+    state = random_state(robot.model, 7)
+    for name in ("Yr", "Y", "Yb"):
+        if name not in (*robot.functions, *robot.functions_on_request):
+            continue
+        regressor, rows_cols = evaluate(robot, name, state), evaluate(robot, f"{name}_places", {}).astype(int).T
+        unpacked = np.zeros_like(regressor)
+        unpacked[tuple(rows_cols)] = evaluate(robot, f"{name}_packed", state).ravel()
+        np.testing.assert_array_equal(unpacked, regressor)
+        assert (np.lexsort(rows_cols) == np.arange(rows_cols.shape[1])).all()
+        assert name != "Yr" or robot.model.name != "panda" or rows_cols.shape[1] == 255
+
+
 def along(robot: RobotExpressions, expression: ca.SX, state: State, order: int) -> np.ndarray:
     """A derivative in time of a function of q and dq on the cubic through a state, by the time itself."""
     t = ca.SX.sym("t")

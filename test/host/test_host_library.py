@@ -18,7 +18,7 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
     ("macro", "message"),
     [
         ("BREAK_SYMBOL", "has no symbol thunder_library_get; valid: a library made by `thunder gen`"),
-        ("BREAK_ABI", "the ABI version is 6; valid: 5; generate the library again"),
+        ("BREAK_ABI", "the ABI version is 7; valid: 6; generate the library again"),
         ("BREAK_NULL", "robot: the name is missing"),
         ("BREAK_GAP", "joint_adaptive.state.s_filtered: the offset is 3; valid: 2"),
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
@@ -86,6 +86,16 @@ def test_a_batch_is_what_every_state_gives_by_itself(library: Library) -> None:
     assert library.batch("G", np.zeros((0, 2))).shape == (0, 2) and library.batch("M", q[:0]).shape == (0, 2, 2)
 
 
+def test_blocks_of_a_library_without_lanes_are_single_states(library: Library) -> None:
+    q = np.random.default_rng(4).uniform(-2.0, 2.0, (5, 2))
+    blocks = library.batch("M", q, blocks=True)
+    np.testing.assert_array_equal(blocks[..., 0], library.batch("M", q))
+    assert library.batch("G", q, blocks=True).shape == (5, 2, 1)
+    assert library.batch("M", q, out=blocks, blocks=True) is blocks
+    with pytest.raises(DimensionError, match=r"M\.out: has another shape"):
+        library.batch("M", q, out=blocks)
+
+
 @pytest.mark.parametrize(
     ("arguments", "threads", "message"),
     [
@@ -131,6 +141,13 @@ def test_what_no_call_returned_is_no_place_for_results(library: Library, out: An
     fixed.flags.writeable = False
     with pytest.raises(DimensionError, match=re.escape(message)):
         library.batch("M", np.zeros((3, 2)), out=fixed)
+
+
+def test_single_precision_is_of_libraries_that_were_built_with_it(library: Library) -> None:
+    assert library.single_lanes == 0
+    with pytest.raises(DimensionError, match="M: there is no float32; valid: float64; float32 in a library built with"):
+        library.batch("M", np.zeros((3, 2)), dtype="float32")
+    assert library.batch("M", np.zeros((3, 2), dtype=np.float32), dtype=float).dtype == np.float64
 
 
 def test_the_step_of_a_law_at_many_states(library: Library) -> None:

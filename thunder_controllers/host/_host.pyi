@@ -353,7 +353,7 @@ class Library:
         others may write them; if the file is not the one listed; if it cannot be loaded, has another ABI version
         or content hash, or contradicts itself.
         """
-    def batch(self, name: str, *args: numpy.typing.ArrayLike, threads: typing.SupportsInt | typing.SupportsIndex | None = None, out: numpy.typing.NDArray[numpy.float64] | tuple[numpy.typing.NDArray[numpy.float64], ...] | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
+    def batch(self, name: str, *args: numpy.typing.ArrayLike, threads: typing.SupportsInt | typing.SupportsIndex | None = None, out: numpy.typing.NDArray[typing.Any] | tuple[numpy.typing.NDArray[typing.Any], ...] | None = None, blocks: bool = False, dtype: numpy.typing.DTypeLike | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
         """
         Evaluate a function, or the step of a law by its name, at many states, without Python between them.
         
@@ -363,6 +363,10 @@ class Library:
         measurements, state and gains have defaults. A library that was built with `lanes` computes several states
         at once. `threads` are as many as there are cores if None; the interpreter is free meanwhile, and the
         arrays must not be written to. `out` is what an earlier call returned: it is written again, and returned.
+        With `blocks` results stay as lanes have them, (ceil(N / lanes), rows, lanes) or (…, rows, cols, lanes): state
+        i is [i // lanes, …, i % lanes], and the last state fills what is left of the last block
+        `dtype='float32'` computes in single precision, `single_lanes` states at once, and returns arrays of it; the library
+        must have been built with `single`.
         
         Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.
         """
@@ -383,6 +387,17 @@ class Library:
     def law(self, name: str) -> Law:
         """
         Describe a law. Raises NameNotFoundError, which lists the names there are.
+        """
+    def normal_equations(self, name: str, *args: numpy.typing.ArrayLike, weights: numpy.typing.ArrayLike | None = None, b: numpy.typing.ArrayLike | None = None, threads: typing.SupportsInt | typing.SupportsIndex | None = None, **kwargs: numpy.typing.ArrayLike) -> typing.Any:
+        """
+        Sum Yᵀ W Y over many states, and with `b` Yᵀ W b, of a regressor that is stored at none of them.
+        
+        `name` is that of the regressor, Yr, Y or Yb: the library needs the functions <name>_packed and
+        <name>_places too. Arguments are those of `batch`. `weights` is the diagonal of W, (N, rows) or (rows,) for
+        all, 1 if None; `b` is (N, rows) or (rows,). Of each pair of columns only the rows are multiplied that have
+        both. Returns the sum (cols, cols), or that and the sum (cols,).
+        
+        Raises as `batch` does.
         """
     @property
     def acceleration_limit(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -473,6 +488,11 @@ class Library:
     def rotor_inertia(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, NaN: unknown.
+        """
+    @property
+    def single_lanes(self) -> int:
+        """
+        The same in single precision; 0: it was built without `single`.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64]:

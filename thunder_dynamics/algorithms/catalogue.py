@@ -15,28 +15,31 @@ import casadi as ca
 from thunder_dynamics.algorithms.base_parameters import BaseParameters
 from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
 from thunder_dynamics.algorithms.drives import friction_regressor, friction_torque, rotor_regressor
-from thunder_dynamics.algorithms.dynamics import Dynamics, inverse_dynamics, propagate
+from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
 from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
 from thunder_dynamics.algorithms.kinematic_regressors import LengthRegressors
 from thunder_dynamics.algorithms.kinematics import Parameters
-from thunder_dynamics.algorithms.regressors import slotine_li_regressor
+from thunder_dynamics.algorithms.regressors import slotine_li_regressor, transposed_product
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
 from thunder_dynamics.model import RobotModel
 
 SX = ca.SX
 
-ARGUMENTS = {
-    "d3q": (None, "rad/s³|m/s³", "Joint jerks."),
-    "tau": (None, "N·m|N", "Joint torques."),
-    "damping": (1, "m", "λ of J_ee_pinv."),
-    "w": (6, "N|N·m", "Force and moment on the end effector, in the world."),
+ARGUMENTS: dict[str, tuple[Callable[[RobotModel], int], str, str]] = {
+    "d3q": (lambda model: model.nv, "rad/s³|m/s³", "Joint jerks."),
+    "tau": (lambda model: model.nv, "N·m|N", "Joint torques."),
+    "damping": (lambda _: 1, "m", "λ of J_ee_pinv."),
+    "w": (lambda _: 6, "N|N·m", "Force and moment on the end effector, in the world."),
+    "pi": (lambda model: N_PARAMETERS * model.n, "SI", "Inertial parameters of all links, REG form."),
+    "s": (lambda model: model.nv, "1", "What a transposed regressor is multiplied with."),
 }
-"""Arguments that only functions on request take: their size, None for one value per velocity; unit; description."""
+"""Arguments that only functions on request take: their size, unit and description."""
 
 VECTORS = frozenset(
     """G inverse_dynamics forward_dynamics momentum kinetic_energy potential_energy com G_dot G_ddot Yr_known
-    Y_known pi_b dl k d dm par_REG par_REG_from_DYN par_DYN_from_REG pi_from_DYN""".split()
+    Y_known Yr_pi Y_pi reg_momentum_pi YrT_s YT_s reg_momentumT_s
+    Yr_packed Y_packed Yb_packed pi_b dl k d dm par_REG par_REG_from_DYN par_DYN_from_REG pi_from_DYN""".split()
 )
 """Functions that give a vector. All others give a matrix, also where it has one column."""
 
@@ -84,15 +87,17 @@ class Functions:
 
     def _torque(self, pi: SX, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
         """M q̈_r + C q̇_r + G of bodies with parameters π."""
-        field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
-        motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
+        motions = self._motions(qd, qd_r, qdd_r, gravity=gravity)
         return inverse_dynamics(self._kinematics, motions, pi, range(self._model.n))
 
     def _regressor(self, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
         """Y_r of all links."""
-        field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
-        motions = propagate(self._kinematics, qd, qd_r, qdd_r, field)
+        motions = self._motions(qd, qd_r, qdd_r, gravity=gravity)
         return slotine_li_regressor(self._kinematics, motions, range(self._model.n))
+
+    def _motions(self, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool) -> list[LinkMotion]:
+        field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
+        return propagate(self._kinematics, qd, qd_r, qdd_r, field)
 
 
 class Rates(Functions):
@@ -226,6 +231,54 @@ class Catalogue(Functions):
     def reg_JTw(self, q: SX, w: SX) -> SX:
         """reg_JTw·k = J_eeᵀ·w, k = [1, lengths of the links, x y z of the end effector], n×len(k)."""
         return self._lengths.torque_regressor(w)
+
+    # --- products of regressors, which are not formed ---------------------------------------------------------------
+
+    def Yr_pi(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX, pi: SX) -> SX:
+        """Product Yr·π of any π in O(n), n."""
+        return self._torque(pi, dq, dq_r, ddq_r)
+
+    def Y_pi(self, q: SX, dq: SX, ddq: SX, pi: SX) -> SX:
+        """Product Y·π of any π in O(n), n."""
+        return self._torque(pi, dq, dq, ddq)
+
+    def reg_momentum_pi(self, q: SX, dq: SX, pi: SX) -> SX:
+        """Product reg_momentum·π of any π in O(n), n."""
+        return self._torque(pi, self._zero, self._zero, dq, gravity=False)
+
+    def YrT_s(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX, s: SX) -> SX:
+        """Product Yrᵀ·s in O(n), what an estimate adapts by, 10n."""
+        return self._transposed(s, dq, dq_r, ddq_r)
+
+    def YT_s(self, q: SX, dq: SX, ddq: SX, s: SX) -> SX:
+        """Product Yᵀ·s in O(n), 10n."""
+        return self._transposed(s, dq, dq, ddq)
+
+    def reg_momentumT_s(self, q: SX, dq: SX, s: SX) -> SX:
+        """Product reg_momentumᵀ·s in O(n), 10n."""
+        return self._transposed(s, self._zero, self._zero, dq, gravity=False)
+
+    def _transposed(self, s: SX, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool = True) -> SX:
+        motions = self._motions(qd, qd_r, qdd_r, gravity=gravity)
+        return transposed_product(motions, self._dynamics.velocities(s))
+
+    # --- regressors without the entries that are always zero --------------------------------------------------------
+
+    def Yr_packed(self, q: SX, dq: SX, dq_r: SX, ddq_r: SX) -> SX:
+        """Entries of Yr that are not zero at every state, at Yr_places."""
+        return _entries(self._robot["Yr"])
+
+    def Yr_places(self) -> SX:
+        """Row and column of each entry of Yr_packed, from 0 on, column by column of Yr."""
+        return _places(self._robot["Yr"])
+
+    def Y_packed(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Entries of Y that are not zero at every state, at Y_places."""
+        return _entries(self._robot["Y"])
+
+    def Y_places(self) -> SX:
+        """Row and column of each entry of Y_packed, from 0 on, column by column of Y."""
+        return _places(self._robot["Y"])
 
     # --- derivatives in time ----------------------------------------------------------------------------------------
 
@@ -410,6 +463,14 @@ class ReducedRegressor(Functions):
         whole = ca.horzcat(self._robot["Y"], rotor_regressor(self._model, ddq))
         return whole[:, self._robot.base_parameters.kept]
 
+    def Yb_packed(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Entries of Yb that are not zero at every state, at Yb_places."""
+        return _entries(self._robot["Yb"])
+
+    def Yb_places(self) -> SX:
+        """Row and column of each entry of Yb_packed, from 0 on, column by column of Yb."""
+        return _places(self._robot["Yb"])
+
     def Kb(self) -> SX:
         """Base parameters of all: pi_b = Kb·[π, par_Ia], b×(10n + joints with a rotor inertia)."""
         return SX(ca.DM(self._robot.base_parameters.K))
@@ -417,6 +478,16 @@ class ReducedRegressor(Functions):
     def pi_b(self) -> SX:
         """Base parameters, b."""
         return self._robot["Kb"] @ ca.vertcat(self._robot.pi, self._robot.parameters.column("par_Ia"))
+
+
+def _entries(matrix: SX) -> SX:
+    """Entries of a matrix that are not the constant zero, shape (entries,)."""
+    return SX(ca.sparsify(matrix).nz[:])
+
+
+def _places(matrix: SX) -> SX:
+    """Row and column of each of them, shape (entries, 2)."""
+    return ca.horzcat(*(SX(ca.DM(places)) for places in ca.sparsify(matrix).sparsity().get_triplet()))
 
 
 def _dyn_from_reg(numeric: Sequence[float], indices: Sequence[int], reg: SX) -> SX:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import casadi as ca
 
 from thunder_dynamics.algorithms.dynamics import LinkMotion
+from thunder_dynamics.algorithms.joint_motion import Screw
 from thunder_dynamics.algorithms.kinematics import Kinematics
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.spatial import cross, dot
@@ -30,21 +31,35 @@ def slotine_li_regressor(kinematics: Kinematics, motions: Sequence[LinkMotion], 
 
 
 def _link_regressor(kinematics: Kinematics, motion: LinkMotion, i: int) -> SX:
-    """Columns of link i, shape (nv, 10): row j is the screw of velocity j against the wrench of each parameter.
+    """Columns of link i, shape (nv, 10): row j is the power of the wrench of each parameter along screw j."""
+    K = rotational_columns(motion)
+    Y = SX.zeros(kinematics.model.nv, N_PARAMETERS)
+    for j, screw in kinematics.path_screws(i, i):
+        Y[j, :] += _powers(motion, K, screw).T
+    return Y
+
+
+def transposed_product(motions: Sequence[LinkMotion], twists: Sequence[Screw]) -> SX:
+    """Y_rᵀ s, shape (10 n,), in O(n): rows of Y_r are linear in the screws, which sum up to the twist of each link.
+
+    Args:
+        motions: From `dynamics.propagate`.
+        twists: Linear and angular velocity of every link at velocities s, as `Dynamics.velocities` gives them.
+    """
+    powers = (_powers(motion, rotational_columns(motion), twist) for motion, twist in zip(motions, twists, strict=True))
+    return ca.vertcat(*powers)
+
+
+def _powers(motion: LinkMotion, K: Sequence[Sequence[SX]], screw: Screw) -> SX:
+    """Power of the wrench of each parameter of a link along a screw, shape (10,).
 
     Per unit mass the wrench is (a, 0); per unit first moment (B, −S(a)); per unit inertia (0, K). So, with screw
     (s_v, s_ω): s_v·a, Bᵀ s_v + a × s_ω, Kᵀ s_ω.
     """
-    K = rotational_columns(motion)
-    Y = SX.zeros(kinematics.model.nv, N_PARAMETERS)
-    for j, (s_v, s_w) in kinematics.path_screws(i, i):
-        first_moment = cross(motion.a, s_w)
-        Y[j, 0] += dot(s_v, motion.a)
-        for k in range(3):
-            Y[j, 1 + k] += dot(motion.B[:, k], s_v) + first_moment[k]
-        for k in range(6):
-            Y[j, 4 + k] += dot(K[k], s_w)
-    return Y
+    s_v, s_w = screw
+    first_moment = cross(motion.a, s_w)
+    first = (dot(motion.B[:, k], s_v) + first_moment[k] for k in range(3))
+    return SX(ca.vertcat(dot(s_v, motion.a), *first, *(dot(column, s_w) for column in K)))
 
 
 def rotational_columns(motion: LinkMotion) -> list[list[SX]]:

@@ -50,8 +50,8 @@ ANGLES = 4
 SIGNATURE = "(const thunder_real** arg, thunder_real** res, long long* iw, thunder_real* w, int mem)"
 """Of every function: `thunder_eval` of thunder_abi.h."""
 
-OF_LANES = "__lanes"
-"""Ends the symbol of a function in lanes; no name of a robot or a function holds two underscores."""
+OF_LANES, OF_SINGLE_LANES = "__lanes", "__single"
+"""End the symbol of a function in lanes, as in templates/core.h; no name of a robot or function has two underscores."""
 
 _LIBM = "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf floor ceil fabs"
 _LIBM_PAIRS = "pow fmod copysign atan2 hypot remainder"
@@ -176,7 +176,7 @@ def in_parts(definitions: Sequence[str]) -> str:
 def make_c_core(robot: str, definitions: str, work_sizes: Mapping[str, int]) -> CCore:
     """Make the C core of a robot from definitions of its functions, whose symbols `work_sizes` has."""
     declarations = "".join(f"int {symbol}{SIGNATURE};\n" for symbol in work_sizes)
-    others = "".join(f"#define {symbol} {symbol}{OF_LANES}\n" for symbol in work_sizes)
+    others = "".join(f"#define {symbol} THUNDER_IN_LANES({symbol})\n" for symbol in work_sizes)
     each = "".join(f"THUNDER_EACH({name})\n" for name in _LIBM.split() if name not in ("sqrt", "fabs"))
     each += "".join(f"THUNDER_EACH_PAIR({name})\n" for name in _LIBM_PAIRS.split())
     return CCore(
@@ -204,7 +204,7 @@ class _Function:
         self._is_whole = len(items) <= PIECE_LIMIT
         statements = list(self._statements(items, self._names))
         size = max(len(statements), 1) if self._is_whole else PIECE_SIZE
-        self._part = f"THUNDER_PART({symbol}) " if len(statements) >= LONG else ""
+        self._part = f"THUNDER_SECTION({symbol}) " if len(statements) >= LONG else ""
         self._pieces = [statements[k : k + size] for k in range(0, len(statements), size)]
 
     @cached_property

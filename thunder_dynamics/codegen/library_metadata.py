@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from thunder_dynamics.codegen.c_core import OF_LANES
-from thunder_dynamics.codegen.package import GeneratedFunction, Package
+from thunder_dynamics.codegen.c_core import OF_LANES, OF_SINGLE_LANES
+from thunder_dynamics.codegen.package import FunctionGroup, GeneratedFunction, Package
 from thunder_dynamics.codegen.text import c_array, c_double, c_string, template
 from thunder_dynamics.entries import Entry, make_entry
 from thunder_dynamics.law import SIGNALS, Law
@@ -66,6 +66,7 @@ def library_source(package: Package) -> str:
     constants.strings(f"{PREFIX}joint_names", package.model.joint_names)
     constants.strings(f"{PREFIX}link_names", package.model.link_names)
     functions = [_function(constants, package, f) for f in package.functions]
+    functions += [_function_group(constants, package, group) for group in package.function_groups]
     laws = [_law(constants, package, law) for law in package.laws]
     groups = [f"{{{c_string(name)}, {constants.entry(entry)}}}" for name, entry in package.groups.items()]
     limits = [link.joint.limits for link in package.model.links]
@@ -82,7 +83,8 @@ def library_source(package: Package) -> str:
         version=c_string(__version__),
         hash=c_string(package.content_hash),
         lanes="THUNDER_LANES" if package.has_lanes else 0,
-        declarations="".join(f"int {s}{OF_LANES}{_EVAL};\n" for s in package.core.work_sizes if package.has_lanes),
+        single_lanes="2 * THUNDER_LANES" if package.has_single_lanes else 0,
+        declarations=_declarations(package),
         n_joints=package.model.n,
         limits=", ".join(limit_arrays),
         pi=pi,
@@ -94,12 +96,23 @@ def library_source(package: Package) -> str:
 
 
 def _function(constants: _Constants, package: Package, f: GeneratedFunction) -> str:
-    inputs = [package.arguments[a] for a in f.arguments]
     output = make_entry("out", (f.rows, f.cols), "SI", f.description or f.name)
-    taken = constants.entries(f"{PREFIX}in_{f.name}", inputs, offsets=False)
-    given = constants.entries(f"{PREFIX}out_{f.name}", [output], offsets=False)
+    return _called(constants, package, f, f.description, [output])
+
+
+def _function_group(constants: _Constants, package: Package, group: FunctionGroup) -> str:
+    outputs = [make_entry(f.name, (f.rows, f.cols), "SI", f.description or f.name) for f in group.results]
+    return _called(constants, package, group, f"{', '.join(f.name for f in group.results)} together.", outputs)
+
+
+def _called(
+    constants: _Constants, package: Package, f: GeneratedFunction | FunctionGroup, what: str, outputs: Sequence[Entry]
+) -> str:
+    inputs = [package.arguments[a] for a in f.arguments]
+    taken = constants.entries(f"{PREFIX}in_{f.symbol}", inputs, offsets=False)
+    given = constants.entries(f"{PREFIX}out_{f.symbol}", outputs, offsets=False)
     work = package.core.work_sizes[f.symbol]
-    head = f"{c_string(f.name)}, {c_string(f.description)}, {len(inputs)}, 1"
+    head = f"{c_string(f.name)}, {c_string(what)}, {len(inputs)}, {len(outputs)}"
     return f"{{{head}, {taken}, {given}, {f.symbol}, 0, {work}, {_in_lanes(package, f.symbol)}}}"
 
 
@@ -112,8 +125,16 @@ def _law(constants: _Constants, package: Package, law: Law) -> str:
     return f"{{{head}, {', '.join(signals)}, {step}, {initial}, 0, {work}, {_in_lanes(package, step)}}}"
 
 
+def _declarations(package: Package) -> str:
+    symbols = package.core.work_sizes
+    lanes = (f"int {symbol}{OF_LANES}{_EVAL};\n" for symbol in symbols if package.has_lanes)
+    single = _EVAL.replace("double", "float")
+    return "".join([*lanes, *(f"int {s}{OF_SINGLE_LANES}{single};\n" for s in symbols if package.has_single_lanes)])
+
+
 def _in_lanes(package: Package, symbol: str) -> str:
-    return f"{symbol}{OF_LANES}" if package.has_lanes else "NULL"
+    lanes = f"{symbol}{OF_LANES}" if package.has_lanes else "NULL"
+    return lanes + ", " + (f"{symbol}{OF_SINGLE_LANES}" if package.has_single_lanes else "NULL")
 
 
 def _table(kind: str, name: str, rows: Sequence[str]) -> str:

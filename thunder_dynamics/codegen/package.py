@@ -14,7 +14,7 @@ from thunder_dynamics.algorithms.catalogue import ARGUMENTS as ON_REQUEST
 from thunder_dynamics.codegen.c_core import CCore, in_parts, make_c_core, write_functions
 from thunder_dynamics.codegen.loops import Loops
 from thunder_dynamics.entries import Entry, make_entry
-from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.expressions import TOGETHER, RobotExpressions
 from thunder_dynamics.law import Law
 
 
@@ -35,6 +35,16 @@ def _row(name: str, arguments: Sequence[str], description: str) -> dict[str, Any
     return {"name": name, "arguments": list(arguments), "description": description}
 
 
+@dataclass(frozen=True)
+class FunctionGroup:
+    """Functions in one that share what they have in common, with the result of each."""
+
+    name: str
+    symbol: str
+    arguments: tuple[str, ...]
+    results: tuple[GeneratedFunction, ...]
+
+
 class Package:
     """Everything that the generated files of one robot are written from.
 
@@ -43,8 +53,9 @@ class Package:
         laws: Closed laws.
         content_hash: Hash of the inputs, stored in the library.
         flags: Compiler flags, for the CMakeLists.txt.
-        functions: Functions on request, by name, beside those of every library.
+        functions: Functions on request, by name, beside those of every library, and groups such as `M+C+G`.
         has_lanes: Whether every function and step is there in lanes too: thunder_abi.h.
+        has_single_lanes: Whether they are in those of single precision.
     """
 
     def __init__(
@@ -55,6 +66,7 @@ class Package:
         flags: Sequence[str] = (),
         functions: Sequence[str] = (),
         has_lanes: bool = False,
+        has_single_lanes: bool = False,
     ) -> None:
         self.robot = robot
         self.model = robot.model
@@ -63,22 +75,33 @@ class Package:
         self.content_hash = content_hash
         self.flags = tuple(flags)
         self.has_lanes = has_lanes
+        self.has_single_lanes = has_single_lanes
         self.selected = robot.selected(functions)
+        self._groups = robot.groups(functions)
 
     @cached_property
     def functions(self) -> tuple[GeneratedFunction, ...]:
         """The functions that are compiled, in the order of their declaration."""
-        result = []
-        for name in self.selected:
-            spec, looped = self.robot.spec(name), self.loops.functions.get(name)
-            if looped:
-                arguments, rows, cols = looped.arguments, looped.rows, looped.cols
-            else:
-                arguments, (rows, cols) = self.robot.signature(name), self.robot[name].shape
-            is_vector = cols == 1 and not spec.is_matrix
-            symbol = f"{self.name}_{name}"
-            result.append(GeneratedFunction(name, symbol, spec.description, arguments, rows, cols, is_vector))
-        return tuple(result)
+        return tuple(map(self._generated, self.selected))
+
+    @cached_property
+    def function_groups(self) -> tuple[FunctionGroup, ...]:
+        """Functions that are compiled together, as requested."""
+        found = []
+        for names in self._groups:
+            arguments = tuple(self.robot.function_of_group(names).name_in())
+            symbol = f"{self.name}_{'__'.join(names)}"
+            found.append(FunctionGroup(TOGETHER.join(names), symbol, arguments, tuple(map(self._generated, names))))
+        return tuple(found)
+
+    def _generated(self, name: str) -> GeneratedFunction:
+        spec, looped = self.robot.spec(name), self.loops.functions.get(name)
+        if looped:
+            arguments, rows, cols = looped.arguments, looped.rows, looped.cols
+        else:
+            arguments, (rows, cols) = self.robot.signature(name), self.robot[name].shape
+        is_vector = cols == 1 and not spec.is_matrix
+        return GeneratedFunction(name, f"{self.name}_{name}", spec.description, arguments, rows, cols, is_vector)
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -106,6 +129,8 @@ class Package:
         """The C core of functions and laws."""
         straight = [f for f in self.functions if f.name not in self.loops.functions]
         table = {f.symbol: self.robot.function(f.name) for f in straight}
+        for group, names in zip(self.function_groups, self._groups, strict=True):
+            table[group.symbol] = self.robot.function_of_group(names)
         if self.loops.functions:
             table |= {self.loops.symbol(name): looped.function for name, looped in self.loops.tables.items()}
         for law in self.laws:
@@ -125,7 +150,9 @@ class Package:
     def arguments(self) -> Mapping[str, Entry]:
         """Entries of every argument, with its default: the file's values for parameters, zero for signals."""
         entries = {}
-        taken = {argument for f in self.functions for argument in f.arguments}
+        taken = {a for f in self.functions for a in f.arguments} | {
+            a for g in self.function_groups for a in g.arguments
+        }
         for name, argument in self.robot.arguments.items():
             if name in ON_REQUEST and name not in taken:
                 continue

@@ -18,7 +18,8 @@ def package_files(package: Package) -> dict[str, str]:
     """Text of every file of the package, by name."""
     name = package.name
     header = files("thunder_dynamics").joinpath("include", "thunder", "thunder_abi.h").read_text(encoding="utf-8")
-    lanes = {f"{name}_lanes.c": template("lanes.c").substitute(robot=name)} if package.has_lanes else {}
+    kinds = {"lanes": package.has_lanes, "single": package.has_single_lanes}
+    lanes = {f"{name}_{k}.c": template(f"{k}.c").substitute(robot=name) for k, is_there in kinds.items() if is_there}
     return {
         **lanes,
         f"{name}_gen.c": package.core.source,
@@ -30,7 +31,7 @@ def package_files(package: Package) -> dict[str, str]:
         f"{name}_conf.yaml": conf_text(package),
         f"thunder_{name}.py": python_module.source(package),
         "CMakeLists.txt": template("CMakeLists.txt").substitute(
-            robot=name, flags=" ".join(package.flags), lanes=" ".join(lanes)
+            robot=name, flags=" ".join(package.flags), lanes=" ".join(lanes), single=toolchain.SINGLE[0]
         ),
         f"thunder_{name}Config.cmake": template("Config.cmake").substitute(
             robot=name, processor=" ".join(toolchain.processor_flags(package.flags))
@@ -56,6 +57,9 @@ def readme_text(package: Package) -> str:
         f"| `get_{f.name}` | {', '.join(f.arguments)} | {f.rows}×{f.cols} | {comment_text(f.description)} |"
         for f in package.functions
     ]
+    for group in package.function_groups:
+        shapes = ", ".join(f"{f.rows}×{f.cols}" for f in group.results)
+        rows.append(f"| `{group.symbol}` in C | {', '.join(group.arguments)} | {shapes} | {group.name}, together |")
     laws = [
         f"## Law `{law.name}`\n\n{comment_text(law.description)} Reference: {law.reference_kind.name.lower()}.\n\n"
         + _law_table(law)

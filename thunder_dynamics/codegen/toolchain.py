@@ -21,6 +21,9 @@ OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=f
 added unrounded. Straight-line code is no faster in vectors that are put together scalar by scalar: M by a fifth slower.
 """
 
+SINGLE = ("-fsingle-precision-constant",)
+"""Of the core in lanes of single precision: its constants are doubles, which no vector of floats is multiplied with."""
+
 NATIVE = ("-march=native",)
 
 NO_ROOM = (*map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)), str(signal.strsignal(signal.SIGXFSZ)))

@@ -57,7 +57,11 @@ struct PathText {
 
 struct BatchResultText {
   static constexpr auto name =
-      py::detail::const_name("numpy.typing.NDArray[numpy.float64] | tuple[numpy.typing.NDArray[numpy.float64], ...] | None");
+      py::detail::const_name("numpy.typing.NDArray[typing.Any] | tuple[numpy.typing.NDArray[typing.Any], ...] | None");
+};
+
+struct DTypeText {
+  static constexpr auto name = py::detail::const_name("numpy.typing.DTypeLike | None");
 };
 
 struct NotesText {
@@ -66,6 +70,7 @@ struct NotesText {
 
 using ArrayLike = Described<ArrayText>;
 using BatchResult = Described<BatchResultText>;
+using DTypeLike = Described<DTypeText>;
 using OptionalArray = Described<OptionalArrayText>;
 using NamedArrays = Described<NamedArraysText>;
 using Path = Described<PathText>;
@@ -159,7 +164,11 @@ class PyLibrary {
   const thunder_library& data() const { return library_->data(); }
   py::object evaluate(const std::string& name, const py::Args<ArrayLike>& args, const py::KWArgs<ArrayLike>& kwargs);
   py::object batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
-                   const BatchResult& into, const py::KWArgs<ArrayLike>& kwargs) const;
+                   const BatchResult& into, bool blocks, const DTypeLike& dtype,
+                   const py::KWArgs<ArrayLike>& kwargs) const;
+  py::object normal_equations(const std::string& name, const py::Args<ArrayLike>& args, const OptionalArray& weights,
+                              const OptionalArray& b, std::optional<int> threads,
+                              const py::KWArgs<ArrayLike>& kwargs) const;
 
  private:
   std::shared_ptr<const Library> library_;

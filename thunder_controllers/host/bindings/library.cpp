@@ -5,6 +5,7 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/measurement_port.hpp"
 #include "thunder/host/library/batch.hpp"
+#include "thunder/host/library/normal_equations.hpp"
 
 namespace thunder::python {
 namespace {
@@ -89,10 +90,23 @@ py::object call(Evaluator& evaluator, const py::args& args, const py::kwargs& kw
   return results;
 }
 
+template <class Real>
+using NumbersOf = py::array_t<Real, py::array::c_style | py::array::forcecast>;
+
+/// What is the same at all states.
+template <class Real>
+RowsOf<Real> same_rows(const double* values, std::size_t size, std::vector<py::object>& kept) {
+  NumbersOf<Real> array(static_cast<py::ssize_t>(size));
+  std::transform(values, values + size, array.mutable_data(), [](double value) { return static_cast<Real>(value); });
+  kept.push_back(array);
+  return {array.data(), 0};
+}
+
 /// An input at `count` states, −1 while no input had rows; `kept` are the arrays that are pointed into.
-Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_function& function, py::ssize_t& count,
-             std::vector<py::object>& kept) {
-  const Numbers array = Numbers::ensure(value);
+template <class Real>
+RowsOf<Real> rows_of(const py::object& value, const thunder_entry& entry, const thunder_function& function,
+                     py::ssize_t& count, std::vector<py::object>& kept) {
+  const auto array = NumbersOf<Real>::ensure(value);
   const py::ssize_t size = entry_size(entry);
   if (!array || py::isinstance<py::str>(value) || array.ndim() != 2 || array.shape(1) != size) {
     const Matrix same = matrix_from(value, entry, function.name);
@@ -101,8 +115,7 @@ Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_
                       std::string(function.name) + "." + entry.name,
                       std::to_string(size) + ", or rows of as many for each state");
     }
-    kept.push_back(same);
-    return {same.data(), 0};
+    return same_rows<Real>(same.data(), static_cast<std::size_t>(size), kept);
   }
   if (count >= 0 && array.shape(0) != count) {
     throw HostError(ErrorKind::dimension, "has " + std::to_string(array.shape(0)) + " rows",
@@ -113,27 +126,32 @@ Rows rows_of(const py::object& value, const thunder_entry& entry, const thunder_
   return {array.data(), static_cast<std::size_t>(size)};
 }
 
-/// New arrays for the results at `count` states: each state's together, column-major.
-py::tuple new_results(const thunder_function& function, py::ssize_t count) {
+/// New arrays for the results at `count` states, column-major; in blocks of `width` states if that is not 0.
+template <class Real>
+py::tuple new_results(const thunder_function& function, py::ssize_t count, py::ssize_t width) {
   py::tuple results(static_cast<std::size_t>(function.n_out));
   for (int i = 0; i < function.n_out; ++i) {
     const thunder_entry& entry = function.out[i];
     const bool is_vector = entry.cols == 1;
-    py::array_t<double> flat(is_vector ? std::vector<py::ssize_t>{count, entry.rows}
-                                       : std::vector<py::ssize_t>{count, entry.cols, entry.rows});
+    std::vector<py::ssize_t> shape = {width > 0 ? (count + width - 1) / width : count};
+    if (!is_vector) shape.push_back(entry.cols);
+    shape.push_back(entry.rows);
+    if (width > 0) shape.push_back(width);
+    py::array_t<Real> flat(shape);
     results[static_cast<std::size_t>(i)] = is_vector ? py::object(flat) : flat.attr("swapaxes")(1, 2);
   }
   return results;
 }
 
 /// The same, or those of a call before that are written again: most of the time goes to pages that are new.
-py::tuple results_for(const thunder_function& function, py::ssize_t count, const py::object& into) {
-  const py::tuple results = new_results(function, count);
+template <class Real>
+py::tuple results_for(const thunder_function& function, py::ssize_t count, py::ssize_t width, const py::object& into) {
+  const py::tuple results = new_results<Real>(function, count, width);
   if (into.is_none()) return results;
   const py::tuple given = py::isinstance<py::tuple>(into) ? py::tuple(into) : py::make_tuple(into);
   bool fits = given.size() == results.size();
   for (std::size_t i = 0; fits && i < given.size(); ++i) {
-    fits = py::isinstance<py::array_t<double>>(given[i]) && py::cast<py::array>(given[i]).writeable();
+    fits = py::isinstance<py::array_t<Real>>(given[i]) && py::cast<py::array>(given[i]).writeable();
     for (const char* what : {"shape", "strides"}) fits = fits && given[i].attr(what).equal(results[i].attr(what));
   }
   if (!fits) {
@@ -256,36 +274,124 @@ py::object PyLibrary::evaluate(const std::string& name, const py::Args<ArrayLike
   return call(found->second, args, kwargs);
 }
 
+namespace {
+
+/// Arguments of a function at many states.
+template <class Real>
+struct Many {
+  std::vector<RowsOf<Real>> in;
+  py::ssize_t count = -1;
+  std::vector<py::object> kept;  ///< The arrays that are pointed into.
+
+  Many(const thunder_function& function, const py::args& args, const py::kwargs& kwargs,
+       const std::vector<std::string_view>& optional) {
+    check_arguments(function, args, kwargs);
+    for (int i = 0; i < function.n_in; ++i) {
+      const py::object value = given(function, i, args, kwargs, optional);
+      const thunder_entry& entry = function.in[i];
+      in.push_back(value ? rows_of<Real>(value, entry, function, count, kept)
+                         : same_rows<Real>(entry.defaults, static_cast<std::size_t>(entry_size(entry)), kept));
+    }
+    if (count < 0) {
+      throw HostError(ErrorKind::dimension, "no argument has a row for each state", function.name,
+                      "(N, size), or `evaluate`");
+    }
+  }
+};
+
+std::size_t threads_of(std::optional<int> threads, const std::string& where) {
+  if (threads && *threads < 1) throw HostError(ErrorKind::dimension, std::to_string(*threads) + " threads", where, "1 or more");
+  return threads ? static_cast<std::size_t>(*threads) : std::thread::hardware_concurrency();
+}
+
+/// Where the values of <name>_packed are, of <name>_places and the shape of <name>.
+Places places_of(const std::shared_ptr<const Library>& library, const std::string& name) {
+  const thunder_entry& whole = library->function(name).out[0];
+  Evaluator evaluator(library, name + "_places");
+  const thunder_entry& out = evaluator.function().out[0];
+  const bool fits = evaluator.evaluate() && out.cols == 2 &&
+                    out.rows == entry_size(library->function(name + "_packed").out[0]);
+  Places places{static_cast<std::size_t>(whole.rows), static_cast<std::size_t>(whole.cols), {}, {}};
+  for (int k = 0; fits && k < out.rows; ++k) {
+    places.row.push_back(static_cast<std::size_t>(evaluator.result(0)[k]));
+    places.col.push_back(static_cast<std::size_t>(evaluator.result(0)[out.rows + k]));
+    if (places.row.back() >= places.rows || places.col.back() >= places.cols) places.cols = 0;
+  }
+  if (!fits || places.cols == 0) {
+    throw HostError(ErrorKind::build, name + "_places do not fit " + name + " and " + name + "_packed", library->path());
+  }
+  return places;
+}
+
+template <class Real>
+py::object evaluate_at(const thunder_function& function, int lanes, const Many<Real>& many, const py::object& into,
+                       std::size_t threads, bool blocks) {
+  std::vector<Real*> out;
+  const py::tuple results = results_for<Real>(function, many.count, blocks ? std::max(lanes, 1) : 0, into);
+  for (const auto& result : results) out.push_back(py::cast<py::array_t<Real>>(result).mutable_data());
+  bool succeeded = false;
+  {
+    py::gil_scoped_release release;
+    succeeded = evaluate_batch(function, lanes, many.in, out, static_cast<std::size_t>(many.count), threads,
+                               blocks ? BatchLayout::blocks : BatchLayout::rows);
+  }
+  if (!succeeded) throw HostError(ErrorKind::law, "the function failed", function.name);
+  return function.n_out == 1 ? py::object(results[0]) : py::object(results);
+}
+
+/// Whether a dtype is float32 and not float64.
+bool is_single(const py::object& dtype, int single_lanes, const std::string& where) {
+  const py::dtype given = py::dtype::from_args(dtype.is_none() ? py::str("float64") : dtype);
+  if (given.equal(py::dtype::of<double>())) return false;
+  if (given.equal(py::dtype::of<float>()) && single_lanes > 0) return true;
+  throw HostError(ErrorKind::dimension, "there is no " + py::cast<std::string>(py::str(given)), where,
+                  single_lanes > 0 ? "float64, float32" : "float64; float32 in a library built with `single`");
+}
+
+}  // namespace
+
 py::object PyLibrary::batch(const std::string& name, const py::Args<ArrayLike>& args, std::optional<int> threads,
-                            const BatchResult& into, const py::KWArgs<ArrayLike>& kwargs) const {
+                            const BatchResult& into, bool blocks, const DTypeLike& dtype,
+                            const py::KWArgs<ArrayLike>& kwargs) const {
   const std::vector<std::string> laws = library_->law_names();
   std::optional<StepFunction> step;
   if (std::count(laws.begin(), laws.end(), name) > 0) step.emplace(library_->law(name), library_->n_joints());
   const thunder_function& function = step ? step->get() : library_->function(name);
-  check_arguments(function, args, kwargs);
-  std::vector<py::object> kept;
-  std::vector<Rows> in;
-  py::ssize_t count = -1;
-  for (int i = 0; i < function.n_in; ++i) {
-    const py::object value =
-        given(function, i, args, kwargs, step ? kDefaultsOfStep : std::vector<std::string_view>{});
-    in.push_back(value ? rows_of(value, function.in[i], function, count, kept) : Rows{function.in[i].defaults, 0});
+  const std::vector<std::string_view> optional = step ? kDefaultsOfStep : std::vector<std::string_view>{};
+  const std::size_t available = threads_of(threads, name);
+  if (is_single(dtype, library_->single_lanes(), name)) {
+    return evaluate_at(function, library_->single_lanes(), Many<float>(function, args, kwargs, optional), into, available,
+                       blocks);
   }
-  if (count < 0) {
-    throw HostError(ErrorKind::dimension, "no argument has a row for each state", name, "(N, size), or `evaluate`");
-  }
-  std::vector<double*> out;
-  const py::tuple results = results_for(function, count, into);
-  for (const auto& result : results) out.push_back(py::cast<py::array_t<double>>(result).mutable_data());
-  if (threads && *threads < 1) throw HostError(ErrorKind::dimension, std::to_string(*threads) + " threads", name, "1 or more");
-  const std::size_t available = threads ? static_cast<std::size_t>(*threads) : std::thread::hardware_concurrency();
+  return evaluate_at(function, library_->lanes(), Many<double>(function, args, kwargs, optional), into, available, blocks);
+}
+
+py::object PyLibrary::normal_equations(const std::string& name, const py::Args<ArrayLike>& args,
+                                       const OptionalArray& weights, const OptionalArray& b, std::optional<int> threads,
+                                       const py::KWArgs<ArrayLike>& kwargs) const {
+  const thunder_function& packed = library_->function(name + "_packed");
+  const Places places = places_of(library_, name);
+  Many<double> many(packed, args, kwargs, {});
+  const auto rows = [&](const py::object& value, const char* what) -> std::optional<Rows> {
+    if (value.is_none()) return {};
+    const thunder_entry entry{what, "SI", what, static_cast<int>(places.rows), 1, 0, 0, nullptr, nullptr, nullptr};
+    return rows_of<double>(value, entry, packed, many.count, many.kept);
+  };
+  const std::optional<Rows> w = rows(weights, "weights");
+  const std::optional<Rows> target = rows(b, "b");
+  const std::size_t available = threads_of(threads, name);
+  NormalEquations sums;
   bool succeeded = false;
   {
     py::gil_scoped_release release;
-    succeeded = evaluate_batch(function, library_->lanes(), in, out, static_cast<std::size_t>(count), available);
+    succeeded = sum_normal_equations(packed, library_->lanes(), many.in, places, w ? &*w : nullptr,
+                                     target ? &*target : nullptr, static_cast<std::size_t>(many.count), available, sums);
   }
-  if (!succeeded) throw HostError(ErrorKind::law, "the function failed", function.name);
-  return function.n_out == 1 ? py::object(results[0]) : py::object(results);
+  if (!succeeded) throw HostError(ErrorKind::law, "the function failed", packed.name);
+  const auto size = static_cast<py::ssize_t>(places.cols);
+  py::array_t<double> matrix({size, size}, sums.matrix.data());
+  if (!target) return matrix;
+  return py::make_tuple(matrix, py::array_t<double>(size, sums.vector.data()));
 }
 
 void bind_library(py::module_& module) {
@@ -312,6 +418,8 @@ void bind_library(py::module_& module) {
                              "Of its contents, lower-case hexadecimal.")
       .def_property_readonly("lanes", [](const PyLibrary& l) { return l.get()->lanes(); },
                              "States that `batch` computes at once in a thread; 0: one, it was built without.")
+      .def_property_readonly("single_lanes", [](const PyLibrary& l) { return l.get()->single_lanes(); },
+                             "The same in single precision; 0: it was built without `single`.")
       .def_property_readonly("n_joints", [](const PyLibrary& l) { return l.data().n_joints; }, "n of all shapes.")
       .def_property_readonly("joint_names",
                              [](const PyLibrary& l) { return names_from(l.data().joint_names, l.data().n_joints); },
@@ -337,15 +445,28 @@ void bind_library(py::module_& module) {
            "Raises NameNotFoundError if there is no such function or argument, DimensionError for an argument that is\n"
            "missing or has the wrong size, and LawError for one that is not numeric or where the function fails.")
       .def("batch", &PyLibrary::batch, py::arg("name"), py::pos_only(), py::kw_only(),
-           py::arg("threads") = py::none(), py::arg("out") = py::none(),
+           py::arg("threads") = py::none(), py::arg("out") = py::none(), py::arg("blocks") = false,
+           py::arg("dtype") = py::none(),
            "Evaluate a function, or the step of a law by its name, at many states, without Python between them.\n\n"
            "Arguments are those of `evaluate`: with a row for each state, (N, size), or the same for all. Returns\n"
            "(N, rows) or (N, rows, cols), or a tuple of them. Those of a step are q, qd, applied_effort, measurements,\n"
            "reference, state, gains and dt, flat, and it returns effort, state and telemetry; applied_effort (0),\n"
            "measurements, state and gains have defaults. A library that was built with `lanes` computes several states\n"
            "at once. `threads` are as many as there are cores if None; the interpreter is free meanwhile, and the\n"
-           "arrays must not be written to. `out` is what an earlier call returned: it is written again, and returned.\n\n"
-           "Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.");
+           "arrays must not be written to. `out` is what an earlier call returned: it is written again, and returned.\n"
+           "With `blocks` results stay as lanes have them, (ceil(N / lanes), rows, lanes) or (…, rows, cols, lanes): state\n"
+           "i is [i // lanes, …, i % lanes], and the last state fills what is left of the last block\n"
+           "`dtype='float32'` computes in single precision, `single_lanes` states at once, and returns arrays of it; the library\n"
+           "must have been built with `single`.\n\n"
+           "Raises as `evaluate` does, and DimensionError for arguments of unequal numbers of rows.")
+      .def("normal_equations", &PyLibrary::normal_equations, py::arg("name"), py::pos_only(), py::kw_only(),
+           py::arg("weights") = py::none(), py::arg("b") = py::none(), py::arg("threads") = py::none(),
+           "Sum Yᵀ W Y over many states, and with `b` Yᵀ W b, of a regressor that is stored at none of them.\n\n"
+           "`name` is that of the regressor, Yr, Y or Yb: the library needs the functions <name>_packed and\n"
+           "<name>_places too. Arguments are those of `batch`. `weights` is the diagonal of W, (N, rows) or (rows,) for\n"
+           "all, 1 if None; `b` is (N, rows) or (rows,). Of each pair of columns only the rows are multiplied that have\n"
+           "both. Returns the sum (cols, cols), or that and the sum (cols,).\n\n"
+           "Raises as `batch` does.");
   bind_limits(library);
 }
 

@@ -44,7 +44,7 @@ MotionLimits make_limits(double linear_velocity, double linear_acceleration, dou
   return limits;
 }
 
-void bind_limits(py::module_& module) {
+void bind_motion_limits(py::module_& module) {
   const MotionLimits defaults;
   py::class_<MotionLimits>(module, "MotionLimits",
                            "Bounds of the motions that a controller makes itself; immutable, positive and finite.")
@@ -216,7 +216,7 @@ Described<SourceText> source_of(const Controller& controller) {
 }  // namespace
 
 void bind_motion(py::module_& module) {
-  bind_limits(module);
+  bind_motion_limits(module);
   bind_shapes(module);
   bind_points(module);
   bind_figure(module);

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 5
+#define THUNDER_ABI_VERSION 6
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
@@ -41,7 +41,9 @@ typedef struct thunder_entry {
 typedef int (*thunder_eval)(const double** arg, double** res, long long* iw, double* w, int mem);
 
 /* One in lanes computes as many states at once as thunder_library.lanes says: wherever thunder_eval has a double, in arg,
- * res and w, there are as many, one of each state, aligned to their size. */
+ * res and w, there are as many, one of each state, aligned to their size. In lanes of single precision these are floats,
+ * as many as thunder_library.single_lanes says. */
+typedef int (*thunder_eval_single)(const float** arg, float** res, long long* iw, float* w, int mem);
 
 typedef struct thunder_function {
   const char* name;        /* as in get_<name> */
@@ -54,6 +56,7 @@ typedef struct thunder_function {
   int size_iw;
   int size_w;
   thunder_eval eval_lanes; /* NULL in a library without lanes */
+  thunder_eval_single eval_single_lanes; /* NULL in one without lanes of single precision */
 } thunder_function;
 
 /* A flat vector and the entries that partition it, in order and without gaps. */
@@ -86,6 +89,7 @@ typedef struct thunder_law {
   int size_iw;          /* enough for either */
   int size_w;
   thunder_eval step_lanes; /* NULL in a library without lanes */
+  thunder_eval_single step_single_lanes;
 } thunder_law;
 
 /* A group of run-time parameters of the robot: only its symbolic entries. */
@@ -117,6 +121,7 @@ typedef struct thunder_library {
   int n_parameter_groups;
   const thunder_parameter_group* parameter_groups;
   int lanes; /* states that functions in lanes compute at once; 0: there are none */
+  int single_lanes; /* the same of single precision */
 } thunder_library;
 
 typedef const thunder_library* (*thunder_library_getter)(void);

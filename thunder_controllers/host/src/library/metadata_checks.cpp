@@ -183,8 +183,10 @@ void check_joints(const thunder_library& library, const std::string& path) {
 
 constexpr int kMostLanes = 64;
 
-void check_lanes(const thunder_library& library, thunder_eval in_lanes, const std::string& where) {
-  require((in_lanes != nullptr) == (library.lanes > 0), where, "it is in lanes where the library is not, or not where it is");
+void check_lanes(const thunder_library& library, thunder_eval in_lanes, thunder_eval_single in_single_lanes,
+                 const std::string& where) {
+  require((in_lanes != nullptr) == (library.lanes > 0) && (in_single_lanes != nullptr) == (library.single_lanes > 0),
+          where, "it is in lanes where the library is not, or not where it is");
 }
 
 void check_hash(const char* hash, const std::string& path) {
@@ -204,17 +206,19 @@ void check_metadata(const thunder_library& library, const std::string& path) {
   check_text(library.generator, path, "generator");
   check_hash(library.hash, path);
   check_joints(library, path);
-  if (library.lanes < 0 || library.lanes > kMostLanes || library.lanes % 2 != 0) {
-    refuse(path + ": lanes", "there are " + std::to_string(library.lanes), "an even number, 0 to 64");
+  for (const int lanes : {library.lanes, library.single_lanes}) {
+    if (lanes < 0 || lanes > kMostLanes || lanes % 2 != 0) {
+      refuse(path + ": lanes", "there are " + std::to_string(lanes), "an even number, 0 to 64");
+    }
   }
   check_items(library.functions, library.n_functions, path + ": functions", [&](const thunder_function& function) {
     check_function(function, path + ": " + function.name);
-    check_lanes(library, function.eval_lanes, path + ": " + function.name);
+    check_lanes(library, function.eval_lanes, function.eval_single_lanes, path + ": " + function.name);
   });
   check_items(library.laws, library.n_laws, path + ": laws",
               [&](const thunder_law& law) {
                 check_law(law, library.n_joints, path + ": " + law.name);
-                check_lanes(library, law.step_lanes, path + ": " + law.name);
+                check_lanes(library, law.step_lanes, law.step_single_lanes, path + ": " + law.name);
               });
   const std::string groups = path + ": parameter_groups";
   check_items(library.parameter_groups, library.n_parameter_groups, groups, [&](const thunder_parameter_group& group) {

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
 
 namespace thunder {
 
-/// [bytes] Of the most lanes that a library may have.
-constexpr std::align_val_t kAlignment{512};
-
 struct Release {
-  void operator()(double* values) const { ::operator delete[](values, kAlignment); }
+  /// [bytes] Of the most lanes that a library may have.
+  static constexpr std::align_val_t kAlignment{512};
+  void operator()(void* values) const { ::operator delete[](values, kAlignment); }
 };
-using Aligned = std::unique_ptr<double[], Release>;
+template <class Real>
+using AlignedOf = std::unique_ptr<Real[], Release>;
+using Aligned = AlignedOf<double>;
 
 /// Memory for `size` values of all lanes, not set to anything.
-inline Aligned aligned(std::size_t size) {
-  return Aligned(static_cast<double*>(::operator new[](sizeof(double) * (size > 0 ? size : 1), kAlignment)));
+template <class Real = double>
+AlignedOf<Real> aligned(std::size_t size) {
+  const std::size_t bytes = sizeof(Real) * std::max<std::size_t>(size, 1);
+  return AlignedOf<Real>(static_cast<Real*>(::operator new[](bytes, Release::kAlignment)));
 }
 
 }  // namespace thunder

@@ -34,6 +34,7 @@ class Library {
   const std::string& path() const noexcept { return path_; }
   int n_joints() const noexcept { return data_->n_joints; }
   int lanes() const noexcept { return data_->lanes; }
+  int single_lanes() const noexcept { return data_->single_lanes; }
   const thunder_library& data() const noexcept { return *data_; }
 
   /// The law or function of that name. Throws HostError(name_not_found) that lists the names there are.
