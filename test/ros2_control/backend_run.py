@@ -18,9 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from controller_manager_msgs.srv import ListControllers, SetHardwareComponentState, SwitchController
+from controller_manager_msgs.srv import SetHardwareComponentState
 from launched import LAW, NAME, PATIENCE, SETTLED, Watch, errors_of, health, launched
 from lifecycle_msgs.msg import State
+from manager import manage, states, switch
 from nodes import Probe
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool, Trigger
@@ -36,18 +37,6 @@ PUSH = "push 0 0 -150"
 """More than the 20 N and N·m at which a collision is one, unless they were set."""
 
 BROADCASTERS = ("joint_state_broadcaster", "franka_robot_state_broadcaster")
-
-
-def states(probe: Probe) -> dict[str, str]:
-    """State by controller; none while there is no manager."""
-    answer = probe.call(ListControllers, "/controller_manager/list_controllers", timeout=PATIENCE)
-    return {controller.name: controller.state for controller in answer.controller}
-
-
-def activate(probe: Probe, *names: str) -> None:
-    """As `ros2 control switch_controllers --activate` does."""
-    request = SwitchController.Request(activate_controllers=list(names), strictness=2, activate_asap=True)
-    assert probe.call(SwitchController, "/controller_manager/switch_controller", request, PATIENCE).ok, names
 
 
 def begin(probe: Probe) -> None:
@@ -103,10 +92,9 @@ def reflex(probe: Probe, virtual: VirtualRobot) -> dict[str, Any]:
     probe.wait_until(lambda: answers[1:] and answers[1].done(), "error recovery", PATIENCE)
     result["error recovery"] = answers[1].result().status
     state = State(id=State.PRIMARY_STATE_ACTIVE, label="active")
-    request = SetHardwareComponentState.Request(name="FrankaHardwareInterface", target_state=state)
-    service = "/controller_manager/set_hardware_component_state"
-    assert probe.call(SetHardwareComponentState, service, request, PATIENCE).ok
-    activate(probe, *(name for name in (*BROADCASTERS, NAME) if states(probe)[name] != "active"))
+    request = {"name": "FrankaHardwareInterface", "target_state": state}
+    assert manage(probe, SetHardwareComponentState, "set_hardware_component_state", **request).ok
+    assert switch(probe, [name for name in (*BROADCASTERS, NAME) if states(probe)[name] != "active"], [])
     result["controllers after the recovery"] = states(probe)
     return result
 
@@ -124,7 +112,7 @@ def franka(domain: int, log: Path, seconds: float, more: list[str]) -> dict[str,
         with launched(log, *words), Probe(domain, "backend_run") as probe:
             watch = Watch(probe, "fr3_link7")
             probe.wait_until(lambda: states(probe).get(NAME) == "inactive", "configured controller", PATIENCE)
-            activate(probe, NAME)
+            assert switch(probe, [NAME], [])
             watch.errors.wait(timeout=PATIENCE)
             begin(probe)
             result = measure(watch, nominal, seconds)

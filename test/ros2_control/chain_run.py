@@ -21,9 +21,9 @@ from controller_manager_msgs.srv import (
     ListControllers,
     ListHardwareInterfaces,
     LoadController,
-    SwitchController,
 )
 from launched import NAME, PATIENCE, launched, time_of
+from manager import JOINTS, manage, place, positions, switch
 from nodes import Inbox, Probe
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
@@ -32,7 +32,6 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 BEFORE, BROADCASTER = "forward", "joint_state_broadcaster"
 RATE = 100.0
 """Of the commands [Hz]."""
@@ -43,17 +42,6 @@ PARAMETERS = f"""
     joints: [{", ".join(f"{NAME}/{joint}" for joint in JOINTS)}]
     interface_name: position
 """
-
-
-def manage(probe: Probe, kind: Any, service: str, **request: Any) -> Any:
-    """Call a service of the controller manager."""
-    return probe.call(kind, f"/controller_manager/{service}", kind.Request(**request), PATIENCE)
-
-
-def switch(probe: Probe, on: list[str], off: list[str]) -> bool:
-    """All of them, or none."""
-    request = {"activate_controllers": on, "deactivate_controllers": off, "strictness": 2, "activate_asap": True}
-    return bool(manage(probe, SwitchController, "switch_controller", **request).ok)
 
 
 def load(probe: Probe, folder: Path) -> None:
@@ -85,7 +73,7 @@ def along(states: Inbox, start: np.ndarray, way: np.ndarray, send: Callable[[lis
 def behind(sent: np.ndarray, states: list[JointState]) -> float:
     """How far a joint is from what was sent when it was measured, at most."""
     stamps = np.array([time_of(state) for state in states])
-    q = np.array([[state.position[state.name.index(name)] for name in JOINTS] for state in states])
+    q = np.array([positions(state) for state in states])
     during = (stamps > sent[0, 0]) & (stamps < sent[-1, 0])
     wanted = [np.interp(stamps[during], sent[:, 0], column) for column in sent[:, 1:].T]
     return float(np.abs(np.array(wanted).T - q[during]).max())
@@ -98,11 +86,6 @@ def drive(probe: Probe, folder: Path) -> dict[str, Any]:
     active = lambda: {c.name: c for c in manage(probe, ListControllers, "list_controllers").controller}  # noqa: E731
     probe.wait_until(lambda: NAME in active() and active()[NAME].state == "active", "active controller", PATIENCE)
 
-    def place() -> np.ndarray:
-        states.clear()
-        state = states.wait(timeout=PATIENCE)
-        return np.array([state.position[state.name.index(name)] for name in JOINTS])
-
     load(probe, folder)
     found: dict[str, Any] = {"off before those who read it": switch(probe, [], [NAME])}
     assert switch(probe, [], [NAME, BROADCASTER])
@@ -112,28 +95,28 @@ def drive(probe: Probe, folder: Path) -> dict[str, Any]:
     for kind in ("command_interfaces", "state_interfaces"):
         names = [i.name for i in getattr(interfaces, kind) if i.name.startswith(f"{NAME}/")]
         found[kind] = sorted({name.rsplit("/", 1)[1] for name in names})
-    start, way = place(), np.array([0.3, -0.1, 0.2, 0.2, -0.2, 0.1, 0.3])
+    start, way = place(states), np.array([0.3, -0.1, 0.2, 0.2, -0.2, 0.1, 0.3])
     commands = probe.publisher(Float64MultiArray, f"/{BEFORE}/commands", 1)
     found["behind what was sent, largest [rad]"] = along(
         states, start, way, lambda q: commands.publish(Float64MultiArray(data=q))
     )
     time.sleep(1.0)
-    found["error at the end [rad]"] = float(np.abs(place() - start - way).max())
+    found["error at the end [rad]"] = float(np.abs(place(states) - start - way).max())
     stream = probe.publisher(JointTrajectoryPoint, f"/{NAME}/joint_reference", 10)
     stream.publish(JointTrajectoryPoint(positions=start.tolist()))
     time.sleep(1.0)
-    found["moved by a topic [rad]"] = float(np.abs(place() - start - way).max())
+    found["moved by a topic [rad]"] = float(np.abs(place(states) - start - way).max())
     assert switch(probe, [], [BEFORE, NAME, BROADCASTER])
     found["alone again"] = switch(probe, [NAME, BROADCASTER], [])
     found["is still chained"] = active()[NAME].is_chained
     send = lambda q: stream.publish(JointTrajectoryPoint(positions=q))  # noqa: E731
-    found["the same by a topic"] = along(states, place(), -way, send)
+    found["the same by a topic"] = along(states, place(states), -way, send)
     time.sleep(1.0)
-    rest = place()
+    rest = place(states)
     assert switch(probe, [], [NAME, BROADCASTER])
     assert switch(probe, [BEFORE, NAME, BROADCASTER], [])
     time.sleep(1.0)
-    found["moved by what was written before [rad]"] = float(np.abs(place() - rest).max())
+    found["moved by what was written before [rad]"] = float(np.abs(place(states) - rest).max())
     assert switch(probe, [], [BEFORE, NAME, BROADCASTER])
     assert switch(probe, [NAME, BROADCASTER], [])
     found["starts a motion"] = probe.call(Trigger, f"/{NAME}/start", Trigger.Request(), PATIENCE).success

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from controller_manager_msgs.srv import SwitchController
 from geometry_msgs.msg import PoseStamped, Transform, Twist, Vector3
 from launched import LAW, NAME, PATIENCE, Watch, launched, time_of
+from manager import switch
 from nodes import Inbox, Probe
 from numpy.typing import NDArray
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
@@ -56,13 +56,6 @@ SHOWN = 0.05
 """After an activation the hardware still shows the effort of its brakes for so long at most [s]."""
 
 
-def switch(probe: Probe, active: bool) -> bool:
-    """Whether the manager has done it."""
-    names = {"activate_controllers" if active else "deactivate_controllers": [NAME]}
-    request = SwitchController.Request(**names, strictness=2, activate_asap=True)
-    return bool(probe.call(SwitchController, "/controller_manager/switch_controller", request, PATIENCE).ok)
-
-
 def rows(joints: Inbox, begin: float, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times between two of them, (N,) [s], with velocities [rad/s] and efforts [N·m] of the joints, (N, 14)."""
     found = [m for m in list(joints.messages) if begin <= time_of(m) <= end]
@@ -89,7 +82,7 @@ def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
             begin = time_of(joints.latest)
             watch.wait(rng.uniform(*PAUSES))
             off = time_of(joints.latest)
-            refused += not switch(watch.probe, active=False)
+            refused += not switch(watch.probe, [], [NAME])
             stopped = time.time() + STOP
             braked = joints.wait(lambda m, then=stopped: time_of(m) > then, timeout=PATIENCE)
             times, values = rows(joints, begin, off)
@@ -98,7 +91,7 @@ def drive(watch: Watch, switches: int, rng: random.Random) -> dict[str, Any]:
                 samples += len(times)
                 speeds.append(float(np.abs(values[-1, :7]).max()))
             moved.append(max(map(abs, braked.velocity)))
-        refused += not switch(watch.probe, active=True)
+        refused += not switch(watch.probe, [NAME], [])
     return {
         "switches": switches,
         "refused": refused,
@@ -150,12 +143,12 @@ def drive_beside_a_stream(watch: Watch, switches: int, rng: random.Random) -> di
     with streaming(watch.probe, home) as place:
         watch.wait(CAUGHT)
         for _ in range(switches // 2):
-            refused += not switch(watch.probe, active=False)
+            refused += not switch(watch.probe, [], [NAME])
             watch.wait(rng.uniform(*PAUSES))
             with watch.joints() as joints:
                 joints.wait(timeout=PATIENCE)
                 watch.errors.clear()
-                refused += not switch(watch.probe, active=True)
+                refused += not switch(watch.probe, [NAME], [])
                 watch.errors.wait(timeout=PATIENCE)
                 begin = watch.now() + SHOWN
                 away.append(distance())

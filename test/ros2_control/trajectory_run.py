@@ -22,12 +22,12 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointComponentTolerance, JointTolerance
 from geometry_msgs.msg import PoseStamped, Quaternion, Transform, Vector3
 from launched import NAME, PATIENCE, launched
+from manager import JOINTS, place
 from nodes import Probe
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
 
-JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 LAWS = {"joints": "slotine_li:adapted_links=panda_link7", "poses": "cartesian_backstepping"}
 STATES = {getattr(GoalStatus, name): name.removeprefix("STATUS_") for name in dir(GoalStatus) if "STATUS_" in name}
 CODES = {
@@ -100,30 +100,27 @@ def joints(probe: Probe) -> dict[str, Any]:
     client, states = Asking(probe), probe.listen(JointState, "/joint_states")
     way = np.array([0.4, -0.2, 0.3, 0.2, -0.3, 0.2, 0.5])
 
-    def place() -> np.ndarray:
-        states.clear()
-        state = states.wait(timeout=PATIENCE)
-        return np.array([state.position[state.name.index(name)] for name in JOINTS])
-
     def tolerance(position: float) -> list[JointTolerance]:
         return [JointTolerance(name=name, position=position) for name in JOINTS]
 
-    start = place()
+    start = place(states)
     found: dict[str, Any] = {"there": client.ask(joint_goal(start, way, 3.0, goal_tolerance=tolerance(0.02)))}
-    found["error [rad]"] = float(np.abs(place() - start - way).max())
-    found["back"] = client.ask(joint_goal(place(), start - place(), 3.0, path_tolerance=tolerance(0.1)))
-    strict = joint_goal(place(), way, 3.0, path_tolerance=tolerance(1e-7))
+    found["error [rad]"] = float(np.abs(place(states) - start - way).max())
+    found["back"] = client.ask(joint_goal(place(states), start - place(states), 3.0, path_tolerance=tolerance(0.1)))
+    strict = joint_goal(place(states), way, 3.0, path_tolerance=tolerance(1e-7))
     found["strict path"] = client.ask(strict)
     probe.wait_until(lambda: abs(states.latest.velocity[0]) < 1e-3, "rest", PATIENCE)
-    late = joint_goal(place(), start - place(), 3.0, goal_tolerance=tolerance(1e-9), goal_time_tolerance=after(0.5))
+    late = joint_goal(
+        place(states), start - place(states), 3.0, goal_tolerance=tolerance(1e-9), goal_time_tolerance=after(0.5)
+    )
     found["strict goal"] = client.ask(late)
-    handle = client.send(joint_goal(place(), way, 4.0))
+    handle = client.send(joint_goal(place(states), way, 4.0))
     probe.wait_until(lambda: len(client.feedback) > 3, "feedback", PATIENCE)
     client.cancel(handle)
     found["cancelled"] = client.result(handle)
     found["speed after that [rad/s]"] = max(map(abs, states.wait(timeout=PATIENCE).velocity))
-    first = client.send(joint_goal(place(), start - place(), 4.0))
-    second = client.send(joint_goal(place(), start - place(), 3.0))
+    first = client.send(joint_goal(place(states), start - place(states), 4.0))
+    second = client.send(joint_goal(place(states), start - place(states), 3.0))
     found["overtaken"], found["overtaking"] = client.result(first), client.result(second)
     far = joint_goal(start, 10.0 * way, 3.0)
     found["out of limits"] = client.ask(far)
