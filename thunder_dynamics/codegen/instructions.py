@@ -36,7 +36,10 @@ class Element(NamedTuple):
 
 
 LEAST_COST, MOST_INSTRUCTIONS = 100, 4000
-"""Of a block: of less the branch, which may be mispredicted, is not worth it; of more compilers take too long."""
+"""Of a block: of less the branch, which may be mispredicted, is not worth it; of more compilers take too long.
+
+A Panda's step takes 717 ns with blocks of 100 on, 735 with those of 30, 832 with those of 1000 alone.
+"""
 
 _SLOW = {ca.OP_DIV, ca.OP_INV, ca.OP_SQRT}
 """Operations that cost as much as ten others."""

@@ -204,7 +204,7 @@ bool RestingLaw::hold(const std::vector<double>& q) {
 
 bool RestingLaw::step(const std::vector<double>& q) {
   return law_.step({q.data(), qd_.data(), applied_effort_.data(), measurements_.data(), place_.values().data(),
-                    gains_.data(), dt_});
+                    gains_.data(), dt_, false});
 }
 
 /// ∂τ of the step at q by one of its inputs, which is changed and then as before.
