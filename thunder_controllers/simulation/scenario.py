@@ -25,7 +25,7 @@ from thunder_controllers.simulation.reference_options import ReferenceOptions, r
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
-from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.source import exists, read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
@@ -138,7 +138,7 @@ class RunConfig(Strict):
 
     @model_validator(mode="after")
     def _is_bounded(self) -> RunConfig:
-        if not 1 <= self.steps <= MAX_STEPS:
+        if not 0.5 < self.duration * self.rate <= MAX_STEPS:  # which may be infinite
             raise ValueError(f"duration · rate is {self.duration * self.rate:g} steps (valid: 1 to {MAX_STEPS})")
         return self
 
@@ -305,7 +305,7 @@ class _Paths:
             found = locate(given, folder=self.folder)
         except NameNotFoundError as error:
             raise ScenarioError(error.what, where=self.document.where(key), valid=error.valid) from error
-        if not found.is_file():
+        if not exists(found, Path.is_file):
             valid = f"a file, seen from {self.folder}; {files_beside(found.resolve())}"
             raise ScenarioError(f"no file {given}", where=self.document.where(key), valid=valid)
         return str(found.resolve())

@@ -14,7 +14,7 @@ from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, files_beside, loaded, nearest
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.source import InconsistentInertiaWarning
+from thunder_dynamics.readers.source import InconsistentInertiaWarning, exists
 
 __all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
 
@@ -78,7 +78,7 @@ def locate(
     """
     file, given = folder / path, Path(path)
     is_name = not given.suffix and len(given.parts) == 1
-    if file.is_file() or (file.exists() and not is_name):
+    if exists(file, Path.is_file) or (not is_name and exists(file)):
         return file
     files, name = known(), file.name.partition(".")[0]
     if is_name and name not in files:
